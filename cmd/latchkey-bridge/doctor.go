@@ -41,10 +41,10 @@ func tell(w io.Writer, found []agent.Finding) (err error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range found {
 		mark := "ok"
-		if !f.Well {
+		if !f.OK {
 			mark, err = "BAD", errUnwell
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", mark, f.What, f.Seen)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", mark, f.What, f.Detail)
 		if f.Advice != "" {
 			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", f.Advice)
 		}
@@ -73,15 +73,15 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Find
 	raw, err := stored()
 	switch {
 	case err != nil:
-		f.Seen = "the settings that the bridge last ran with cannot be read: " + err.Error()
+		f.Detail = "the settings that the bridge last ran with cannot be read: " + err.Error()
 		return nil, f
 	case raw == nil:
-		f.Seen = "not known: the bridge never ran on this directory"
+		f.Detail = "not known: the bridge never ran on this directory"
 		return nil, f
 	}
 	var last lastRun
 	if err := json.Unmarshal(raw, &last); err != nil {
-		f.Seen = "the settings that the bridge last ran with cannot be read: " + err.Error()
+		f.Detail = "the settings that the bridge last ran with cannot be read: " + err.Error()
 		return nil, f
 	}
 	h := last.Hardware
@@ -89,7 +89,7 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Find
 		h.MQTT.PasswordFile = d.MQTT.PasswordFile
 	}
 	if h.Driver == "zigbee2mqtt" && last.Password && h.MQTT.Password == "" && h.MQTT.PasswordFile == "" {
-		f.What, f.Seen = "driver zigbee2mqtt", "the password of the MQTT broker "+h.MQTT.URL+" is not known here, so nothing was asked there: the bridge stores its settings without passwords"
+		f.What, f.Detail = "driver zigbee2mqtt", "the password of the MQTT broker "+h.MQTT.URL+" is not known here, so nothing was asked there: the bridge stores its settings without passwords"
 		f.Advice = "start the bridge and run doctor again, or give LATCHKEY_MQTT_PASSWORD (the installed service has it in /etc/latchkey-bridge.env)"
 		return nil, f
 	}
@@ -100,22 +100,22 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Find
 func (h *hardware) locks(ctx context.Context) []agent.Finding {
 	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {
-		f.Well, f.Seen = true, "simulated locks, no real ones: give --driver and its settings as for run to look at real locks"
+		f.OK, f.Detail = true, "simulated locks, no real ones: give --driver and its settings as for run to look at real locks"
 		return []agent.Finding{f}
 	}
 	drv, err := h.MQTT.open(slog.New(slog.DiscardHandler))
 	if err != nil {
-		f.Seen, f.Advice = err.Error(), "see latchkey-bridge run --help"
+		f.Detail, f.Advice = err.Error(), "see latchkey-bridge run --help"
 		return []agent.Finding{f}
 	}
 	defer func() { _ = drv.Close() }()
 	locks, err := drv.Locks(ctx)
 	if err != nil {
-		f.Seen, f.Advice = err.Error(), "see \"Symptoms\" in docs/bridge-guide.md"
+		f.Detail, f.Advice = err.Error(), "see \"Symptoms\" in docs/bridge-guide.md"
 		return []agent.Finding{f}
 	}
-	f.Well, f.Seen = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
-	if !f.Well {
+	f.OK, f.Detail = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
+	if !f.OK {
 		f.Advice = "pair a lock with Zigbee2MQTT; if one is there, its log says why the bridge leaves it out"
 	}
 	out := []agent.Finding{f}
@@ -129,7 +129,7 @@ func (h *hardware) locks(ctx context.Context) []agent.Finding {
 func readLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
-		return agent.Finding{What: "lock " + l.Address(), Seen: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
+		return agent.Finding{What: "lock " + l.Address(), Detail: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
 	}
 	return examineLock(agent.LockHealth{
 		Address: l.Address(), Name: s.Name, Model: l.Model(), Bolt: s.Bolt, Online: s.Online, OfflineCause: s.OfflineCause,
@@ -141,20 +141,20 @@ const weakBattery = 20 // percent
 
 // examineLock judges how a lock does.
 func examineLock(l agent.LockHealth) agent.Finding {
-	f := agent.Finding{What: "lock " + title(l), Well: true, Seen: l.Model + ", online"}
+	f := agent.Finding{What: "lock " + title(l), OK: true, Detail: l.Model + ", online"}
 	switch {
 	case unreachable[l.OfflineCause] != "" && !l.Online:
-		f.Well, f.Seen, f.Advice = false, l.Model+", unknown: "+unreachable[l.OfflineCause], "see the line of the driver"
+		f.OK, f.Detail, f.Advice = false, l.Model+", unknown: "+unreachable[l.OfflineCause], "see the line of the driver"
 	case !l.Online && l.LastSeen.IsZero():
-		f.Well, f.Seen, f.Advice = false, l.Model+", never heard", "press a key at the lock; if the bridge still does not hear it, pair it again"
+		f.OK, f.Detail, f.Advice = false, l.Model+", never heard", "press a key at the lock; if the bridge still does not hear it, pair it again"
 	case !l.Online:
-		f.Well, f.Seen = false, l.Model+", offline since "+l.LastSeen.Local().Format(time.DateTime)
+		f.OK, f.Detail = false, l.Model+", offline since "+l.LastSeen.Local().Format(time.DateTime)
 		f.Advice = "look at its batteries first, then whether something stands between it and the radio"
 	case l.Bolt == string(slot.Jammed):
-		f.Well, f.Seen = false, l.Model+", online, jammed"
+		f.OK, f.Detail = false, l.Model+", online, jammed"
 		f.Advice = "free the bolt at the door: until it moves, no code opens this lock"
 	case l.BatteryPercent != nil && *l.BatteryPercent <= weakBattery:
-		f.Well, f.Seen, f.Advice = false, fmt.Sprintf("%s, battery %d %%", l.Model, *l.BatteryPercent), "change its batteries"
+		f.OK, f.Detail, f.Advice = false, fmt.Sprintf("%s, battery %d %%", l.Model, *l.BatteryPercent), "change its batteries"
 	}
 	return f
 }

@@ -82,7 +82,7 @@ func TestTheDoctorLooksAtRealLocks(t *testing.T) {
 		return d.stopped(ctx, nil)
 	}
 	found := look(mqtt{URL: "mqtt://" + broker.Addr})
-	if len(found) != 2 || !found[0].Well || found[0].Seen != "locks found: 1" || found[1].What != "lock front (0x00158d0000000001)" {
+	if len(found) != 2 || !found[0].OK || found[0].Detail != "locks found: 1" || found[1].What != "lock front (0x00158d0000000001)" {
 		t.Errorf("%+v", found)
 	}
 	for name, m := range map[string]mqtt{
@@ -90,7 +90,7 @@ func TestTheDoctorLooksAtRealLocks(t *testing.T) {
 		"no broker":    {URL: "mqtt://127.0.0.1:1"},
 		"no sense":     {URL: "x"},
 	} {
-		if found := look(m); len(found) != 1 || found[0].Well || found[0].Advice == "" {
+		if found := look(m); len(found) != 1 || found[0].OK || found[0].Advice == "" {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -119,7 +119,7 @@ func TestWhatIsSaidOfLocks(t *testing.T) {
 		f := examineLock(agent.LockHealth{
 			Address: "front", Model: "M1", Bolt: tt.bolt, Online: tt.online, OfflineCause: tt.cause, LastSeen: tt.seen, BatteryPercent: tt.battery,
 		})
-		if f.Well != (tt.advice == "") || !strings.Contains(f.Advice, tt.advice) {
+		if f.OK != (tt.advice == "") || !strings.Contains(f.Advice, tt.advice) {
 			t.Errorf("%+v: %+v", tt, f)
 		}
 	}
@@ -214,7 +214,7 @@ func TestTheDoctorUsesTheSettingsThatTheBridgeLastRanWith(t *testing.T) {
 	} {
 		found := tt.given.stopped(t.Context(), tt.last)
 		well := tt.found == 2 || tt.what == "driver sim"
-		if len(found) != tt.found || found[0].Well != well || found[0].What != tt.what || !strings.Contains(found[0].Seen, tt.seen) || !well && found[0].Advice == "" {
+		if len(found) != tt.found || found[0].OK != well || found[0].What != tt.what || !strings.Contains(found[0].Detail, tt.seen) || !well && found[0].Advice == "" {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}

@@ -22,7 +22,7 @@ func TestEnrollingAtAnHTTPListenerSaysSo(t *testing.T) {
 		e := enroll{Server: front.Listener.Addr().String(), Plaintext: true, JoinCode: "lkj_x.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
 		err := e.Run(t.Context(), &commands{Dir: filepath.Join(t.TempDir(), "bridge")})
 		front.Close()
-		if err == nil || !strings.Contains(err.Error(), "answers as an HTTP listener") || !strings.Contains(err.Error(), "--listen-grpc") {
+		if err == nil || !strings.Contains(err.Error(), "is an HTTP listener") || !strings.Contains(err.Error(), "--listen-grpc") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

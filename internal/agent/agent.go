@@ -21,54 +21,54 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Config says what a bridge is made of.
+// Config is what a bridge needs.
 type Config struct {
-	Dir      string        // its store; only one bridge runs on it
+	Dir      string        // of the store; only one bridge runs on it
 	Driver   driver.Driver // closed by Close
 	Log      *slog.Logger
 	Clock    clock.Clock // nil: the machine's
 	Software string      // name and version, at most 128 bytes
-	// Retry is the most between two attempts to reach the service; 0: what spares a service that many bridges miss.
+	// Retry is the longest wait between two attempts to reach the service; 0: the default, which spares a service that many bridges
+	// reconnect to.
 	Retry time.Duration
-	// DialOptions are added to the link's own; tests dial in memory with them.
+	// DialOptions are added to the default ones; tests use them to dial in memory.
 	DialOptions []grpc.DialOption
-	// Local, when set, has phones served on the property's own network.
+	// Local, if set, serves phones on the property's own network.
 	Local *Local
-	// Settings are what the driver was made with, as JSON without secrets; LastSettings reads them. nil: the stored ones stay.
+	// Settings of the driver, as JSON without secrets, which LastSettings returns. nil: the stored ones stay.
 	Settings []byte
 }
 
 // Bridge is one enrolled bridge.
 type Bridge struct {
-	cfg    Config
-	store  *store
-	clock  clock.Clock
-	log    *slog.Logger
-	boot   string
-	locks  []driver.Lock
-	owners map[string]*owner
-	out    *outbox
-	actor  *actor
-	// doorkeeper verifies SmartKeys.
+	cfg        Config
+	store      *store
+	clock      clock.Clock
+	log        *slog.Logger
+	boot       string
+	locks      []driver.Lock
+	workers    map[string]*lockWorker
+	outbox     *outbox
+	commands   *commandRunner
 	doorkeeper *doorkeeper.Keeper
 	refusals   refusals
-	pace       pace
-	events     chan struct{} // holds one signal: the journal grew
-	spent      spent
-	ready      atomic.Bool // the locks are known; before, locks, owners and doorkeeper are not set
+	timings    linkTimings
+	events     chan struct{} // holds one signal: the journal has new entries
+	usedCodes  usedCodes
+	ready      atomic.Bool // true once locks, workers and doorkeeper are set
 
-	skew      atomic.Pointer[time.Duration] // our clock minus the service's; nil: not known since the start
-	leastSkew atomic.Int64                  // as far as its last greeting can have lain on the way
+	clockSkew atomic.Pointer[time.Duration] // this clock minus the service's; nil: unknown since the start
+	minSkew   atomic.Int64                  // at least, as measured by the last greeting
 
-	mu        sync.Mutex
-	id        identity
-	connected uint64 // the session's epoch, 0 when there is none
-	since     time.Time
-	trouble   string // why there is none
-	started   time.Time
+	mu           sync.Mutex
+	id           identity
+	epoch        uint64 // of the session, 0 without one
+	sessionSince time.Time
+	noSession    string // why there is no session
+	started      time.Time
 }
 
-// New is Open for a bridge whose locks are known at once: it also finds them.
+// New is Open, and also finds the locks. The driver must know them at once.
 func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b, err := Open(cfg)
 	if err != nil {
@@ -80,7 +80,7 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// Open opens a bridge's store. The bridge must have been enrolled. Run finds its locks.
+// Open opens a bridge's store. The bridge must be enrolled. Run finds its locks.
 func Open(cfg Config) (*Bridge, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System
@@ -91,13 +91,13 @@ func Open(cfg Config) (*Bridge, error) {
 	}
 	b := &Bridge{
 		cfg: cfg, store: st, clock: cfg.Clock, log: cfg.Log, boot: rand.Text(),
-		owners: map[string]*owner{}, out: newOutbox(), events: make(chan struct{}, 1), pace: usualPace,
+		workers: map[string]*lockWorker{}, outbox: newOutbox(), events: make(chan struct{}, 1), timings: defaultTimings,
 		started: cfg.Clock.Now(),
 	}
 	if cfg.Retry > 0 {
-		b.pace.most = cfg.Retry
+		b.timings.maxRetry = cfg.Retry
 	}
-	b.actor = &actor{bridge: b, now: map[string]bool{}}
+	b.commands = &commandRunner{bridge: b, running: map[string]bool{}}
 	if b.id, err = st.identity(); err == nil {
 		err = st.saveSettings(cfg.Settings)
 	}
@@ -107,25 +107,25 @@ func Open(cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// load finds the locks and loads what is stored of them.
+// load finds the locks and loads their stored state.
 func (b *Bridge) load(ctx context.Context) (err error) {
 	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
 	}
 	radios := map[string]radio{}
 	for _, l := range b.locks {
-		if b.owners[l.Address()] != nil {
+		if b.workers[l.Address()] != nil {
 			return fmt.Errorf("the driver named lock %s twice", l.Address())
 		}
 		if radios[l.Radio()] == nil {
 			radios[l.Radio()] = make(radio, 1)
 		}
-		if b.owners[l.Address()], err = newOwner(b, l, radios[l.Radio()]); err != nil {
+		if b.workers[l.Address()], err = newLockWorker(b, l, radios[l.Radio()]); err != nil {
 			return err
 		}
-		b.look(ctx, l)
+		b.readStatus(ctx, l)
 	}
-	if err := b.recall(); err != nil {
+	if err := b.loadUsedCodes(); err != nil {
 		return err
 	}
 	if b.doorkeeper, err = b.newDoorkeeper(); err != nil {
@@ -135,8 +135,8 @@ func (b *Bridge) load(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run works until ctx ends or the store fails. From its first moment it answers AskHealth, also while it waits for the
-// program through which its driver reaches the locks.
+// Run runs the bridge until ctx ends or the store fails. It answers AskHealth from the start, also while it waits for the program
+// through which the driver reaches the locks.
 func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { b.serveHealth(ctx); return nil })
@@ -149,44 +149,44 @@ func (b *Bridge) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return b.drive(ctx)
+		return b.serve(ctx)
 	})
 	return g.Wait()
 }
 
-// drive drives the locks and keeps the link to the service.
-func (b *Bridge) drive(ctx context.Context) error {
+// serve drives the locks and keeps the link to the service.
+func (b *Bridge) serve(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return b.work(ctx) })
-	g.Go(func() error { b.link(ctx); return nil })
+	g.Go(func() error { return b.runLocks(ctx) })
+	g.Go(func() error { b.runLink(ctx); return nil })
 	if b.cfg.Local != nil {
 		g.Go(func() error { return b.serveLocal(ctx, *b.cfg.Local) })
 	}
 	return g.Wait()
 }
 
-// work is all of the bridge but its link: what goes on while the service is away.
-func (b *Bridge) work(ctx context.Context) error {
+// runLocks is everything but the link: it also works while the service cannot be reached.
+func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	for _, o := range b.owners {
+	for _, o := range b.workers {
 		g.Go(func() error { return o.run(ctx) })
 		g.Go(func() error { return o.guard.run(ctx) })
 	}
 	g.Go(func() error { return b.watch(ctx) })
-	g.Go(func() error { return b.changed(ctx) })
-	g.Go(func() error { b.lookAround(ctx); return nil })
+	g.Go(func() error { return b.awaitLockChange(ctx) })
+	g.Go(func() error { b.pollStatus(ctx); return nil })
 	g.Go(func() error { b.followDriver(ctx); return nil })
-	g.Go(func() error { b.search(ctx); return nil })
+	g.Go(func() error { b.searchForeignCodes(ctx); return nil })
 	err := g.Wait()
-	b.actor.wait.Wait()
+	b.commands.wait.Wait()
 	return err
 }
 
-// ErrLocksChanged ends Run when the driver knows other locks than it returned: open the bridge again.
+// ErrLocksChanged ends Run when the driver's list of locks has changed: open the bridge again.
 var ErrLocksChanged = errors.New("the list of locks changed")
 
-// changed waits until the driver knows other locks.
-func (b *Bridge) changed(ctx context.Context) error {
+// awaitLockChange waits until the driver's list of locks changes.
+func (b *Bridge) awaitLockChange(ctx context.Context) error {
 	d, ok := b.cfg.Driver.(driver.Changing)
 	if !ok {
 		return nil
@@ -205,11 +205,11 @@ func (b *Bridge) Close() error { return errors.Join(b.cfg.Driver.Close(), b.stor
 // ID is the service's id of this bridge.
 func (b *Bridge) ID() string { return b.identity().BridgeID }
 
-// Epoch is the epoch of the present session with the service, 0 when there is none.
+// Epoch is the epoch of the current session with the service, 0 without one.
 func (b *Bridge) Epoch() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.connected
+	return b.epoch
 }
 
 func (b *Bridge) identity() identity {
@@ -218,121 +218,120 @@ func (b *Bridge) identity() identity {
 	return b.id
 }
 
-// setEpoch notes the beginning of a session, or its end and why.
-func (b *Bridge) setEpoch(e uint64, trouble error) {
+// setEpoch records the start of a session, or its end and the reason.
+func (b *Bridge) setEpoch(e uint64, reason error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.connected, b.since, b.trouble = e, b.clock.Now(), ""
+	b.epoch, b.sessionSince, b.noSession = e, b.clock.Now(), ""
 	if e == 0 {
-		b.since = time.Time{}
+		b.sessionSince = time.Time{}
 	}
-	if trouble != nil {
-		b.trouble = plain(trouble)
+	if reason != nil {
+		b.noSession = rpcMessage(reason)
 	}
 }
 
-// watch journals what happens at the locks.
+// watch processes the driver's events.
 func (b *Bridge) watch(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case e := <-b.cfg.Driver.Events():
-			if err := b.take(ctx, e); err != nil {
+			if err := b.onEvent(ctx, e); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// take deals with one event of the driver's.
-func (b *Bridge) take(ctx context.Context, e driver.Event) error {
-	o := b.owners[e.Address]
+// onEvent processes one event of the driver.
+func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
+	w := b.workers[e.Address]
 	switch {
 	case e.Kind == driver.SlotChanged:
-		b.alter(ctx, e)
+		b.onSlotChanged(ctx, e)
 		return nil
-	case e.Kind == driver.Opened && e.Slot != 0 && o != nil:
-		return b.entered(ctx, o, e)
+	case e.Kind == driver.Opened && e.Slot != 0 && w != nil:
+		return b.onCodeUsed(ctx, w, e)
 	}
-	if e.Kind == driver.Denied && e.Reason == driver.WrongPIN && o != nil {
-		o.guard.struck(e.At)
+	if e.Kind == driver.Denied && e.Reason == driver.WrongPIN && w != nil {
+		w.guard.recordWrongPIN(e.At)
 	}
 	if e.Kind == driver.Jammed {
-		b.jammed(e.Address)
+		b.markJammed(e.Address)
 	}
-	return b.happened(e)
+	return b.journalEvent(e)
 }
 
-// alter passes on that somebody changed a slot at its lock, or any slot if the lock does not say which.
-func (b *Bridge) alter(ctx context.Context, e driver.Event) {
-	o := b.owners[e.Address]
+// onSlotChanged passes on that a slot was changed at its lock, or any slot if the lock does not report which.
+func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
+	w := b.workers[e.Address]
 	switch {
-	case o == nil:
+	case w == nil:
 	case e.Slot == 0:
-		signal(o.altered)
+		signal(w.slotsAltered)
 	default:
-		o.offer(ctx, []slot.Event{{Kind: slot.ChangedAtLock, Slot: e.Slot}})
+		w.enqueue(ctx, []slot.Event{{Kind: slot.ChangedAtLock, Slot: e.Slot}})
 	}
 }
 
-// happened journals an event and wakes the link.
-func (b *Bridge) happened(e driver.Event) error {
-	return b.keep(b.occurred(e))
+// journalEvent journals an event and wakes the link.
+func (b *Bridge) journalEvent(e driver.Event) error {
+	return b.appendEntry(b.newEntry(e))
 }
 
-// keep journals an event and has it told.
-func (b *Bridge) keep(o occurrence) error {
-	lost, err := b.store.journal(o)
+// appendEntry journals an entry and wakes the link.
+func (b *Bridge) appendEntry(e journalEntry) error {
+	dropped, err := b.store.appendEntry(e)
 	if err != nil {
 		return fmt.Errorf("journal an event: %w", err)
 	}
-	if lost > 0 {
-		b.log.Warn("the journal is full: its oldest events were dropped", "dropped", lost)
+	if dropped > 0 {
+		b.log.Warn("the journal is full: its oldest events were dropped", "dropped", dropped)
 	}
 	signal(b.events)
 	return nil
 }
 
-// occurred is an event as it is journaled.
-func (b *Bridge) occurred(e driver.Event) occurrence {
-	o := occurrence{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
+// newEntry is an event as it is journaled.
+func (b *Bridge) newEntry(e driver.Event) journalEntry {
+	entry := journalEntry{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
 	if e.Slot != 0 {
-		o.Generation = b.out.generation(e.Address, e.Slot, e.At)
+		entry.Generation = b.outbox.generationAt(e.Address, e.Slot, e.At)
 	}
-	return o
+	return entry
 }
 
-const skewCreep = 10 * time.Millisecond
+const maxSkewCreep = 10 * time.Millisecond
 
-// heardTime compares our clock with the service's. A message that lay on the way makes our clock
-// look fast, so the least difference counts; it may creep up, since clocks drift. A greeting took so
-// long from our question to its arrival that it cannot have lain longer; 0 is not a greeting.
-func (b *Bridge) heardTime(theirs time.Time, greeting time.Duration) {
+// measureSkew compares this clock with the service's. A delayed message makes this clock look fast, so the smallest difference counts;
+// it may creep up, since clocks drift. greeting is the time between Hello and its answer, which bounds the delay; 0: the message is not
+// that answer.
+func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
 	if theirs.IsZero() {
 		return
 	}
 	skew := b.clock.Now().Sub(theirs)
 	if greeting > 0 {
-		b.leastSkew.Store(int64(skew - greeting))
-	} else if was := b.skew.Load(); was != nil {
-		skew = min(skew, *was+skewCreep)
+		b.minSkew.Store(int64(skew - greeting))
+	} else if last := b.clockSkew.Load(); last != nil {
+		skew = min(skew, *last+maxSkewCreep)
 	}
-	b.skew.Store(&skew)
+	b.clockSkew.Store(&skew)
 	b.doorkeeper.HearTime(skew)
 }
 
-// clockError is what may be wrong with our clock, as far as the service could tell. Less than
-// doorkeeper.CloseEnough is as good as right.
+// clockError is how wrong this clock may be, as measured against the service. Less than doorkeeper.CloseEnough counts as correct.
 func (b *Bridge) clockError() time.Duration {
-	if skew := b.skew.Load(); skew != nil && skew.Abs() > doorkeeper.CloseEnough {
+	if skew := b.clockSkew.Load(); skew != nil && skew.Abs() > doorkeeper.CloseEnough {
 		return skew.Abs()
 	}
 	return 0
 }
 
 func (b *Bridge) clockQuality() string {
-	switch skew := b.skew.Load(); {
+	switch skew := b.clockSkew.Load(); {
 	case skew == nil:
 		return "drifting"
 	case skew.Abs() > doorkeeper.Drifting:
@@ -343,11 +342,10 @@ func (b *Bridge) clockQuality() string {
 	return "synchronized"
 }
 
-// ours is a time of the service's by our clock: the earliest that it can be, since deadlines are
-// reckoned with it.
-func (b *Bridge) ours(theirs time.Time) time.Time {
-	if skew := b.skew.Load(); skew != nil {
-		return theirs.Add(min(*skew, time.Duration(b.leastSkew.Load())))
+// toLocalTime converts a time of the service to the earliest time on this clock that it can be, because deadlines are computed from it.
+func (b *Bridge) toLocalTime(theirs time.Time) time.Time {
+	if skew := b.clockSkew.Load(); skew != nil {
+		return theirs.Add(min(*skew, time.Duration(b.minSkew.Load())))
 	}
 	return theirs
 }

@@ -82,14 +82,14 @@ func TestSlotsAreReadOnceASessionBeginsAndNotAgainForEachFlap(t *testing.T) {
 		s.start()
 		s.pass(time.Minute)
 		for range 20 {
-			signal(s.bridge.owners["front"].met)
+			signal(s.bridge.workers["front"].sessionOpened)
 			s.pass(time.Minute)
 		}
 		if n := c.n.Load(); n != 1 {
 			t.Errorf("read %d times, want once", n)
 		}
 		s.pass(time.Hour)
-		signal(s.bridge.owners["front"].met)
+		signal(s.bridge.workers["front"].sessionOpened)
 		s.pass(time.Minute)
 		if n := c.n.Load(); n != 2 {
 			t.Errorf("read %d times within two hours, want twice", n)

@@ -51,16 +51,16 @@ func TestADeadlineIsNotPutOffByAGreetingThatLay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		within := func(deadline time.Time) time.Duration {
-			return time.Until(s.bridge.actOf(&lockv1.Act{Id: "act_1", Deadline: timestamppb.New(deadline)}).deadline)
+			return time.Until(s.bridge.commandOf(&lockv1.Act{Id: "act_1", Deadline: timestamppb.New(deadline)}).deadline)
 		}
 		sent := time.Now()
 		s.pass(4 * time.Second) // Welcome was written at once, and lay
-		s.bridge.heardTime(sent, 4*time.Second)
+		s.bridge.measureSkew(sent, 4*time.Second)
 		if d := within(time.Now().Add(5 * time.Second)); d > 5*time.Second {
 			t.Errorf("%v to carry an act out, its deadline is in 5s", d)
 		}
 		s.pass(15 * time.Second)
-		s.bridge.heardTime(time.Now(), 0) // a heartbeat that came at once
+		s.bridge.measureSkew(time.Now(), 0) // a heartbeat that came at once
 		if d := within(time.Now().Add(5 * time.Second)); d > 5*time.Second || d < 5*time.Second-doorkeeper.CloseEnough {
 			t.Errorf("%v to carry an act out after a heartbeat, its deadline is in 5s", d)
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	locksRetry = time.Second            // before a driver is asked for its locks again
-	gather     = 100 * time.Millisecond // of a driver's updates; a return of the broker makes several
+	findLocksRetry = time.Second            // between two attempts to get the driver's locks
+	updateDelay    = 100 * time.Millisecond // collects the driver's updates; a returning broker causes several
 )
 
 // findLocks waits until the driver knows its locks. A driver without a connection of its own knows them at once or fails.
@@ -24,13 +24,13 @@ func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 			return nil, ctx.Err()
 		}
 		b.log.Warn("the locks are not known yet", "error", err)
-		if !sleep(ctx, locksRetry) {
+		if !sleep(ctx, findLocksRetry) {
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// followDriver reads the status of all locks whenever the driver says that one may have changed.
+// followDriver reads the status of all locks whenever the driver signals a change.
 func (b *Bridge) followDriver(ctx context.Context) {
 	d, ok := b.cfg.Driver.(driver.Remote)
 	if !ok {
@@ -42,16 +42,16 @@ func (b *Bridge) followDriver(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !sleep(ctx, gather) {
+		if !sleep(ctx, updateDelay) {
 			return
 		}
 		for _, l := range b.locks {
-			b.look(ctx, l)
+			b.readStatus(ctx, l)
 		}
 	}
 }
 
-// ConnectionHealth is how the driver's connection to the program through which it reaches the locks is.
+// ConnectionHealth is the state of the driver's connection to the program through which it reaches the locks.
 type ConnectionHealth struct {
 	Peer   string    `json:"peer"`            // such as MQTT broker 127.0.0.1:1883
 	Cause  string    `json:"cause,omitempty"` // brokerUnreachable or gatewayOffline; empty: connected

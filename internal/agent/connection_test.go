@@ -34,7 +34,7 @@ func (r *rig) startZigbee(broker *z2mtest.Broker) {
 	if err != nil {
 		r.t.Fatal(errors.Join(err, drv.Close()))
 	}
-	b.pace = r.pace
+	b.timings = r.pace
 	r.bridge = b
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -75,7 +75,7 @@ func TestABridgeThatWaitsForItsBrokerAnswers(t *testing.T) {
 	if f, ok := got["enrolment"]; ok {
 		t.Errorf("doctor doubts the enrolment: %+v", f)
 	}
-	if f := got["driver"]; f.Well || !strings.Contains(f.Seen, "connection refused") || !strings.Contains(f.Advice, "broker") {
+	if f := got["driver"]; f.OK || !strings.Contains(f.Detail, "connection refused") || !strings.Contains(f.Advice, "broker") {
 		t.Errorf("%+v", f)
 	}
 	broker.Start()
@@ -138,7 +138,7 @@ func TestWhatTheDriverLearnsIsKnownAtOnce(t *testing.T) {
 	if h.Locks[0].OfflineCause != slot.BrokerUnreachable || h.Connection.Cause != slot.BrokerUnreachable {
 		t.Errorf("%+v", h)
 	}
-	if f := findings(t, r.dir)["driver"]; f.Well || !strings.Contains(f.Seen, broker.Addr) {
+	if f := findings(t, r.dir)["driver"]; f.OK || !strings.Contains(f.Detail, broker.Addr) {
 		t.Errorf("%+v", f)
 	}
 	z2m.Stop()
@@ -154,18 +154,18 @@ func TestABridgeThatCannotBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = st.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*askRetry)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*healthRetry)
 	defer cancel()
 	if _, err := AskHealth(ctx, r.dir); !errors.Is(err, ErrInUse) {
 		t.Errorf("%v", err)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 3*askRetry)
+	ctx, cancel = context.WithTimeout(t.Context(), 3*healthRetry)
 	defer cancel()
 	for _, f := range Examine(ctx, r.dir) {
 		if strings.Contains(f.Advice, "enroll") || strings.Contains(f.Advice, "join code") {
 			t.Errorf("%+v", f)
 		}
-		if f.What == "running" && (f.Well || !strings.Contains(f.Seen, "a bridge runs on this directory")) {
+		if f.What == "running" && (f.OK || !strings.Contains(f.Detail, "a bridge runs on this directory")) {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -175,7 +175,7 @@ func TestABridgeThatCannotBeAsked(t *testing.T) {
 func TestADirectoryThatMayNotBeRead(t *testing.T) {
 	if os.Getuid() == 0 {
 		f := examineEnrolment(fmt.Errorf("bridge.db: %w", os.ErrPermission))
-		if f.Well || strings.Contains(f.Advice, "enroll") || !strings.Contains(f.Advice, "sudo -u") {
+		if f.OK || strings.Contains(f.Advice, "enroll") || !strings.Contains(f.Advice, "sudo -u") {
 			t.Errorf("%+v", f)
 		}
 		return
@@ -245,7 +245,7 @@ func TestWhichSlotsAreReadWhenALockIsBack(t *testing.T) {
 		back  bool
 	}{
 		{"the lock was gone", off, on, time.Second, 0, true},
-		{"the broker was gone for a moment", cut, on, time.Second, fresh, true},
+		{"the broker was gone for a moment", cut, on, time.Second, recentlyRead, true},
 		{"the broker was gone for long", cut, on, time.Hour, 0, true},
 		{"online as before", on, on, 0, 0, false},
 		{"gone", on, cut, 0, 0, false},

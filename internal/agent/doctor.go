@@ -16,23 +16,22 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
 	What   string
-	Well   bool
-	Seen   string
-	Advice string // what to do about it, if it is not well
+	OK     bool
+	Detail string
+	Advice string // what to do if the check failed
 }
 
 const (
-	lookWait    = 5 * time.Second
-	renewable   = 90 * 24 * time.Hour // an ended certificate may be renewed for so long
-	soonEnds    = 5 * 24 * time.Hour  // it should have been renewed by then
-	clockBounds = 10 * time.Second    // more, and windows open and close noticeably late
+	checkTimeout   = 5 * time.Second
+	renewalGrace   = 90 * 24 * time.Hour // an expired certificate may be renewed this long
+	renewalOverdue = 5 * 24 * time.Hour  // it should have been renewed by then
+	maxClockOffset = 10 * time.Second    // above it, windows open and close noticeably late
 )
 
-// Examine looks at all that a bridge needs but its locks. It changes nothing, and disturbs no bridge
-// that runs.
+// Examine checks everything that a bridge needs except its locks. It changes nothing, and does not disturb a running bridge.
 func Examine(ctx context.Context, dir string) []Finding {
 	var out []Finding
 	out = append(out, examineFiles(dir)...)
@@ -41,19 +40,19 @@ func Examine(ctx context.Context, dir string) []Finding {
 	case err == nil:
 		return append(out, examineRunning(ctx, h)...)
 	case !errors.Is(err, ErrNotRunning):
-		return append(out, Finding{What: "running", Seen: err.Error(), Advice: "run doctor again when the bridge answers; do not enrol it again for this"})
+		return append(out, Finding{What: "running", Detail: err.Error(), Advice: "run doctor again when the bridge answers; do not enrol it again for this"})
 	}
 	id, err := storedIdentity(dir)
 	if err != nil {
 		return append(out, examineEnrolment(err))
 	}
 	out = append(out,
-		Finding{What: "running", Seen: ErrNotRunning.Error(), Advice: "start it: systemctl start latchkey-bridge, or latchkey-bridge run"},
+		Finding{What: "running", Detail: ErrNotRunning.Error(), Advice: "start it: systemctl start latchkey-bridge, or latchkey-bridge run"},
 		examineCertificate(id, time.Now()))
-	return append(out, examineWay(ctx, id.ConnectAddress, &id)...)
+	return append(out, examineReachability(ctx, id.ConnectAddress, &id)...)
 }
 
-// examineRunning judges what a running bridge says of itself.
+// examineRunning checks what a running bridge reports about itself.
 func examineRunning(ctx context.Context, h Health) []Finding {
 	out := []Finding{examineSession(h)}
 	if h.Connection != nil {
@@ -62,16 +61,16 @@ func examineRunning(ctx context.Context, h Health) []Finding {
 	if h.Ready {
 		out = append(out, examineClock(h))
 	}
-	return append(out, examineWay(ctx, h.Service, nil)...)
+	return append(out, examineReachability(ctx, h.Service, nil)...)
 }
 
-// examineConnection judges the driver's connection, such as the one to the MQTT broker.
+// examineConnection checks the driver's connection, such as the one to the MQTT broker.
 func examineConnection(c ConnectionHealth, ready bool) Finding {
-	f := Finding{What: "driver", Seen: "connected to the " + c.Peer + " since " + c.Since.Local().Format(time.DateTime), Well: c.Cause == "" && ready}
+	f := Finding{What: "driver", Detail: "connected to the " + c.Peer + " since " + c.Since.Local().Format(time.DateTime), OK: c.Cause == "" && ready}
 	switch c.Cause {
 	case "":
 		if !ready {
-			f.Seen, f.Advice = f.Seen+", the locks are not known yet", "run doctor again in a few seconds"
+			f.Detail, f.Advice = f.Detail+", the locks are not known yet", "run doctor again in a few seconds"
 		}
 		return f
 	case slot.BrokerUnreachable:
@@ -79,14 +78,14 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 	default:
 		f.Advice = "start Zigbee2MQTT (systemctl status zigbee2mqtt), or correct --mqtt-base and restart the bridge"
 	}
-	f.Seen = c.Detail + ", since " + c.Since.Local().Format(time.DateTime)
+	f.Detail = c.Detail + ", since " + c.Since.Local().Format(time.DateTime)
 	return f
 }
 
-// examineEnrolment judges why the stored identity cannot be read. Only a bridge that was never enrolled needs a join code:
-// enrolling again throws away what the store holds.
+// examineEnrolment explains why the stored identity cannot be read. Only a bridge that was never enrolled needs a join code: enrolling
+// again deletes what the store holds.
 func examineEnrolment(err error) Finding {
-	f := Finding{What: "enrolment", Seen: err.Error()}
+	f := Finding{What: "enrolment", Detail: err.Error()}
 	switch {
 	case errors.Is(err, errNotEnrolled):
 		f.Advice = "ask staff for a join code (latchkey bridge create, or join-code) and run latchkey-bridge enroll"
@@ -100,7 +99,7 @@ func examineEnrolment(err error) Finding {
 	return f
 }
 
-// storedIdentity reads who the bridge is, without making anything.
+// storedIdentity reads the bridge's identity. It creates nothing.
 func storedIdentity(dir string) (id identity, err error) {
 	if err := checkStored(dir); err != nil {
 		return id, err
@@ -121,48 +120,48 @@ func examineFiles(dir string) []Finding {
 	return append(out, examineMode("key file", filepath.Join(dir, keyFile), 0o077, "chmod 600"))
 }
 
-func examineMode(what, path string, forbidden fs.FileMode, cure string) Finding {
-	f := Finding{What: what, Seen: path}
+func examineMode(what, path string, forbidden fs.FileMode, fix string) Finding {
+	f := Finding{What: what, Detail: path}
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f.Seen, f.Advice = path+" is not there", "run latchkey-bridge enroll, or say where the bridge's directory is with --dir"
+		f.Detail, f.Advice = path+" does not exist", "run latchkey-bridge enroll, or give the bridge's directory with --dir"
 	case errors.Is(err, fs.ErrPermission):
-		f.Seen, f.Advice = path+" cannot be looked at", "run doctor as the bridge's user: sudo -u latchkey-bridge latchkey-bridge doctor"
+		f.Detail, f.Advice = path+" cannot be read", "run doctor as the bridge's user: sudo -u latchkey-bridge latchkey-bridge doctor"
 	case err != nil:
-		f.Seen, f.Advice = err.Error(), "see whether the disk is well"
+		f.Detail, f.Advice = err.Error(), "check the disk"
 	case st.Mode().Perm()&forbidden != 0:
-		f.Seen, f.Advice = fmt.Sprintf("%s has mode %o: others can read what opens the locks", path, st.Mode().Perm()), cure+" "+path
+		f.Detail, f.Advice = fmt.Sprintf("%s has mode %o: others can read what opens the locks", path, st.Mode().Perm()), fix+" "+path
 	default:
-		f.Well = true
+		f.OK = true
 	}
 	return f
 }
 
 func examineSession(h Health) Finding {
 	if h.Epoch != 0 {
-		return Finding{What: "session", Well: true, Seen: "with " + h.Service + " since " + h.Since.Local().Format(time.DateTime)}
+		return Finding{What: "session", OK: true, Detail: "with " + h.Service + " since " + h.Since.Local().Format(time.DateTime)}
 	}
-	f := Finding{What: "session", Seen: h.Trouble, Advice: "see the findings below; the bridge goes on with what it knows and tries again"}
+	f := Finding{What: "session", Detail: h.Trouble, Advice: "see the findings below; the bridge works with what it has stored and tries again"}
 	switch {
 	case strings.Contains(h.Trouble, "another bridge with this identity"):
-		f.Advice = "another machine runs with a copy of this directory: stop it, or enrol one of the two anew"
+		f.Advice = "another machine runs with a copy of this directory: stop it, or enrol one of the two again"
 	case strings.Contains(h.Trouble, "revoked"):
-		f.Advice = "staff shut this bridge out: ask for a new join code and run latchkey-bridge enroll"
-	case f.Seen == "":
-		f.Seen = "none yet"
+		f.Advice = "staff revoked this bridge: ask for a new join code and run latchkey-bridge enroll"
+	case f.Detail == "":
+		f.Detail = "none yet"
 	}
 	return f
 }
 
 func examineClock(h Health) Finding {
-	f := Finding{What: "clock", Well: true, Seen: fmt.Sprintf("%s, %v from the service's", h.ClockQuality, h.ClockOffset.Round(time.Millisecond))}
+	f := Finding{What: "clock", OK: true, Detail: fmt.Sprintf("%s, %v from the service's", h.ClockQuality, h.ClockOffset.Round(time.Millisecond))}
 	switch {
-	case h.ClockOffset.Abs() > clockBounds:
-		f.Well = false
+	case h.ClockOffset.Abs() > maxClockOffset:
+		f.OK = false
 		f.Advice = "set the clock and keep it set: timedatectl set-ntp true; every window is cut by this error until then"
 	case h.Epoch == 0 && h.ClockOffset == 0:
-		f.Seen = "not compared with the service's since the start"
+		f.Detail = "not compared with the service's since the start"
 	}
 	return f
 }
@@ -171,46 +170,46 @@ func examineCertificate(id identity, now time.Time) Finding {
 	f := Finding{What: "certificate"}
 	leaf, err := id.leaf()
 	if err != nil {
-		f.Seen, f.Advice = err.Error(), "enrol anew with a join code from staff"
+		f.Detail, f.Advice = err.Error(), "enrol again with a join code from staff"
 		return f
 	}
 	left := leaf.NotAfter.Sub(now)
-	f.Seen = "until " + leaf.NotAfter.Local().Format(time.DateTime)
+	f.Detail = "until " + leaf.NotAfter.Local().Format(time.DateTime)
 	switch {
 	case now.Before(leaf.NotBefore.Add(-time.Hour)):
-		f.Advice = "this machine's clock is before the certificate's beginning: set it (timedatectl set-ntp true)"
-	case left < -renewable:
-		f.Advice = "it ended more than 90 days ago: ask for a join code and run latchkey-bridge enroll"
+		f.Advice = "this machine's clock is before the certificate's start: set it (timedatectl set-ntp true)"
+	case left < -renewalGrace:
+		f.Advice = "it expired more than 90 days ago: ask for a join code and run latchkey-bridge enroll"
 	case left < 0:
-		f.Advice = "it ended; start the bridge and it is renewed at the first connection"
-	case left < soonEnds:
+		f.Advice = "it has expired; start the bridge, which renews it when it connects"
+	case left < renewalOverdue:
 		f.Advice = "it should have been renewed by now: is the bridge running, and does it reach the service?"
 	default:
-		f.Well = true
+		f.OK = true
 	}
 	return f
 }
 
-// examineWay tries the way to the service a step at a time. With an identity it also greets it.
-func examineWay(ctx context.Context, address string, id *identity) (out []Finding) {
+// examineReachability tests the connection to the service step by step. With an identity it also tests TLS.
+func examineReachability(ctx context.Context, address string, id *identity) (out []Finding) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return []Finding{{What: "service", Seen: "its address is " + address, Advice: "enrol anew, with --connect host:port if the service names a wrong one"}}
+		return []Finding{{What: "service", Detail: "its address is " + address, Advice: "enrol again, with --connect host:port if the service names a wrong one"}}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*lookWait)
+	ctx, cancel := context.WithTimeout(ctx, 3*checkTimeout)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
-		return []Finding{{What: "name", Seen: err.Error(), Advice: "see whether this machine has a network and a name server: resolvectl query " + host}}
+		return []Finding{{What: "name", Detail: err.Error(), Advice: "check this machine's network and name server: resolvectl query " + host}}
 	}
-	out = append(out, Finding{What: "name", Well: true, Seen: host + " is " + strings.Join(found, ", ")})
-	dialer := &net.Dialer{Timeout: lookWait}
+	out = append(out, Finding{What: "name", OK: true, Detail: host + " is " + strings.Join(found, ", ")})
+	dialer := &net.Dialer{Timeout: checkTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return append(out, Finding{What: "reach", Seen: err.Error(), Advice: "see whether a firewall lets " + address + " out, and whether the service runs"})
+		return append(out, Finding{What: "reach", Detail: err.Error(), Advice: "check whether a firewall blocks " + address + " and whether the service runs"})
 	}
 	defer func() { _ = conn.Close() }()
-	out = append(out, Finding{What: "reach", Well: true, Seen: address + " answers"})
+	out = append(out, Finding{What: "reach", OK: true, Detail: address + " answers"})
 	if id == nil {
 		return out
 	}
@@ -221,22 +220,22 @@ func examineTLS(ctx context.Context, conn net.Conn, id identity) Finding {
 	f := Finding{What: "service's certificate"}
 	config, _, err := id.tls(time.Now)
 	if err != nil {
-		f.Seen, f.Advice = err.Error(), "enrol anew with a join code from staff"
+		f.Detail, f.Advice = err.Error(), "enrol again with a join code from staff"
 		return f
 	}
 	config.NextProtos = []string{"h2"}
-	greeted := tls.Client(conn, config)
+	secured := tls.Client(conn, config)
 	var wrong *tls.CertificateVerificationError
-	switch err := greeted.HandshakeContext(ctx); {
+	switch err := secured.HandshakeContext(ctx); {
 	case errors.As(err, &wrong):
-		f.Seen, f.Advice = err.Error(), "something between here and the service answers in its place, the service has another CA than at enrolment, or this machine's clock is wrong"
+		f.Detail, f.Advice = err.Error(), "something between this machine and the service answers in its place, the service has another CA than at enrolment, or this machine's clock is wrong"
 		if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 			f.Advice = "set this machine's clock (timedatectl set-ntp true); if it is right, the service's operator has to renew its certificate"
 		}
 	case err != nil:
-		f.Seen, f.Advice = err.Error(), "see whether "+id.ConnectAddress+" is the bridges' listener"
+		f.Detail, f.Advice = err.Error(), "check whether "+id.ConnectAddress+" is the bridges' listener"
 	default:
-		f.Well, f.Seen = true, "is of the CA that this bridge was enrolled with"
+		f.OK, f.Detail = true, "is of the CA that this bridge was enrolled with"
 	}
 	return f
 }

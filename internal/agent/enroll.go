@@ -25,25 +25,25 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-const enrollWait = 30 * time.Second
+const enrollTimeout = 30 * time.Second
 
-// Enrolment says how to make this machine a property's bridge.
+// Enrolment is what is needed to enrol this machine as a property's bridge.
 type Enrolment struct {
 	Dir      string
 	Address  string // host:port of the service's public gRPC listener
 	JoinCode string
 	Software string
-	// Plaintext speaks without TLS, which is refused to any address but loopback.
+	// Plaintext disables TLS, which is allowed for loopback addresses only.
 	Plaintext bool
-	// Connect, when set, replaces the address of the bridges' listener that the service names.
+	// Connect, if set, replaces the address of the bridges' listener that the service returns.
 	Connect     string
 	DialOptions []grpc.DialOption
 }
 
-// Enroll exchanges a join code for an identity and stores it. Both private keys are made here and
-// stay here. It returns the service's id of the bridge.
+// Enroll exchanges a join code for an identity and stores it. Both private keys are generated here and never leave. It returns the
+// service's id of the bridge.
 func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
-	print, err := fingerprintOf(e.JoinCode)
+	fingerprint, err := fingerprintOf(e.JoinCode)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, enrollWait)
+	ctx, cancel := context.WithTimeout(ctx, enrollTimeout)
 	defer cancel()
 	answer, err := e.exchange(ctx, &lockv1.EnrollRequest{
 		JoinCode: strings.TrimSpace(e.JoinCode), CertificateRequest: request, HpkePublicKey: public, Software: e.Software,
@@ -68,7 +68,7 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := verify(answer, print, &key.PublicKey); err != nil {
+	if err := verify(answer, fingerprint, &key.PublicKey); err != nil {
 		return "", err
 	}
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
@@ -83,11 +83,10 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	if e.Connect != "" {
 		id.ConnectAddress = e.Connect
 	}
-	return id.BridgeID, st.enrolled(id)
+	return id.BridgeID, st.resetTo(id)
 }
 
-// Enrolled tells the service's id of the bridge that a directory belongs to, and when its
-// certificate ends.
+// Enrolled returns the id of the bridge enrolled in a directory, the address of the service, and when the certificate expires.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
 	if err := checkStored(dir); err != nil {
 		return "", "", time.Time{}, err
@@ -111,8 +110,8 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	creds := credentials.NewTLS(nil)
 	if e.Plaintext {
-		if !loopback(e.Address) {
-			return nil, fmt.Errorf("%s is not this machine: a join code is a secret and travels under TLS only", e.Address)
+		if !isLoopback(e.Address) {
+			return nil, fmt.Errorf("%s is not this machine: a join code is a secret and is sent over TLS only", e.Address)
 		}
 		creds = insecure.NewCredentials()
 	}
@@ -123,19 +122,19 @@ func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lock
 	defer func() { _ = conn.Close() }()
 	answer, err := lockv1.NewEnrolmentServiceClient(conn).Enroll(ctx, r)
 	if err != nil {
-		why := plain(err)
+		why := rpcMessage(err)
 		if strings.Contains(why, "first record does not look like a TLS handshake") {
 			why = "the service speaks no TLS there; if it runs on this machine, --plaintext allows that"
 		}
 		if strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header") {
-			why = "that answers as an HTTP listener; enrol at the service's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
+			why = "this is an HTTP listener; enrol at the service's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
 		}
 		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
 	}
 	return answer, nil
 }
 
-func loopback(address string) bool {
+func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
@@ -144,18 +143,17 @@ func loopback(address string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// fingerprintOf is the CA fingerprint that a join code carries behind its secret.
+// fingerprintOf returns the CA fingerprint, which follows the secret in a join code.
 func fingerprintOf(code string) (out [32]byte, err error) {
-	_, print, ok := strings.Cut(strings.TrimSpace(code), ".")
-	raw, err := base64.RawURLEncoding.DecodeString(print)
+	_, encoded, ok := strings.Cut(strings.TrimSpace(code), ".")
+	raw, err := base64.RawURLEncoding.DecodeString(encoded)
 	if !ok || err != nil || len(raw) != len(out) {
-		return out, errors.New("this is no complete join code: copy all of it, from lkj_ to the last character. Staff make one with: latchkey bridge join-code")
+		return out, errors.New("the join code is incomplete: copy all of it, from lkj_ to the last character. Staff create one with: latchkey bridge join-code")
 	}
 	return [32]byte(raw), nil
 }
 
-// newRequest makes a certificate key and a request signed by it. The service alone decides whom the
-// certificate names.
+// newRequest generates a certificate key and a request signed by it. The service decides which bridge the certificate names.
 func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -165,22 +163,21 @@ func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, der, err
 }
 
-// verify believes an enrolment only if its CA is the one that staff's join code names and has
-// signed our key.
-func verify(a *lockv1.EnrollResponse, print [32]byte, public *ecdsa.PublicKey) error {
-	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], print[:]) {
-		return errors.New("the service's CA is not the one that the join code names: somebody may stand between; nothing was stored")
+// verify accepts an enrolment only if its CA is the one in the join code and has signed the bridge's key.
+func verify(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
+	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], fingerprint[:]) {
+		return errors.New("the service's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")
 	}
 	ca, err := x509.ParseCertificate(a.GetCaCertificate())
 	if err != nil {
 		return fmt.Errorf("the service's CA certificate: %w", err)
 	}
-	if err := signedFor(a.GetCertificate(), ca, public); err != nil {
+	if err := verifySignedFor(a.GetCertificate(), ca, public); err != nil {
 		return err
 	}
 	if set := a.GetSmartkeyKeySet(); set != nil {
 		if _, err := smartkey.PinKeySet(set, a.GetPropertyId()); err != nil {
-			return fmt.Errorf("the issuer keys that the service named: %w", err)
+			return fmt.Errorf("the service's issuer keys: %w", err)
 		}
 	}
 	if a.GetBridgeId() == "" || a.GetConnectAddress() == "" || a.GetServerName() == "" {
@@ -189,16 +186,16 @@ func verify(a *lockv1.EnrollResponse, print [32]byte, public *ecdsa.PublicKey) e
 	return nil
 }
 
-func signedFor(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
+func verifySignedFor(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return fmt.Errorf("the certificate that the service made: %w", err)
+		return fmt.Errorf("the service's certificate for this bridge: %w", err)
 	}
 	if err := cert.CheckSignatureFrom(ca); err != nil {
-		return fmt.Errorf("the certificate that the service made: %w", err)
+		return fmt.Errorf("the service's certificate for this bridge: %w", err)
 	}
 	if !public.Equal(cert.PublicKey) {
-		return errors.New("the certificate that the service made is for another key")
+		return errors.New("the service's certificate for this bridge is for another key")
 	}
 	return nil
 }

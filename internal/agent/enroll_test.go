@@ -25,7 +25,7 @@ func TestEnrollBelievesOnlyTheCAOfTheJoinCode(t *testing.T) {
 		{"all well", func(*service, *Enrolment) {}, ""},
 		{"another CA", func(s *service, _ *Enrolment) {
 			s.spoil = func(r *lockv1.EnrollResponse) { r.CaCertificate = append(r.CaCertificate, 0) }
-		}, "somebody may stand between"},
+		}, "someone may be intercepting"},
 		{"a certificate for another key", func(s *service, _ *Enrolment) {
 			s.spoil = func(r *lockv1.EnrollResponse) {
 				r.Certificate = s.certify(&x509.Certificate{}, stranger.Public()).Raw
@@ -34,9 +34,9 @@ func TestEnrollBelievesOnlyTheCAOfTheJoinCode(t *testing.T) {
 		{"nowhere to connect", func(s *service, _ *Enrolment) {
 			s.spoil = func(r *lockv1.EnrollResponse) { r.ConnectAddress = "" }
 		}, "names no bridge"},
-		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "no complete join code"},
+		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "join code is incomplete"},
 		{"a wrong join code", func(_ *service, e *Enrolment) { e.JoinCode = "x" + e.JoinCode }, "no such join code"},
-		{"plaintext to elsewhere", func(_ *service, e *Enrolment) { e.Address = "192.0.2.1:443" }, "under TLS only"},
+		{"plaintext to elsewhere", func(_ *service, e *Enrolment) { e.Address = "192.0.2.1:443" }, "over TLS only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newService(t)

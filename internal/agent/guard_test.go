@@ -43,7 +43,7 @@ func (s *site) guess(n int) (read int) {
 }
 
 func (s *site) pausedUntil() time.Time {
-	_, st := s.bridge.out.stateOf("front")
+	_, st := s.bridge.outbox.helloState("front")
 	return st.guard.PausedUntil
 }
 
@@ -62,7 +62,7 @@ func TestGuessingPausesAKeypad(t *testing.T) {
 		if shown := s.bridge.lockHealth("front", "").KeypadPausedUntil; !shown.Equal(s.pausedUntil()) {
 			t.Errorf("the health of the lock shows a pause until %v, want %v", shown, s.pausedUntil())
 		}
-		if a := s.bridge.owners["front"].lock.Unlock(t.Context()); a.Result != slot.OK {
+		if a := s.bridge.workers["front"].lock.Unlock(t.Context()); a.Result != slot.OK {
 			t.Errorf("unlocking a door whose keypad is paused: %s", a.Result)
 		}
 		s.pass(16 * time.Second)
@@ -143,7 +143,7 @@ func TestOldWrongPINsPauseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := guardedSite(t, sim.Pausable)
 		for range 12 {
-			s.bridge.owners["front"].guard.struck(time.Now().Add(-time.Minute))
+			s.bridge.workers["front"].guard.recordWrongPIN(time.Now().Add(-time.Minute))
 			synctest.Wait()
 		}
 		if !s.opens("front", rightPIN) {
@@ -157,7 +157,7 @@ func TestTheLockoutOfALockIsSetAndReadBack(t *testing.T) {
 		t.Run(profile, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := guardedSite(t, profile)
-				shown := func() slot.Lockout { _, st := s.bridge.out.stateOf("front"); return st.guard.Lockout }
+				shown := func() slot.Lockout { _, st := s.bridge.outbox.helloState("front"); return st.guard.Lockout }
 				if got := s.house.Lockout("front"); got != slot.DesiredLockout || shown() != got {
 					t.Fatalf("the lock keeps %+v, the bridge says %+v", got, shown())
 				}
@@ -230,10 +230,10 @@ func TestASlowPauseDoesNotHoldUpAnUnlock(t *testing.T) {
 		if read := s.guess(10); read != 10 {
 			t.Fatalf("the keypad read %d wrong PINs", read)
 		}
-		if rec := s.act("act_1", "back", 10*time.Second); rec.Outcome != actDone {
+		if rec := s.act("act_1", "back", 10*time.Second); rec.Outcome != outcomeDone {
 			t.Errorf("the unlock at the other lock: %s, %s", rec.Outcome, rec.Result)
 		}
-		s.pass(lockoutWait)
+		s.pass(lockoutCallTimeout)
 		if left := time.Until(s.pausedUntil()); left <= 0 {
 			t.Errorf("a pause that may have begun is not shown: its end is %v", s.pausedUntil())
 		}

@@ -17,34 +17,34 @@ import (
 )
 
 const (
-	statusSocket = "status.sock"
-	askWait      = 5 * time.Second
-	askRetry     = 100 * time.Millisecond
-	maxHealth    = 1 << 20 // bytes
+	statusSocket  = "status.sock"
+	healthTimeout = 5 * time.Second
+	healthRetry   = 100 * time.Millisecond
+	maxHealth     = 1 << 20 // bytes
 )
 
-// Health is how a running bridge does. It holds no PIN and nothing about guests.
+// Health is the state of a running bridge. It holds no PIN and nothing about guests.
 type Health struct {
 	BridgeID   string    `json:"bridgeId"`
 	PropertyID string    `json:"propertyId"`
 	Service    string    `json:"service"` // host:port
 	Software   string    `json:"software"`
 	Started    time.Time `json:"started"`
-	// Epoch and Since are of the present session; 0 without one, and Trouble says why.
+	// Epoch and Since are of the current session; without one Epoch is 0 and Trouble says why.
 	Epoch            uint64        `json:"epoch"`
 	Since            time.Time     `json:"since,omitzero"`
 	Trouble          string        `json:"trouble,omitempty"`
 	ClockQuality     string        `json:"clockQuality"` // synchronized, drifting, untrusted
-	ClockOffset      time.Duration `json:"clockOffset"`  // ours minus the service's, in nanoseconds; 0 if unknown
+	ClockOffset      time.Duration `json:"clockOffset"`  // this clock minus the service's, in nanoseconds; 0 if unknown
 	CertificateUntil time.Time     `json:"certificateUntil"`
 	EventsWaiting    int           `json:"eventsWaiting"` // at most maxWaiting
-	// Connection is the driver's, nil if it needs none. Ready is false while the bridge waits for it to learn its locks.
+	// Connection is the driver's, nil if it needs none. Ready is false until the driver knows its locks.
 	Connection *ConnectionHealth `json:"connection,omitempty"`
 	Ready      bool              `json:"ready"`
 	Locks      []LockHealth      `json:"locks"`
 }
 
-// LockHealth is how one lock does.
+// LockHealth is the state of one lock.
 type LockHealth struct {
 	Address        string         `json:"address"`
 	Name           string         `json:"name,omitempty"`
@@ -55,42 +55,42 @@ type LockHealth struct {
 	Bolt           string         `json:"bolt"`
 	BatteryPercent *uint32        `json:"batteryPercent,omitempty"`
 	ClockOffset    *time.Duration `json:"clockOffset,omitempty"`
-	// Of the slots that the service uses: how many hold its code, by evidence; how many are known to be empty; and how many
-	// are on their way to what the service wants, by the evidence so far.
+	// Of the slots that the service uses: how many hold its code, by evidence; how many are known to be empty; and how many do not
+	// match the desired state yet, by the evidence so far.
 	Codes      map[slot.Evidence]int `json:"codes,omitempty"`
 	EmptySlots int                   `json:"emptySlots"`
 	Changing   map[slot.Evidence]int `json:"changing,omitempty"`
 	Results    map[slot.Result]int   `json:"results,omitempty"`
-	// FailedTries is how many operations have failed in a row, for reasons that may pass, and FailingSince since when.
+	// FailedTries is how many operations have failed in a row for temporary reasons, and FailingSince since when.
 	FailedTries  int       `json:"failedTries,omitempty"`
 	FailingSince time.Time `json:"failingSince,omitzero"`
 	// KeypadPausedUntil is when the current pause of the keypad after wrong PINs ends; zero: it is not paused.
 	KeypadPausedUntil time.Time `json:"keypadPausedUntil,omitzero"`
 }
 
-// maxWaiting is as far as waiting events are counted.
+// maxWaiting bounds the count of waiting events.
 const maxWaiting = 1000
 
 // noLocksYet is why a bridge has no session before it knows its locks.
-const noLocksYet = "it begins when the bridge knows its locks"
+const noLocksYet = "it starts when the bridge knows its locks"
 
-// Health says how the bridge does.
+// Health returns the bridge's state.
 func (b *Bridge) Health() Health {
 	id := b.identity()
 	b.mu.Lock()
 	h := Health{
 		BridgeID: id.BridgeID, PropertyID: id.PropertyID, Service: id.ConnectAddress, Software: b.cfg.Software,
-		Started: b.started, Epoch: b.connected, Since: b.since, Trouble: b.trouble,
+		Started: b.started, Epoch: b.epoch, Since: b.sessionSince, Trouble: b.noSession,
 	}
 	b.mu.Unlock()
 	h.ClockQuality = b.clockQuality()
-	if skew := b.skew.Load(); skew != nil {
+	if skew := b.clockSkew.Load(); skew != nil {
 		h.ClockOffset = *skew
 	}
 	if leaf, err := id.leaf(); err == nil {
 		h.CertificateUntil = leaf.NotAfter
 	}
-	if waiting, err := b.store.pending(0, maxWaiting); err == nil {
+	if waiting, err := b.store.entriesAfter(0, maxWaiting); err == nil {
 		h.EventsWaiting = len(waiting)
 	}
 	h.Connection = b.connectionHealth()
@@ -105,7 +105,7 @@ func (b *Bridge) Health() Health {
 }
 
 func (b *Bridge) lockHealth(address, model string) LockHealth {
-	rows, s := b.out.all(address)
+	rows, s := b.outbox.lockState(address)
 	h := LockHealth{
 		Address: address, Name: s.Name, Model: model, Online: s.Online, OfflineCause: s.OfflineCause, LastSeen: s.LastSeenAt, Bolt: s.Bolt,
 		BatteryPercent: s.BatteryPercent, ClockOffset: s.ClockOffset,
@@ -127,15 +127,15 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 	if until := s.guard.PausedUntil; until.After(b.clock.Now()) {
 		h.KeypadPausedUntil = until
 	}
-	h.FailedTries, h.FailingSince = b.owners[address].trouble.failing()
+	h.FailedTries, h.FailingSince = b.workers[address].failures.failing()
 	return h
 }
 
-// serveHealth answers each connection to the socket in the bridge's directory with its health, until ctx ends. A bridge
-// whose socket cannot be made works without it.
+// serveHealth answers each connection to the socket in the bridge's directory with the bridge's health, until ctx ends. The bridge also
+// runs if the socket cannot be created.
 func (b *Bridge) serveHealth(ctx context.Context) {
 	path := filepath.Join(b.cfg.Dir, statusSocket)
-	if err := os.Remove(path); err == nil { // the store's lock says that no other bridge uses it
+	if err := os.Remove(path); err == nil { // no other bridge uses it, because this one holds the store's lock
 		b.log.Debug("removed the status socket of a run that was killed")
 	}
 	lis, err := disk.ListenSocket(ctx, path)
@@ -149,7 +149,7 @@ func (b *Bridge) serveHealth(ctx context.Context) {
 	}
 }
 
-// answerHealth answers until the listener is closed.
+// answerHealth runs until the listener is closed.
 func (b *Bridge) answerHealth(lis net.Listener) error {
 	defer func() { _ = lis.Close() }()
 	for {
@@ -157,32 +157,32 @@ func (b *Bridge) answerHealth(lis net.Listener) error {
 		if err != nil {
 			return err
 		}
-		_ = conn.SetDeadline(time.Now().Add(askWait))
+		_ = conn.SetDeadline(time.Now().Add(healthTimeout))
 		_ = json.NewEncoder(conn).Encode(b.Health())
 		_ = conn.Close()
 	}
 }
 
 var (
-	// ErrNotRunning says that no bridge runs on a directory.
+	// ErrNotRunning means that no bridge runs on a directory.
 	ErrNotRunning = errors.New("no bridge runs on this directory")
-	// errSilent says that one runs and cannot be asked.
-	errSilent = fmt.Errorf("%w, but it does not answer on %s. It may be starting or stopping: try again in a few seconds. "+
-		"If this stays, its log says why: journalctl -u latchkey-bridge", ErrInUse, statusSocket)
+	// errNoAnswer means that one runs and does not answer.
+	errNoAnswer = fmt.Errorf("%w, but it does not answer on %s. It may be starting or stopping: try again in a few seconds. "+
+		"If this persists, its log says why: journalctl -u latchkey-bridge", ErrInUse, statusSocket)
 )
 
-// AskHealth asks the bridge that runs on a directory how it does. A bridge that is just starting or stopping has its store
-// open and does not answer: that is asked again for a while.
+// AskHealth asks the bridge that runs on a directory for its health. It retries for a while, because a bridge that is starting or
+// stopping has its store open and does not answer.
 func AskHealth(ctx context.Context, dir string) (h Health, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askWait)
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	for {
 		h, err = askOnce(ctx, dir)
 		switch {
 		case !errors.Is(err, ErrNotRunning) || !inUse(dir):
 			return h, err
-		case !sleep(ctx, askRetry):
-			return h, errSilent
+		case !sleep(ctx, healthRetry):
+			return h, errNoAnswer
 		}
 	}
 }

@@ -20,8 +20,8 @@ func findings(t *testing.T, dir string) map[string]Finding {
 	out := map[string]Finding{}
 	for _, f := range Examine(t.Context(), dir) {
 		out[f.What] = f
-		if !f.Well && f.Advice == "" {
-			t.Errorf("%s: %s, and no advice", f.What, f.Seen)
+		if !f.OK && f.Advice == "" {
+			t.Errorf("%s: %s, and no advice", f.What, f.Detail)
 		}
 	}
 	return out
@@ -43,7 +43,7 @@ func TestARunningBridgeSaysHowItDoes(t *testing.T) {
 	}
 	got := findings(t, r.dir)
 	for _, what := range []string{"store", "key file", "session", "clock", "name", "reach"} {
-		if !got[what].Well {
+		if !got[what].OK {
 			t.Errorf("%s: %+v", what, got[what])
 		}
 	}
@@ -56,7 +56,7 @@ func TestARunningBridgeSaysHowItDoes(t *testing.T) {
 		}
 		return err
 	})
-	if f := findings(t, r.dir)["session"]; f.Well || f.Advice == "" {
+	if f := findings(t, r.dir)["session"]; f.OK || f.Advice == "" {
 		t.Errorf("%+v", f)
 	}
 	r.stop()
@@ -89,7 +89,7 @@ func TestTheDoctorOfABridgeThatDoesNotRun(t *testing.T) {
 		"store": true, "key file": true, "running": false, "certificate": false, // it ends within a day
 		"name": true, "reach": true, "service's certificate": true,
 	} {
-		if f, ok := got[what]; !ok || f.Well != well {
+		if f, ok := got[what]; !ok || f.OK != well {
 			t.Errorf("%s: %+v", what, f)
 		}
 	}
@@ -109,7 +109,7 @@ func TestTheDoctorSaysWhatIsWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			do(&id)
-			if err := st.renewed(id); err != nil {
+			if err := st.setIdentity(id); err != nil {
 				t.Fatal(err)
 			}
 			if err := st.Close(); err != nil {
@@ -126,9 +126,9 @@ func TestTheDoctorSaysWhatIsWrong(t *testing.T) {
 		{"another service", change(func(id *identity) { id.ConnectAddress = other.connect }), "service's certificate", "answers in its place"},
 		{"a closed port", change(func(id *identity) { id.ConnectAddress = "127.0.0.1:1" }), "reach", "firewall"},
 		{"an unknown name", change(func(id *identity) { id.ConnectAddress = "bridges.invalid:443" }), "name", "name server"},
-		{"half an address", change(func(id *identity) { id.ConnectAddress = "nowhere" }), "service", "enrol anew"},
+		{"half an address", change(func(id *identity) { id.ConnectAddress = "nowhere" }), "service", "enrol again"},
 		{"a certificate of long ago", change(func(id *identity) { id.Certificate = r.service.lasting(t, -100*24*time.Hour) }), "certificate", "more than 90 days"},
-		{"a certificate of yesterday", change(func(id *identity) { id.Certificate = r.service.lasting(t, -time.Hour) }), "certificate", "it is renewed"},
+		{"a certificate of yesterday", change(func(id *identity) { id.Certificate = r.service.lasting(t, -time.Hour) }), "certificate", "renews it"},
 		{"a loose key", func(t *testing.T) {
 			if err := os.Chmod(filepath.Join(r.dir, keyFile), 0o644); err != nil {
 				t.Fatal(err)
@@ -137,19 +137,19 @@ func TestTheDoctorSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spoil(t)
-			if f := findings(t, r.dir)[tt.what]; f.Well || !strings.Contains(f.Advice, tt.word) {
+			if f := findings(t, r.dir)[tt.what]; f.OK || !strings.Contains(f.Advice, tt.word) {
 				t.Errorf("%s: %+v, want advice about %q", tt.what, f, tt.word)
 			}
 		})
 	}
 	empty := t.TempDir()
-	if f := findings(t, empty)["enrolment"]; f.Well || !strings.Contains(f.Advice, "enroll") {
+	if f := findings(t, empty)["enrolment"]; f.OK || !strings.Contains(f.Advice, "enroll") {
 		t.Errorf("%+v", f)
 	}
 	if left, err := os.ReadDir(empty); err != nil || len(left) != 0 {
 		t.Errorf("looking made %v, %v", left, err)
 	}
-	if f := findings(t, filepath.Join(empty, "nowhere"))["store"]; f.Well {
+	if f := findings(t, filepath.Join(empty, "nowhere"))["store"]; f.OK {
 		t.Errorf("%+v", f)
 	}
 }
@@ -169,9 +169,9 @@ func TestWhyThereIsNoSessionIsSaidPlainly(t *testing.T) {
 	}{
 		{status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`), "Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"},
 		{status.Error(codes.Unavailable, "the server is leaving"), "the server is leaving"},
-		{errBarred, errBarred.Error()},
+		{errRevoked, errRevoked.Error()},
 	} {
-		if got := plain(tt.err); got != tt.want {
+		if got := rpcMessage(tt.err); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}

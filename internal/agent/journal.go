@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	journalSize = 50_000           // events kept while the service is away; the oldest go first
-	actMemory   = 10 * time.Minute // an act's id is remembered this long; its deadline is 10 s
-	maxActs     = 1024
+	maxJournalEntries = 50_000           // events kept while the service is unreachable; the oldest are dropped first
+	commandMemory     = 10 * time.Minute // how long a command's id is remembered; its deadline is 10 s
+	maxCommandRecords = 1024
 )
 
-// occurrence is a journaled event.
-type occurrence struct {
+// journalEntry is a journaled event.
+type journalEntry struct {
 	Sequence   uint64    `json:"-"`
 	Address    string    `json:"address"`
 	Kind       string    `json:"kind"`
@@ -24,29 +24,29 @@ type occurrence struct {
 	Reason     string    `json:"reason,omitempty"`
 	At         time.Time `json:"at"`
 	Quality    string    `json:"quality"`
-	Phone      string    `json:"phone,omitempty"` // of a SmartKey: its phone's key id
-	Until      time.Time `json:"until,omitzero"`  // of a pause: its end
+	Phone      string    `json:"phone,omitempty"` // key id of the SmartKey's phone
+	Until      time.Time `json:"until,omitzero"`  // end of a keypad pause
 }
 
 func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// journal appends an event under the next sequence. It returns how many old events gave way.
-func (s *store) journal(o occurrence) (lost int, err error) {
-	err = s.writes.do(func(tx *bbolt.Tx) error {
-		lost, err = s.enter(tx, o)
+// appendEntry appends an event with the next sequence number. It returns how many old events were dropped.
+func (s *store) appendEntry(e journalEntry) (dropped int, err error) {
+	err = s.writes.update(func(tx *bbolt.Tx) error {
+		dropped, err = s.appendInTx(tx, e)
 		return err
 	})
-	return lost, err
+	return dropped, err
 }
 
-// enter is journal within a write.
-func (s *store) enter(tx *bbolt.Tx, o occurrence) (lost int, err error) {
+// appendInTx is appendEntry within a write.
+func (s *store) appendInTx(tx *bbolt.Tx, e journalEntry) (dropped int, err error) {
 	b := tx.Bucket(journalBucket)
 	n, err := b.NextSequence()
 	if err != nil {
 		return 0, err
 	}
-	raw, err := json.Marshal(o)
+	raw, err := json.Marshal(e)
 	if err != nil {
 		return 0, err
 	}
@@ -56,49 +56,48 @@ func (s *store) enter(tx *bbolt.Tx, o occurrence) (lost int, err error) {
 	c := b.Cursor()
 	for k, _ := c.First(); k != nil && n-binary.BigEndian.Uint64(k) >= s.maxJournal; k, _ = c.First() {
 		if err := c.Delete(); err != nil {
-			return lost, err
+			return dropped, err
 		}
-		lost++
+		dropped++
 	}
-	return lost, nil
+	return dropped, nil
 }
 
-// entries tells all that the service has not stored, in order.
-func (s *store) entries(tell func(occurrence)) error {
+// forEachEntry calls do with every event that the service has not stored, in order.
+func (s *store) forEachEntry(do func(journalEntry)) error {
 	return s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(journalBucket).ForEach(func(_, v []byte) error {
-			var o occurrence
-			if err := json.Unmarshal(v, &o); err != nil {
+			var e journalEntry
+			if err := json.Unmarshal(v, &e); err != nil {
 				return err
 			}
-			tell(o)
+			do(e)
 			return nil
 		})
 	})
 }
 
-// pending is up to most events after a sequence, in order.
-func (s *store) pending(after uint64, most int) (out []occurrence, err error) {
+// entriesAfter returns up to limit events after a sequence number, in order.
+func (s *store) entriesAfter(after uint64, limit int) (out []journalEntry, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(journalBucket).Cursor()
-		for k, v := c.Seek(sequenceKey(after + 1)); k != nil && len(out) < most; k, v = c.Next() {
-			var o occurrence
-			if err := json.Unmarshal(v, &o); err != nil {
+		for k, v := c.Seek(sequenceKey(after + 1)); k != nil && len(out) < limit; k, v = c.Next() {
+			var e journalEntry
+			if err := json.Unmarshal(v, &e); err != nil {
 				return err
 			}
-			o.Sequence = binary.BigEndian.Uint64(k)
-			out = append(out, o)
+			e.Sequence = binary.BigEndian.Uint64(k)
+			out = append(out, e)
 		}
 		return nil
 	})
 	return out, err
 }
 
-// acknowledged forgets the events that the service has stored. A service that has stored more than
-// was ever journaled here knows a later life of this bridge: events go on after its count, so that
-// none is taken for an old one.
-func (s *store) acknowledged(upTo uint64) error {
-	return s.writes.do(func(tx *bbolt.Tx) error {
+// deleteAcknowledged deletes the events that the service has stored. If the service has stored more than were ever journaled here, this
+// store was restored from an older copy: its events are renumbered, so that none is mistaken for an old one.
+func (s *store) deleteAcknowledged(upTo uint64) error {
+	return s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(journalBucket)
 		if upTo > b.Sequence() {
 			return renumber(b, upTo)
@@ -131,42 +130,40 @@ func renumber(b *bbolt.Bucket, after uint64) error {
 	return b.SetSequence(after)
 }
 
-// actRecord is what is remembered of an act. Without an outcome it was begun and its end is not
-// known.
-type actRecord struct {
+// commandRecord is what is remembered of a command. Without an outcome it was started, and its end is unknown.
+type commandRecord struct {
 	ID      string    `json:"-"`
 	Outcome string    `json:"outcome,omitempty"`
 	Result  string    `json:"result,omitempty"`
 	Reason  string    `json:"reason,omitempty"` // of a SmartKey: ok, or why it was refused
 	Token   string    `json:"token,omitempty"`  // its id
-	List    uint64    `json:"list,omitempty"`   // the number of the list it was judged by
+	List    uint64    `json:"list,omitempty"`   // number of the status list that was used
 	At      time.Time `json:"at"`
 }
 
-// beginAct notes an act durably before it is carried out. If it was seen before, it returns what
-// became of it and false.
-func (s *store) beginAct(id string, now time.Time) (rec actRecord, first bool, err error) {
-	err = s.writes.do(func(tx *bbolt.Tx) error {
+// beginCommand records a command durably before it is executed. For a known command it returns the record and false.
+func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
+	err = s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(actsBucket)
 		if raw := b.Get([]byte(id)); raw != nil {
 			rec.ID = id
 			return json.Unmarshal(raw, &rec)
 		}
 		first = true
-		if err := forgetActs(b, now); err != nil {
+		if err := deleteOldCommands(b, now); err != nil {
 			return err
 		}
-		rec = actRecord{ID: id, At: now}
-		return putAct(b, rec)
+		rec = commandRecord{ID: id, At: now}
+		return putCommand(b, rec)
 	})
 	return rec, first, err
 }
 
-func (s *store) endAct(rec actRecord) error {
-	return s.writes.do(func(tx *bbolt.Tx) error { return putAct(tx.Bucket(actsBucket), rec) })
+func (s *store) endCommand(rec commandRecord) error {
+	return s.writes.update(func(tx *bbolt.Tx) error { return putCommand(tx.Bucket(actsBucket), rec) })
 }
 
-func putAct(b *bbolt.Bucket, rec actRecord) error {
+func putCommand(b *bbolt.Bucket, rec commandRecord) error {
 	raw, err := json.Marshal(rec)
 	if err != nil {
 		return err
@@ -174,13 +171,13 @@ func putAct(b *bbolt.Bucket, rec actRecord) error {
 	return b.Put([]byte(rec.ID), raw)
 }
 
-// forgetActs drops records past their time. A full memory of young acts refuses the next one.
-func forgetActs(b *bbolt.Bucket, now time.Time) error {
+// deleteOldCommands deletes expired records. If too many remain, it refuses the next command.
+func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	var old [][]byte
 	n := 0
 	err := b.ForEach(func(k, v []byte) error {
-		var rec actRecord
-		if err := json.Unmarshal(v, &rec); err != nil || now.Sub(rec.At) > actMemory || rec.At.After(now.Add(actMemory)) {
+		var rec commandRecord
+		if err := json.Unmarshal(v, &rec); err != nil || now.Sub(rec.At) > commandMemory || rec.At.After(now.Add(commandMemory)) {
 			old = append(old, append([]byte(nil), k...))
 			return nil
 		}
@@ -195,17 +192,17 @@ func forgetActs(b *bbolt.Bucket, now time.Time) error {
 			return err
 		}
 	}
-	if n >= maxActs {
-		return errTooManyActs
+	if n >= maxCommandRecords {
+		return errTooManyCommands
 	}
 	return nil
 }
 
-// acts are the remembered acts, for a service that may have missed their end.
-func (s *store) acts() (out []actRecord, err error) {
+// commands are the remembered commands, for a service that may have missed their results.
+func (s *store) commands() (out []commandRecord, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(actsBucket).ForEach(func(k, v []byte) error {
-			rec := actRecord{ID: string(k)}
+			rec := commandRecord{ID: string(k)}
 			if err := json.Unmarshal(v, &rec); err != nil {
 				return err
 			}

@@ -42,9 +42,9 @@ func writeUntilKilled(dir string) {
 		}
 		fail(st.saveLock("front", before, after, time.Duration(n)))
 		before = after
-		_, err = st.journal(occurrence{Address: "front", Kind: "opened", Generation: n})
+		_, err = st.appendEntry(journalEntry{Address: "front", Kind: "opened", Generation: n})
 		fail(err)
-		_, _, err = st.beginAct(fmt.Sprint("act_", n), time.Now())
+		_, _, err = st.beginCommand(fmt.Sprint("act_", n), time.Now())
 		fail(err)
 		fmt.Println(n)
 	}
@@ -118,7 +118,7 @@ func survived(t *testing.T, dir string, said uint64, lines, kills int) {
 			t.Errorf("slot %d is of generation %d, the lock of %d", s.Number, s.Desired.Generation, l.Seq)
 		}
 	}
-	events, err := st.pending(0, lines+kills+1)
+	events, err := st.entriesAfter(0, lines+kills+1)
 	if err != nil || len(events) < lines || len(events) > lines+kills {
 		t.Errorf("%d events of %d, %v", len(events), lines, err)
 	}
@@ -127,7 +127,7 @@ func survived(t *testing.T, dir string, said uint64, lines, kills int) {
 			t.Errorf("event %d has sequence %d", i, o.Sequence)
 		}
 	}
-	acts, err := st.acts()
+	acts, err := st.commands()
 	if err != nil || len(acts) < lines || len(acts) > lines+kills {
 		t.Errorf("%d acts of %d, %v", len(acts), lines, err)
 	}

@@ -106,7 +106,7 @@ func TestAnActThatGetsTheRadioAtItsDeadlineIsNotCarriedOut(t *testing.T) {
 		d := &stubborn{Driver: s.house.Driver(), sets: map[string]int{}}
 		s.restartWith(d)
 		s.pass(time.Minute)
-		radio := s.bridge.owners["front"].radio
+		radio := s.bridge.workers["front"].radio
 		for range 200 { // which of two that are ready goes first is drawn
 			if !radio.acquire(t.Context()) {
 				t.Fatal("the radio is taken")
@@ -115,10 +115,10 @@ func TestAnActThatGetsTheRadioAtItsDeadlineIsNotCarriedOut(t *testing.T) {
 			free := time.AfterFunc(time.Second, radio.release)
 			outcome := make(chan string, 1)
 			go func() {
-				o, _ := s.bridge.actor.carryOut(t.Context(), act{id: "act", address: "front", operation: operationAct, deadline: deadline})
+				o, _ := s.bridge.commands.unlock(t.Context(), command{id: "act", address: "front", operation: operationUnlock, deadline: deadline})
 				outcome <- o
 			}()
-			if o := <-outcome; o != actExpired {
+			if o := <-outcome; o != outcomeExpired {
 				t.Fatalf("the act is %s at its deadline", o)
 			}
 			if free.Stop() {

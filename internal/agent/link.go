@@ -18,39 +18,39 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// pace is how the link waits.
-type pace struct {
-	first   time.Duration // the most before the first retry, doubled by each further one
-	most    time.Duration
-	barred  time.Duration // after revoked: somebody has to act first
-	healthy time.Duration // a session of this length starts the doubling anew
-	silence time.Duration // without a word from the service a session is dead
+// linkTimings are the link's waits.
+type linkTimings struct {
+	firstRetry   time.Duration // upper bound of the first wait, doubled by each further failure
+	maxRetry     time.Duration
+	revokedRetry time.Duration // after revocation: staff must act first
+	healthy      time.Duration // a session that lasted this long resets the backoff
+	silence      time.Duration // a session without a message for this long is dead
 }
 
-var usualPace = pace{
-	first: 250 * time.Millisecond, most: 10 * time.Second, barred: time.Minute, healthy: time.Minute, silence: 45 * time.Second,
+var defaultTimings = linkTimings{
+	firstRetry: 250 * time.Millisecond, maxRetry: 10 * time.Second, revokedRetry: time.Minute, healthy: time.Minute, silence: 45 * time.Second,
 }
 
 const (
-	keepaliveTime = 30 * time.Second
-	keepaliveWait = 15 * time.Second
+	keepaliveTime    = 30 * time.Second
+	keepaliveTimeout = 15 * time.Second
 )
 
-// link holds sessions with the service, one after the other, until ctx ends.
-func (b *Bridge) link(ctx context.Context) {
+// runLink holds one session with the service after another, until ctx ends.
+func (b *Bridge) runLink(ctx context.Context) {
 	attempt := 0
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := b.dial(ctx)
+		err := b.connectOnce(ctx)
 		b.setEpoch(0, err)
-		b.out.end()
+		b.outbox.close()
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) >= b.pace.healthy {
+		if time.Since(began) >= b.timings.healthy {
 			attempt = 0
 		}
-		wait := b.pace.after(err, attempt)
+		wait := b.timings.retryAfter(err, attempt)
 		attempt++
 		b.log.Warn("no session with the service", "error", err, "retry_in", wait.Round(time.Millisecond))
 		if !sleep(ctx, wait) {
@@ -59,32 +59,32 @@ func (b *Bridge) link(ctx context.Context) {
 	}
 }
 
-// after is full jitter, but for a service that said when to come back or that we are barred.
-func (p pace) after(err error, attempt int) time.Duration {
-	var d *drained
+// retryAfter is exponential backoff with full jitter, unless the service said when to come back or refused the bridge.
+func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
+	var d *drainError
 	if errors.As(err, &d) {
 		return d.after
 	}
-	if errors.Is(err, errBarred) || barred(err) {
-		return p.barred/2 + rand.N(p.barred/2)
+	if errors.Is(err, errRevoked) || isRefused(err) {
+		return p.revokedRetry/2 + rand.N(p.revokedRetry/2)
 	}
-	most := p.most
+	most := p.maxRetry
 	if errors.Is(err, errSuperseded) {
 		return most/2 + rand.N(most/2)
 	}
 	if attempt < 16 {
-		most = min(most, p.first<<attempt)
+		most = min(most, p.firstRetry<<attempt)
 	}
 	return rand.N(most)
 }
 
-func barred(err error) bool {
+func isRefused(err error) bool {
 	c := status.Code(err)
 	return c == codes.PermissionDenied || c == codes.Unauthenticated
 }
 
-// plain is an error without the words that gRPC puts around it, for people.
-func plain(err error) string {
+// rpcMessage is the message of a gRPC error without gRPC's prefixes.
+func rpcMessage(err error) string {
 	s, ok := status.FromError(err)
 	if !ok {
 		return err.Error()
@@ -110,8 +110,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// dial opens a connection of its own for each session, so that the name is resolved anew.
-func (b *Bridge) dial(ctx context.Context) error {
+// connectOnce runs one session on a new connection, so that the service's name is resolved again each time.
+func (b *Bridge) connectOnce(ctx context.Context) error {
 	id := b.identity()
 	conn, leaf, err := b.connection(id)
 	if err != nil {
@@ -127,8 +127,8 @@ func (b *Bridge) dial(ctx context.Context) error {
 	return newSession(b, conn, leaf).run(ctx)
 }
 
-// tls is for the bridges' listener, under the bridge's certificate. Only our CA's listener is believed,
-// whatever the machine's trust store says.
+// tls is the configuration for the bridges' listener, with the bridge's certificate. It trusts only the service's CA, whatever the
+// machine's trust store contains.
 func (id identity) tls(now func() time.Time) (*tls.Config, *x509.Certificate, error) {
 	key, err := x509.ParsePKCS8PrivateKey(id.Key)
 	if err != nil {
@@ -158,8 +158,8 @@ func (id identity) leaf() (*x509.Certificate, error) {
 	return leaf, nil
 }
 
-// anyAddress tries the addresses of a name in random order, so that the bridges of a site with a name for several nodes
-// spread over them: resolvers return the addresses in the same order each time, and the default tries the first one first.
+// anyAddress tries the addresses of a name in random order, so that the bridges of a site with several nodes spread over them.
+// Resolvers return the addresses in the same order each time, and gRPC tries the first one first.
 const anyAddress = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
 
 // connection is a client of the bridges' listener.
@@ -170,7 +170,7 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 	}
 	opts := append([]grpc.DialOption{
 		grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveWait}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithIdleTimeout(0),
 		grpc.WithDefaultServiceConfig(anyAddress),
 	}, b.cfg.DialOptions...)
@@ -183,12 +183,12 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 
 var (
 	errRenewed = errors.New("the certificate was renewed; connecting under the new one")
-	errBarred  = errors.New("the service revoked this bridge; enrol it with a new join code")
-	// A bridge that is superseded has a double: giving way slowly keeps the two from taking turns.
+	errRevoked = errors.New("the service revoked this bridge; enrol it with a new join code")
+	// A superseded bridge has a double. Waiting long keeps the two from superseding each other all the time.
 	errSuperseded = errors.New("another bridge with this identity has connected; only one may run")
 )
 
-// drained ends a session because the service asked for it.
-type drained struct{ after time.Duration }
+// drainError ends a session because the service asked for it.
+type drainError struct{ after time.Duration }
 
-func (d *drained) Error() string { return fmt.Sprintf("the service drains; back in %v", d.after) }
+func (d *drainError) Error() string { return fmt.Sprintf("the service drains; back in %v", d.after) }

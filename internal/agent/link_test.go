@@ -56,9 +56,9 @@ func TestTheServiceEndsASession(t *testing.T) {
 // A server to which too many bridges connect at once says when to come back.
 func TestBridgeComesBackWhenTheServerSays(t *testing.T) {
 	crowded := &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: 15_500}}}
-	_, err := (&session{}).welcomed(t.Context(), crowded, 0)
+	_, err := (&session{}).onWelcome(t.Context(), crowded, 0)
 	for _, attempt := range []int{0, 7} {
-		if wait := usualPace.after(err, attempt); wait != 15_500*time.Millisecond {
+		if wait := defaultTimings.retryAfter(err, attempt); wait != 15_500*time.Millisecond {
 			t.Errorf("attempt %d: %v after %v", attempt, err, wait)
 		}
 	}
@@ -114,23 +114,23 @@ func TestAnEndedCertificateIsRenewedFirst(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	p := usualPace
+	p := defaultTimings
 	broken := errors.New("broken")
 	for attempt := range 100 {
-		most := min(p.first<<min(attempt, 16), p.most)
+		most := min(p.firstRetry<<min(attempt, 16), p.maxRetry)
 		for range 50 {
-			if d := p.after(broken, attempt); d < 0 || d >= most {
+			if d := p.retryAfter(broken, attempt); d < 0 || d >= most {
 				t.Fatalf("attempt %d waits %v, want within %v", attempt, d, most)
 			}
 		}
 	}
-	if d := p.after(&drained{after: 7 * time.Second}, 50); d != 7*time.Second {
+	if d := p.retryAfter(&drainError{after: 7 * time.Second}, 50); d != 7*time.Second {
 		t.Errorf("drained: %v", d)
 	}
-	if d := p.after(errBarred, 0); d < 30*time.Second || d > time.Minute {
+	if d := p.retryAfter(errRevoked, 0); d < 30*time.Second || d > time.Minute {
 		t.Errorf("revoked: %v", d)
 	}
-	if d := p.after(errSuperseded, 0); d < 5*time.Second || d > 10*time.Second {
+	if d := p.retryAfter(errSuperseded, 0); d < 5*time.Second || d > 10*time.Second {
 		t.Errorf("superseded: %v", d)
 	}
 }

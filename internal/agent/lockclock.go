@@ -7,37 +7,36 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// clockSlack is how far a lock's clock may be from where it was last seen before its windows are set
-// anew, each at a price in battery. A lock whose clock is wrong gets its windows shorter by as much on
-// both ends: what is not known of a clock counts against us.
+// clockSlack is how far a lock's clock may drift before its windows are set again, which costs battery. A lock whose clock is off gets
+// windows that are shorter by this much at both ends.
 const clockSlack = 5 * time.Second
 
-// lockClock is what is known of the clock of a lock that keeps windows by itself. The rest of the
-// bridge reckons in the bridge's time; only what is sent to the lock is in the lock's.
+// lockClock is the measured clock of a lock that enforces windows by itself. Everything else uses the bridge's time; only what is sent
+// to the lock is in the lock's time.
 type lockClock struct {
 	mu      sync.Mutex
-	seen    time.Duration // the lock's clock minus ours, as last seen
-	applied time.Duration // what its windows were set by
-	moved   chan struct{} // holds one signal: seen is away from applied
+	seen    time.Duration // the lock's clock minus the bridge's, as last measured
+	applied time.Duration // the offset that the lock's windows were set with
+	moved   chan struct{} // holds one signal: seen differs from applied
 }
 
-// see notes where the lock's clock is.
-func (c *lockClock) see(offset time.Duration) {
+// observe records the measured offset.
+func (c *lockClock) observe(offset time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = offset
-	if c.away() {
+	if c.hasDrifted() {
 		signal(c.moved)
 	}
 }
 
-func (c *lockClock) away() bool { return (c.seen - c.applied).Abs() > clockSlack }
+func (c *lockClock) hasDrifted() bool { return (c.seen - c.applied).Abs() > clockSlack }
 
-// take moves the applied offset to the seen one and returns how far it went; mostly 0.
-func (c *lockClock) take() time.Duration {
+// apply sets the applied offset to the measured one and returns the difference, mostly 0.
+func (c *lockClock) apply() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.away() {
+	if !c.hasDrifted() {
 		return 0
 	}
 	by := c.seen - c.applied
@@ -51,9 +50,9 @@ func (c *lockClock) offset() time.Duration {
 	return c.applied
 }
 
-// reclocked says in our time what a lock holds whose clock turned out to be further ahead by some
-// amount: its windows come and go earlier than was thought.
-func reclocked(l slot.Lock, by time.Duration) slot.Lock {
+// shiftWindows returns the state of a lock whose clock is ahead by more than assumed, in the bridge's time: its windows start and end
+// earlier.
+func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	shift := func(ts ...*time.Time) {
 		for _, t := range ts {
 			if !t.IsZero() {
@@ -71,9 +70,9 @@ func reclocked(l slot.Lock, by time.Duration) slot.Lock {
 	return l
 }
 
-// lockWindow is a window in the time of a lock that is ahead by an offset, in the lock's steps:
-// never a step too early or too late.
-func lockWindow(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
+// windowInLockTime converts a window for a lock whose clock is ahead by offset and that stores times in steps. The result is never too
+// early or too late by a step.
+func windowInLockTime(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
 	if offset.Abs() <= clockSlack {
 		return from, to
 	}

@@ -6,14 +6,13 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// The stored forms name PINs as plain strings on purpose: slot.PIN refuses to be written, and these
-// are only ever written sealed.
+// The stored types hold PINs as plain strings because slot.PIN refuses to be marshalled, and these are always sealed.
 
 type storedLock struct {
 	Op    storedOp  `json:"op,omitzero"`
 	Seq   uint64    `json:"seq,omitempty"`
 	Fence time.Time `json:"fence,omitzero"`
-	// Clock is by how much the lock's clock was ahead when its windows were set.
+	// Clock is the lock's clock offset when its windows were set.
 	Clock time.Duration `json:"clock,omitempty"`
 }
 

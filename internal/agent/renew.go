@@ -11,30 +11,30 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-const renewWait = 30 * time.Second
+const renewTimeout = 30 * time.Second
 
-// renewAt is when two thirds of the certificate's life are over.
+// renewAt is when two thirds of the certificate's lifetime are over.
 func (s *session) renewAt() time.Time {
 	return s.leaf.NotAfter.Add(-s.leaf.NotAfter.Sub(s.leaf.NotBefore) / 3)
 }
 
-// renewBeside renews once per session. A failure waits for the next session; a third of the
-// certificate's life and ninety days are left for it.
-func (s *session) renewBeside(ctx context.Context) {
-	if s.renew {
+// renewInBackground renews the certificate, once per session. After a failure the next session tries again; a third of the
+// certificate's lifetime and ninety days remain for that.
+func (s *session) renewInBackground(ctx context.Context) {
+	if s.renewing {
 		return
 	}
-	s.renew = true
-	s.beside.Go(func() {
+	s.renewing = true
+	s.background.Go(func() {
 		if err := s.bridge.renew(ctx, s.conn); err != nil {
 			s.bridge.log.Warn("the certificate was not renewed", "ends", s.leaf.NotAfter, "error", err)
 		}
 	})
 }
 
-// renew asks for the next certificate, for a new key, and stores both.
+// renew requests the next certificate, for a new key, and stores both.
 func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
-	ctx, cancel := context.WithTimeout(ctx, renewWait)
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	key, request, err := newRequest()
 	if err != nil {
@@ -49,14 +49,14 @@ func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
 	if err != nil {
 		return fmt.Errorf("the stored CA certificate: %w", err)
 	}
-	if err := signedFor(answer.GetCertificate(), ca, &key.PublicKey); err != nil {
+	if err := verifySignedFor(answer.GetCertificate(), ca, &key.PublicKey); err != nil {
 		return err
 	}
 	if id.Key, err = x509.MarshalPKCS8PrivateKey(key); err != nil {
 		return err
 	}
 	id.Certificate = answer.GetCertificate()
-	if err := b.store.renewed(id); err != nil {
+	if err := b.store.setIdentity(id); err != nil {
 		return err
 	}
 	b.mu.Lock()

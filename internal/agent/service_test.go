@@ -268,7 +268,7 @@ type rig struct {
 	house   *sim.House
 	dir     string
 	hpke    []byte
-	pace    pace
+	pace    linkTimings
 	bridge  *Bridge
 	stop    func()
 }
@@ -289,7 +289,7 @@ func enrolledRig(t *testing.T, s *service) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, service: s, house: house, dir: filepath.Join(t.TempDir(), "bridge"), stop: func() {}}
-	r.pace = pace{first: time.Millisecond, most: 20 * time.Millisecond, barred: 40 * time.Millisecond, healthy: time.Minute, silence: usualPace.silence}
+	r.pace = linkTimings{firstRetry: time.Millisecond, maxRetry: 20 * time.Millisecond, revokedRetry: 40 * time.Millisecond, healthy: time.Minute, silence: defaultTimings.silence}
 	if _, err := Enroll(t.Context(), Enrolment{Dir: r.dir, Address: s.public, JoinCode: s.joinCode(), Plaintext: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	b.pace = r.pace
+	b.timings = r.pace
 	r.bridge = b
 	done := make(chan error, 1)
 	go func() { done <- b.Run(ctx) }()

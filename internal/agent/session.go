@@ -20,77 +20,76 @@ import (
 )
 
 const (
-	leastBeat     = time.Second
-	receiveAhead  = 16
-	eventsAtOnce  = 256
-	slotsAtOnce   = 256
-	mostDrainWait = time.Minute
+	minHeartbeat  = time.Second
+	receiveBuffer = 16
+	maxEventBatch = 256
+	maxSlotBatch  = 256
+	maxDrainWait  = time.Minute
 )
 
-// session is one stream. Its run loop is the only sender and owns every field; a receiver hands it
-// messages.
+// session is one stream to the service. Its run loop is the only sender and owns every field; a receiver passes it the messages.
 type session struct {
-	bridge *Bridge
-	conn   *grpc.ClientConn
-	leaf   *x509.Certificate
-	stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
-	pins   pinseal.Opener
-	epoch  uint64
-	sent   uint64 // last event sequence sent, awaiting its acknowledgement; 0 is none
-	renew  bool   // a renewal was begun
-	beside sync.WaitGroup
+	bridge     *Bridge
+	conn       *grpc.ClientConn
+	leaf       *x509.Certificate
+	stream     grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
+	pins       pinseal.Opener
+	epoch      uint64
+	sent       uint64 // sequence of the last event sent and not yet acknowledged; 0: none
+	renewing   bool   // a renewal was started
+	background sync.WaitGroup
 }
 
 func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *session {
 	return &session{bridge: b, conn: conn, leaf: leaf, pins: pinseal.Opener{Private: b.identity().SealKey}}
 }
 
-// run holds the session until the stream breaks, the service falls silent, or ctx ends.
+// run holds the session until the stream ends, the service falls silent, or ctx ends.
 func (s *session) run(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
-	defer s.beside.Wait()
+	defer s.background.Wait()
 	defer cancel(nil)
 	b := s.bridge
-	silence := b.pace.silence
-	deadman := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no word from the service for %v", silence)) })
+	silence := b.timings.silence
+	deadman := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no message from the service for %v", silence)) })
 	defer deadman.Stop()
 
-	b.out.begin()
+	b.outbox.open()
 	stream, err := lockv1.NewBridgeServiceClient(s.conn).Connect(ctx)
 	if err != nil {
-		return cause(ctx, err)
+		return sessionError(ctx, err)
 	}
 	s.stream = stream
-	asked := b.clock.Now()
+	sentAt := b.clock.Now()
 	if err := stream.Send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: b.hello()}}); err != nil {
-		_, err = stream.Recv() // the reason is there
-		return cause(ctx, err)
+		_, err = stream.Recv() // Recv returns the reason
+		return sessionError(ctx, err)
 	}
 	first, err := stream.Recv()
 	if err != nil {
-		return cause(ctx, err)
+		return sessionError(ctx, err)
 	}
 	deadman.Reset(silence)
-	beat, err := s.welcomed(ctx, first, b.clock.Now().Sub(asked))
+	heartbeat, err := s.onWelcome(ctx, first, b.clock.Now().Sub(sentAt))
 	if err != nil {
 		return err
 	}
-	words := make(chan *lockv1.ConnectResponse, receiveAhead)
-	broken := make(chan error, 1)
-	s.beside.Go(func() { broken <- receive(ctx, stream, words, func() { deadman.Reset(silence) }) })
-	return cause(ctx, s.loop(ctx, beat, words, broken))
+	messages := make(chan *lockv1.ConnectResponse, receiveBuffer)
+	ended := make(chan error, 1)
+	s.background.Go(func() { ended <- receive(ctx, stream, messages, func() { deadman.Reset(silence) }) })
+	return sessionError(ctx, s.loop(ctx, heartbeat, messages, ended))
 }
 
-// cause prefers why we gave up over how that looked to the stream.
-func cause(ctx context.Context, err error) error {
+// sessionError prefers the reason of the cancellation over the error that it caused in the stream.
+func sessionError(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) {
 		return c
 	}
 	return err
 }
 
-// receive hands messages on until the stream breaks.
-func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse], words chan<- *lockv1.ConnectResponse, alive func()) error {
+// receive passes messages on until the stream ends.
+func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse], messages chan<- *lockv1.ConnectResponse, alive func()) error {
 	for {
 		m, err := stream.Recv()
 		if err != nil {
@@ -98,56 +97,56 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.Connect
 		}
 		alive()
 		select {
-		case words <- m:
+		case messages <- m:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// welcomed takes the first message, which must be Welcome and took so long to come.
-func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (beat time.Duration, err error) {
+// onWelcome processes the first message, which must be Welcome; took is how long it took to arrive.
+func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (heartbeat time.Duration, err error) {
 	if g := first.GetGoodbye(); g != nil {
-		return 0, goodbye(g)
+		return 0, goodbyeError(g)
 	}
 	if d := first.GetDrain(); d != nil { // too many bridges connect at once
-		return 0, drainedBy(d)
+		return 0, drainErrorOf(d)
 	}
 	w := first.GetWelcome()
 	if w == nil || w.GetEpoch() == 0 {
-		return 0, errors.New("the service did not begin with Welcome; it may speak another version of the protocol")
+		return 0, errors.New("the service did not send Welcome first; it may use another version of the protocol")
 	}
 	b := s.bridge
 	s.epoch = w.GetEpoch()
 	b.setEpoch(s.epoch, nil)
-	b.heardTime(instant(w.GetServerTime()), max(took, 1))
-	if err := b.store.acknowledged(w.GetEventAck().GetSequence()); err != nil {
+	b.measureSkew(timeOf(w.GetServerTime()), max(took, 1))
+	if err := b.store.deleteAcknowledged(w.GetEventAck().GetSequence()); err != nil {
 		return 0, err
 	}
-	acts, err := b.store.acts()
+	commands, err := b.store.commands()
 	if err != nil {
 		return 0, err
 	}
-	for _, rec := range acts { // their ends may have been lost with the session before
-		if !b.actor.underWay(rec.ID) {
-			b.out.act(settled(rec))
+	for _, rec := range commands { // their results may have been lost with the previous session
+		if !b.commands.isRunning(rec.ID) {
+			b.outbox.addCommand(withOutcome(rec))
 		}
 	}
 	if w.GetRenewCertificate() {
-		s.renewBeside(ctx)
+		s.renewInBackground(ctx)
 	}
 	signal(b.events)
-	for _, o := range b.owners { // what stood still while we were apart may have moved
-		signal(o.met)
+	for _, o := range b.workers { // locks may have been changed while there was no session
+		signal(o.sessionOpened)
 	}
 	b.log.Info("session with the service", "epoch", s.epoch)
-	beat = time.Duration(w.GetHeartbeatSeconds()) * time.Second
-	return min(max(beat, leastBeat), b.pace.silence/3), nil
+	heartbeat = time.Duration(w.GetHeartbeatSeconds()) * time.Second
+	return min(max(heartbeat, minHeartbeat), b.timings.silence/3), nil
 }
 
-func (s *session) loop(ctx context.Context, beat time.Duration, words <-chan *lockv1.ConnectResponse, broken <-chan error) error {
-	beats := time.NewTicker(beat)
-	defer beats.Stop()
+func (s *session) loop(ctx context.Context, interval time.Duration, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
+	heartbeat := time.NewTicker(interval)
+	defer heartbeat.Stop()
 	renewal := time.NewTimer(max(time.Until(s.renewAt()), 0))
 	defer renewal.Stop()
 	for {
@@ -155,24 +154,24 @@ func (s *session) loop(ctx context.Context, beat time.Duration, words <-chan *lo
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err = <-broken:
-			return s.remaining(ctx, words, err)
-		case m := <-words:
-			err = s.heard(ctx, m)
-		case <-s.bridge.out.wake:
-			if err = s.tellEvents(); err == nil { // what led to a change is told before it
-				err = s.tell()
+		case err = <-ended:
+			return s.handleRemaining(ctx, messages, err)
+		case m := <-messages:
+			err = s.handle(ctx, m)
+		case <-s.bridge.outbox.wake:
+			if err = s.sendEvents(); err == nil { // events are sent before the changes they led to
+				err = s.sendReports()
 			}
 		case <-s.bridge.events:
-			err = s.tellEvents()
-		case <-beats.C:
+			err = s.sendEvents()
+		case <-heartbeat.C:
 			err = s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Heartbeat{
-				Heartbeat: &lockv1.Heartbeat{Clock: stamp(s.bridge.clock.Now())}}})
+				Heartbeat: &lockv1.Heartbeat{Clock: timestamp(s.bridge.clock.Now())}}})
 		case <-renewal.C:
-			s.renewBeside(ctx)
+			s.renewInBackground(ctx)
 		}
-		if errors.Is(err, io.EOF) { // the stream broke under a send; the receiver knows why
-			return s.last(ctx, words, broken)
+		if errors.Is(err, io.EOF) { // the stream ended during a send; the receiver has the reason
+			return s.awaitEnd(ctx, messages, ended)
 		}
 		if err != nil {
 			return err
@@ -180,30 +179,30 @@ func (s *session) loop(ctx context.Context, beat time.Duration, words <-chan *lo
 	}
 }
 
-// last waits for the receiver's word on why the stream broke.
-func (s *session) last(ctx context.Context, words <-chan *lockv1.ConnectResponse, broken <-chan error) error {
+// awaitEnd waits for the receiver's reason why the stream ended.
+func (s *session) awaitEnd(ctx context.Context, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	for {
 		select {
-		case m := <-words:
-			if err := s.heard(ctx, m); err != nil {
+		case m := <-messages:
+			if err := s.handle(ctx, m); err != nil {
 				return err
 			}
-		case err := <-broken:
-			return s.remaining(ctx, words, err)
+		case err := <-ended:
+			return s.handleRemaining(ctx, messages, err)
 		}
 	}
 }
 
-// remaining takes in what arrived before the stream broke: a Goodbye says why it did.
-func (s *session) remaining(ctx context.Context, words <-chan *lockv1.ConnectResponse, broken error) error {
+// handleRemaining processes messages that arrived before the stream ended: a Goodbye is its reason.
+func (s *session) handleRemaining(ctx context.Context, messages <-chan *lockv1.ConnectResponse, end error) error {
 	for {
 		select {
-		case m := <-words:
-			if err := s.heard(ctx, m); err != nil {
+		case m := <-messages:
+			if err := s.handle(ctx, m); err != nil {
 				return err
 			}
 		default:
-			return broken
+			return end
 		}
 	}
 }
@@ -213,8 +212,8 @@ func (s *session) send(m *lockv1.ConnectRequest) error {
 	return s.stream.Send(m)
 }
 
-// heard takes one message. Another epoch's has no effect, kinds that we do not know are passed over.
-func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
+// handle processes one message. Messages of another epoch and of unknown kinds are ignored.
+func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	if m.GetEpoch() != s.epoch {
 		return nil
 	}
@@ -223,49 +222,49 @@ func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
 	case *lockv1.ConnectResponse_Welcome:
 		return errors.New("the service sent Welcome twice")
 	case *lockv1.ConnectResponse_LockSnapshot:
-		s.wanted(ctx, k.LockSnapshot.GetAddress(), k.LockSnapshot.GetSlots())
+		s.onDesiredSlots(ctx, k.LockSnapshot.GetAddress(), k.LockSnapshot.GetSlots())
 	case *lockv1.ConnectResponse_LockDelta:
-		s.wanted(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
+		s.onDesiredSlots(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
 	case *lockv1.ConnectResponse_Act:
-		b.actor.start(context.WithoutCancel(ctx), b.actOf(k.Act))
+		b.commands.start(context.WithoutCancel(ctx), b.commandOf(k.Act))
 	case *lockv1.ConnectResponse_IssuerKeySets, *lockv1.ConnectResponse_StatusList, *lockv1.ConnectResponse_DoorRules, *lockv1.ConnectResponse_GreetingWanted:
-		return s.heardKeys(m)
+		return s.onSmartKeyMessage(m)
 	case *lockv1.ConnectResponse_EventAck:
-		return s.eventsStored(k.EventAck.GetSequence())
+		return s.onEventAck(k.EventAck.GetSequence())
 	case *lockv1.ConnectResponse_Heartbeat:
-		b.heardTime(instant(k.Heartbeat.GetClock()), 0)
+		b.measureSkew(timeOf(k.Heartbeat.GetClock()), 0)
 	case *lockv1.ConnectResponse_Drain:
-		if err := s.tell(); err != nil {
+		if err := s.sendReports(); err != nil {
 			return err
 		}
 		_ = s.stream.CloseSend()
-		return drainedBy(k.Drain)
+		return drainErrorOf(k.Drain)
 	case *lockv1.ConnectResponse_Goodbye:
-		return goodbye(k.Goodbye)
+		return goodbyeError(k.Goodbye)
 	}
 	return nil
 }
 
-func drainedBy(d *lockv1.Drain) error {
-	return &drained{min(time.Duration(d.GetReconnectAfterMs())*time.Millisecond, mostDrainWait)}
+func drainErrorOf(d *lockv1.Drain) error {
+	return &drainError{min(time.Duration(d.GetReconnectAfterMs())*time.Millisecond, maxDrainWait)}
 }
 
-func goodbye(g *lockv1.Goodbye) error {
+func goodbyeError(g *lockv1.Goodbye) error {
 	switch g.GetCause() {
 	case "revoked":
-		return errBarred
+		return errRevoked
 	case "superseded":
 		return errSuperseded
 	}
 	return fmt.Errorf("the service ended the session: %s", g.GetCause())
 }
 
-// wanted hands desired slots to their lock's owner.
-func (s *session) wanted(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
+// onDesiredSlots passes desired slots to their lock's worker.
+func (s *session) onDesiredSlots(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
 	b := s.bridge
-	o := b.owners[address]
+	o := b.workers[address]
 	if o == nil {
-		b.log.Warn("the service speaks of a lock that is not here", "lock", address)
+		b.log.Warn("the service sent slots for an unknown lock", "lock", address)
 		return
 	}
 	events := make([]slot.Event, 0, len(desired))
@@ -275,55 +274,55 @@ func (s *session) wanted(ctx context.Context, address string, desired []*lockv1.
 		}
 		want, err := desiredOf(&s.pins, address, d)
 		if err != nil {
-			b.log.Error("a PIN does not open with this bridge's key", "lock", address, "slot", d.GetSlot(), "generation", d.GetGeneration(), "error", err)
+			b.log.Error("a PIN cannot be decrypted with this bridge's key", "lock", address, "slot", d.GetSlot(), "generation", d.GetGeneration(), "error", err)
 		}
 		events = append(events, slot.Event{Kind: slot.DesiredChanged, Slot: d.GetSlot(), Desired: want})
 	}
 	if len(events) > 0 {
-		o.offer(ctx, events)
+		o.enqueue(ctx, events)
 	}
 }
 
-// tell empties the outbox into the stream.
-func (s *session) tell() error {
-	words, acts := s.bridge.out.take()
-	for _, w := range words {
+// sendReports sends everything in the outbox.
+func (s *session) sendReports() error {
+	reports, commands := s.bridge.outbox.take()
+	for _, w := range reports {
 		if w.status != nil {
 			m := &lockv1.LockReport{Address: w.address, Status: statusOf(*w.status)}
 			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_LockReport{LockReport: m}}); err != nil {
 				return err
 			}
 		}
-		if len(w.others) > 0 { // before what is said of slots of ours: it was seen before
-			m := othersOf(w.address, w.others)
+		if len(w.foreign) > 0 { // before the reports on managed slots, because it was observed before
+			m := foreignSlots(w.address, w.foreign)
 			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_UnmanagedSlots{UnmanagedSlots: m}}); err != nil {
 				return err
 			}
 		}
-		for numbers := range slices.Chunk(slices.Sorted(maps.Keys(w.seen)), slotsAtOnce) {
+		for numbers := range slices.Chunk(slices.Sorted(maps.Keys(w.observed)), maxSlotBatch) {
 			m := &lockv1.SlotReport{Address: w.address}
 			for _, n := range numbers {
-				m.Slots = append(m.Slots, observedOf(n, w.seen[n]))
+				m.Slots = append(m.Slots, observedOf(n, w.observed[n]))
 			}
 			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SlotReport{SlotReport: m}}); err != nil {
 				return err
 			}
 		}
 	}
-	for _, rec := range acts {
-		if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_ActReport{ActReport: actReportOf(rec)}}); err != nil {
+	for _, rec := range commands {
+		if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_ActReport{ActReport: resultOf(rec)}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellEvents sends the oldest events that the service has not stored, a batch at a time.
-func (s *session) tellEvents() error {
+// sendEvents sends the oldest events that the service has not stored, a batch at a time.
+func (s *session) sendEvents() error {
 	if s.sent != 0 {
 		return nil
 	}
-	events, err := s.bridge.store.pending(0, eventsAtOnce)
+	events, err := s.bridge.store.entriesAfter(0, maxEventBatch)
 	if err != nil || len(events) == 0 {
 		return err
 	}
@@ -335,16 +334,16 @@ func (s *session) tellEvents() error {
 	return s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: m}})
 }
 
-func (s *session) eventsStored(upTo uint64) error {
-	if s.sent == 0 { // nothing is out: nothing new can have been stored
+func (s *session) onEventAck(upTo uint64) error {
+	if s.sent == 0 { // without a batch in flight, nothing new can be acknowledged
 		return nil
 	}
-	if err := s.bridge.store.acknowledged(min(upTo, s.sent)); err != nil {
+	if err := s.bridge.store.deleteAcknowledged(min(upTo, s.sent)); err != nil {
 		return err
 	}
 	if upTo < s.sent {
 		return nil
 	}
 	s.sent = 0
-	return s.tellEvents()
+	return s.sendEvents()
 }

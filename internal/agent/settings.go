@@ -10,7 +10,7 @@ import (
 
 var settingsKey = []byte("settings")
 
-// saveSettings stores the driver's settings unless they are stored already, or nil.
+// saveSettings stores the driver's settings if they are not nil and have changed.
 func (s *store) saveSettings(settings []byte) error {
 	if settings == nil {
 		return nil
@@ -19,22 +19,22 @@ func (s *store) saveSettings(settings []byte) error {
 	if err == nil && bytes.Equal(stored, settings) {
 		return nil
 	}
-	return s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, metaBucket, settingsKey, json.RawMessage(settings)) })
+	return s.db.Update(func(tx *bbolt.Tx) error { return s.putSealed(tx, metaBucket, settingsKey, json.RawMessage(settings)) })
 }
 
-// settings returns nil when none were stored.
+// settings returns nil if none are stored.
 func (s *store) settings() (settings json.RawMessage, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		sealed := tx.Bucket(metaBucket).Get(settingsKey)
 		if sealed == nil {
 			return nil
 		}
-		return s.open(metaBucket, settingsKey, sealed, &settings)
+		return s.openSealed(metaBucket, settingsKey, sealed, &settings)
 	})
 	return settings, err
 }
 
-// LastSettings returns the Config.Settings that a bridge last ran with on a directory; nil: it never ran.
+// LastSettings returns the Config.Settings of the last run on a directory; nil: it never ran.
 func LastSettings(dir string) (settings []byte, err error) {
 	if err := checkStored(dir); err != nil {
 		return nil, err

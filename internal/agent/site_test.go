@@ -38,7 +38,7 @@ func newSite(t *testing.T, specs ...sim.Spec) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.enrolled(identity{BridgeID: "brg_1"}); err != nil {
+	if err := st.resetTo(identity{BridgeID: "brg_1"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Close(); err != nil {
@@ -58,7 +58,7 @@ func (s *site) start() {
 	}
 	b.store.db.NoSync = true // the disk is tried in kill_test.go
 	s.bridge, s.cancel, s.done = b, cancel, make(chan error, 1)
-	go func() { s.done <- b.work(ctx) }()
+	go func() { s.done <- b.runLocks(ctx) }()
 }
 
 // kill stops the bridge as a power cut would: an answer that was on its way is lost.
@@ -80,7 +80,7 @@ func (s *site) kill() {
 func (s *site) want(address string, number uint32, d slot.Desired) {
 	s.gen[number]++
 	d.Generation = s.gen[number]
-	s.bridge.owners[address].offer(s.t.Context(), []slot.Event{{Kind: slot.DesiredChanged, Slot: number, Desired: d}})
+	s.bridge.workers[address].enqueue(s.t.Context(), []slot.Event{{Kind: slot.DesiredChanged, Slot: number, Desired: d}})
 }
 
 func (s *site) pass(d time.Duration) {
@@ -98,10 +98,10 @@ func (s *site) opens(address string, pin slot.PIN) bool {
 }
 
 // journal is what was journaled, without times.
-func (s *site) journal() []occurrence {
+func (s *site) journal() []journalEntry {
 	s.t.Helper()
 	synctest.Wait()
-	events, err := s.bridge.store.pending(0, 1000)
+	events, err := s.bridge.store.entriesAfter(0, 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -114,9 +114,9 @@ func (s *site) journal() []occurrence {
 func (s *site) observed(address string, number uint32) slot.Observed {
 	s.t.Helper()
 	synctest.Wait()
-	s.bridge.out.mu.Lock()
-	defer s.bridge.out.mu.Unlock()
-	for _, r := range s.bridge.out.rows[address] {
+	s.bridge.outbox.mu.Lock()
+	defer s.bridge.outbox.mu.Unlock()
+	for _, r := range s.bridge.outbox.rows[address] {
 		if r.Slot == number {
 			return r.Observed
 		}

@@ -4,24 +4,25 @@ import (
 	"encoding/hex"
 	"time"
 
+	"go.etcd.io/bbolt"
 	"latchkey.dev/internal/agent/doorkeeper"
 	"latchkey.dev/internal/smartkey"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-// The acts of a SmartKey.
+// The operations of a SmartKey.
 const (
-	keyUnlock = "smartkeyUnlock"
-	keyCheck  = "smartkeyCheck"
+	operationSmartKeyUnlock = "smartkeyUnlock"
+	operationSmartKeyCheck  = "smartkeyCheck"
 )
 
 // smartKeys is the capability of a bridge that verifies SmartKeys.
 const smartKeys = "smartkey"
 
-// newDoorkeeper goes on with what the bridge holds, at first what it was enrolled with.
+// newDoorkeeper uses the stored keys and list, at first those of the enrolment.
 func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
-	held, err := b.store.keys()
+	held, err := b.store.keyState()
 	if err != nil {
 		return nil, err
 	}
@@ -39,50 +40,50 @@ func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
 	}
 	return doorkeeper.New(doorkeeper.Config{
 		Property: b.id.PropertyID, Site: b.id.Site, Bridge: b.id.BridgeID, Doors: doors, Held: held,
-		Keep: b.store.setKeys, Now: b.clock.Now, Log: b.log,
+		Keep: b.store.updateKeyState, Now: b.clock.Now, Log: b.log,
 	})
 }
 
-// admit decides whether an act goes on to its lock. That of a SmartKey goes on as an unlock of ours once it is verified.
-func (r *actor) admit(a *act, rec *actRecord) bool {
+// admit decides whether a command goes on to its lock. A verified SmartKey becomes an unlock command.
+func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	op := smartkey.Unlock
-	switch a.operation {
-	case keyUnlock:
-	case keyCheck:
+	switch c.operation {
+	case operationSmartKeyUnlock:
+	case operationSmartKeyCheck:
 		op = smartkey.Check
 	default:
 		return true
 	}
 	d := r.bridge.doorkeeper
-	p, err := smartkey.DecodePresentation(a.presentation)
+	p, err := smartkey.DecodePresentation(c.presentation)
 	if err != nil {
-		rec.Outcome, rec.Reason = actFailed, string(smartkey.ReasonOf(err))
-		r.bridge.refusedKey(a.address, smartkey.Verdict{Reason: smartkey.ReasonOf(err)})
+		rec.Outcome, rec.Reason = outcomeFailed, string(smartkey.ReasonOf(err))
+		r.bridge.reportRefusedKey(c.address, smartkey.Verdict{Reason: smartkey.ReasonOf(err)})
 		return false
 	}
-	v := d.Judge(p, d.Door(a.address), op)
+	v := d.Judge(p, d.Door(c.address), op)
 	rec.Reason, rec.List = string(v.Reason), v.ListNumber
 	if len(v.Token.Raw) > 0 {
 		rec.Token = hex.EncodeToString(v.Token.ID[:])
 	}
 	switch {
 	case !v.Accepted():
-		rec.Outcome = actFailed
-		r.bridge.refusedKey(a.address, v)
+		rec.Outcome = outcomeFailed
+		r.bridge.reportRefusedKey(c.address, v)
 		return false
 	case op == smartkey.Check:
-		rec.Outcome = actDone
+		rec.Outcome = outcomeDone
 		return false
 	}
-	a.operation = operationAct
-	if until := d.Until(v); until.Before(a.deadline) {
-		a.deadline = until
+	c.operation = operationUnlock
+	if until := d.Until(v); until.Before(c.deadline) {
+		c.deadline = until
 	}
 	return true
 }
 
-// keyWord answers what the service says of SmartKeys; nil: it did not.
-func (s *session) keyWord(m *lockv1.ConnectResponse) (*lockv1.ConnectRequest, error) {
+// answerSmartKey processes a message about SmartKeys and returns the answer, if any.
+func (s *session) answerSmartKey(m *lockv1.ConnectResponse) (*lockv1.ConnectRequest, error) {
 	d := s.bridge.doorkeeper
 	var state doorkeeper.State
 	switch k := m.GetKind().(type) {
@@ -108,11 +109,41 @@ func (s *session) keyWord(m *lockv1.ConnectResponse) (*lockv1.ConnectRequest, er
 	}}}, nil
 }
 
-// heardKeys takes a word on SmartKeys and answers it.
-func (s *session) heardKeys(m *lockv1.ConnectResponse) error {
-	answer, err := s.keyWord(m)
+// onSmartKeyMessage processes a message about SmartKeys and sends the answer.
+func (s *session) onSmartKeyMessage(m *lockv1.ConnectResponse) error {
+	answer, err := s.answerSmartKey(m)
 	if err != nil || answer == nil {
 		return err
 	}
 	return s.send(answer)
+}
+
+var (
+	keysBucket  = []byte("smartkey")
+	keyStateKey = []byte("held")
+)
+
+func (s *store) keyState() (h doorkeeper.Held, err error) {
+	err = s.db.View(func(tx *bbolt.Tx) error { return s.loadKeyState(tx, &h) })
+	return h, err
+}
+
+func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Held) error {
+	sealed := tx.Bucket(keysBucket).Get(keyStateKey)
+	if sealed == nil {
+		return nil
+	}
+	return s.openSealed(keysBucket, keyStateKey, sealed, h)
+}
+
+// updateKeyState changes the stored keys and list. The change is durable when it returns.
+func (s *store) updateKeyState(change func(*doorkeeper.Held)) error {
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		var h doorkeeper.Held
+		if err := s.loadKeyState(tx, &h); err != nil {
+			return err
+		}
+		change(&h)
+		return s.putSealed(tx, keysBucket, keyStateKey, h)
+	})
 }

@@ -41,8 +41,8 @@ func TestSilentDevicesKeepNoPhoneOut(t *testing.T) {
 			t.Errorf("one silent device, a phone at %s: status %d", ip, status)
 		}
 	}
-	for i := range 2 * localConnections / localShare {
-		n.silence(fmt.Sprintf("127.0.1.%d", i+1), localShare)
+	for i := range 2 * localConnections / localPerAddress {
+		n.silence(fmt.Sprintf("127.0.1.%d", i+1), localPerAddress)
 	}
 	if status, _, _ := n.from("127.0.0.3").call("POST", localGreeting, "", "", nil); status != 200 {
 		t.Errorf("many silent devices: status %d", status)

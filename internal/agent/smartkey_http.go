@@ -17,25 +17,25 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Local has a bridge serve phones on the property's own network, without the service: docs/smartkey.md, section 14.
+// Local makes a bridge serve phones on the property's own network, without the service: docs/smartkey.md, section 14.
 type Local struct {
-	Listener net.Listener // that speaks TLS; closed when Run ends
-	Origin   string       // the guest app's, "https://..."; empty: no page in a browser may call
+	Listener net.Listener // serves TLS; closed when Run ends
+	Origin   string       // of the guest app, "https://..."; empty: no web page may call
 }
 
 const (
 	localGreeting     = "/smartkey/v1/greeting"
 	localPresentation = "/smartkey/v1/presentation"
 	cborType          = "application/cbor"
-	localAtOnce       = 16
+	localMaxCalls     = 16
 	localConnections  = 64
-	localShare        = 4 // connections of one address
+	localPerAddress   = 4 // connections of one address
 	localHandshake    = 3 * time.Second
 	localTimeout      = 15 * time.Second
 	localIdle         = 30 * time.Second
 	localHeaders      = 8 << 10
 
-	// What one address may ask for: a person at a door needs two calls.
+	// Calls per address: a person at a door needs two.
 	localPerMinute = 30
 	localBurst     = 10
 	localAddresses = 4096
@@ -49,34 +49,34 @@ func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
-	b.log.Info("phones are served here", "address", l.Listener.Addr().String())
+	b.log.Info("serving phones", "address", l.Listener.Addr().String())
 	if err := s.Serve(localConns(l.Listener)); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
 		return err
 	}
 	return nil
 }
 
-// localHandler is the local interface.
+// localHandler is the local HTTP interface for phones.
 func (b *Bridge) localHandler(origin string) http.Handler {
-	d := &localDoor{bridge: b, origin: origin, turns: make(chan struct{}, localAtOnce), taken: map[netip.Prefix]*budget{}}
+	d := &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+localGreeting, d.greeting)
 	mux.HandleFunc("POST "+localPresentation, d.presentation)
 	mux.HandleFunc("OPTIONS /smartkey/v1/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	return d.guarded(mux)
+	return d.withLimits(mux)
 }
 
-type localDoor struct {
+type localServer struct {
 	bridge *Bridge
 	origin string
-	turns  chan struct{}
+	slots  chan struct{}
 
-	mu    sync.Mutex
-	taken map[netip.Prefix]*budget
+	mu      sync.Mutex
+	budgets map[netip.Prefix]*budget
 }
 
-// guarded says who may call, and how often.
-func (d *localDoor) guarded(next http.Handler) http.Handler {
+// withLimits checks the caller's origin and limits its calls.
+func (d *localServer) withLimits(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -93,14 +93,14 @@ func (d *localDoor) guarded(next http.Handler) http.Handler {
 			h.Set("Access-Control-Allow-Private-Network", "true")
 			h.Set("Access-Control-Max-Age", "600")
 		}
-		if !d.allowed(r.RemoteAddr, time.Now()) {
+		if !d.allow(r.RemoteAddr, time.Now()) {
 			h.Set("Retry-After", "10")
 			http.Error(w, "too many calls from this address", http.StatusTooManyRequests)
 			return
 		}
 		select {
-		case d.turns <- struct{}{}:
-			defer func() { <-d.turns }()
+		case d.slots <- struct{}{}:
+			defer func() { <-d.slots }()
 			next.ServeHTTP(w, r)
 		default:
 			h.Set("Retry-After", "1")
@@ -109,15 +109,15 @@ func (d *localDoor) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// budget is what is left to somebody.
+// budget is a token bucket.
 type budget struct {
 	left float64
 	at   time.Time
 }
 
-// take takes one of what is left, of which there are most at most and which grows by so many in a minute.
-func (b *budget) take(now time.Time, most, perMinute float64) bool {
-	b.left = min(most, b.left+now.Sub(b.at).Minutes()*perMinute)
+// spend takes one token. The bucket holds at most burst tokens and gains perMinute.
+func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
+	b.left = min(burst, b.left+now.Sub(b.at).Minutes()*perMinute)
 	b.at = now
 	if b.left < 1 {
 		return false
@@ -126,44 +126,44 @@ func (b *budget) take(now time.Time, most, perMinute float64) bool {
 	return true
 }
 
-// allowed takes one call from an address's budget; of IPv6, from that of its network. Too many addresses share what is left
-// to none: those that have not called for a minute make room.
-func (d *localDoor) allowed(remote string, now time.Time) bool {
+// allow takes one call from the budget of an address; for IPv6, of its network. If too many addresses have budgets, those that have not
+// called for a minute are dropped.
+func (d *localServer) allow(remote string, now time.Time) bool {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return false
 	}
-	who := connlimit.Network(ap.Addr())
+	network := connlimit.Network(ap.Addr())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := d.taken[who]
+	b := d.budgets[network]
 	if b == nil {
-		if len(d.taken) >= localAddresses {
-			for k, old := range d.taken {
+		if len(d.budgets) >= localAddresses {
+			for k, old := range d.budgets {
 				if now.Sub(old.at) >= time.Minute {
-					delete(d.taken, k)
+					delete(d.budgets, k)
 				}
 			}
 		}
-		if len(d.taken) >= localAddresses {
+		if len(d.budgets) >= localAddresses {
 			return false
 		}
 		b = &budget{left: localBurst, at: now}
-		d.taken[who] = b
+		d.budgets[network] = b
 	}
-	return b.take(now, localBurst, localPerMinute)
+	return b.spend(now, localBurst, localPerMinute)
 }
 
-func (d *localDoor) greeting(w http.ResponseWriter, _ *http.Request) {
+func (d *localServer) greeting(w http.ResponseWriter, _ *http.Request) {
 	g, err := d.bridge.doorkeeper.Greet()
 	if err != nil {
 		http.Error(w, "no greeting can be given now", http.StatusServiceUnavailable)
 		return
 	}
-	answer(w, g.Encode())
+	writeCBOR(w, g.Encode())
 }
 
-func (d *localDoor) presentation(w http.ResponseWriter, r *http.Request) {
+func (d *localServer) presentation(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != cborType {
 		http.Error(w, "want "+cborType, http.StatusUnsupportedMediaType)
 		return
@@ -174,31 +174,31 @@ func (d *localDoor) presentation(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &large):
 		http.Error(w, "larger than a presentation can be", http.StatusRequestEntityTooLarge)
 	case err != nil:
-		http.Error(w, "the body did not come whole", http.StatusBadRequest)
+		http.Error(w, "the body is incomplete", http.StatusBadRequest)
 	default:
-		answer(w, d.bridge.present(context.WithoutCancel(r.Context()), raw).Encode())
+		writeCBOR(w, d.bridge.present(context.WithoutCancel(r.Context()), raw).Encode())
 	}
 }
 
-func answer(w http.ResponseWriter, raw []byte) {
+func writeCBOR(w http.ResponseWriter, raw []byte) {
 	w.Header().Set("Content-Type", cborType)
 	_, _ = w.Write(raw)
 }
 
-// present judges a presentation that a phone hands over itself, and carries out what it asks for. It may not be cut off in
-// between: what was begun at a lock is seen to its end.
+// present verifies a presentation that a phone sends directly, and executes its operation. The context must not be cancelled by the
+// phone: a started operation is completed.
 func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
 	p, err := smartkey.DecodePresentation(raw)
 	if err != nil {
 		return smartkey.Answer{Reason: smartkey.ReasonOf(err)}
 	}
-	var proof smartkey.Proof // where it cannot be read, the token's own fault is told first
+	var proof smartkey.Proof // if it cannot be read, the error of the token counts first
 	if proof, err = smartkey.ReadProof(p.Proof); err != nil {
 		proof = smartkey.Proof{}
 	}
 	v := b.doorkeeper.Judge(p, proof.Door, proof.Operation)
 	if !v.Accepted() {
-		b.refusedKey(b.addressOf(proof.Door), v)
+		b.reportRefusedKey(b.addressOf(proof.Door), v)
 		return smartkey.Answer{Reason: v.Reason, Detail: v.Detail}
 	}
 	if proof.Operation == smartkey.Check {
@@ -209,16 +209,16 @@ func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
 	if until := b.doorkeeper.Until(v); until.Before(deadline) {
 		deadline = until
 	}
-	outcome, result := b.actor.carryOut(ctx, act{address: address, operation: operationAct, deadline: deadline})
-	b.log.Info("a phone at the door", "lock", address, "outcome", outcome, "result", result)
-	if outcome != actDone {
-		return smartkey.Answer{Reason: smartkey.LockFailed, Detail: "the key is good, and the lock did not follow: " + result}
+	outcome, result := b.commands.unlock(ctx, command{address: address, operation: operationUnlock, deadline: deadline})
+	b.log.Info("a phone used its SmartKey directly", "lock", address, "outcome", outcome, "result", result)
+	if outcome != outcomeDone {
+		return smartkey.Answer{Reason: smartkey.LockFailed, Detail: "the key is valid, but the lock failed: " + result}
 	}
-	b.tellKey(driver.Event{Address: address, Kind: driver.Opened, Reason: smartKeys}, v)
+	b.journalSmartKey(driver.Event{Address: address, Kind: driver.Opened, Reason: smartKeys}, v)
 	return smartkey.Answer{Reason: smartkey.OK}
 }
 
-// addressOf is the lock of a door of this bridge.
+// addressOf is the address of a door's lock.
 func (b *Bridge) addressOf(door smartkey.Door) string {
 	for _, l := range b.locks {
 		if b.doorkeeper.Door(l.Address()) == door {
@@ -228,13 +228,13 @@ func (b *Bridge) addressOf(door smartkey.Door) string {
 	return ""
 }
 
-// localConns bounds the connections that are open at once: each address has a share, and a new connection takes the place of
-// the oldest that has not called yet, so that nobody who only connects keeps phones out.
+// localConns bounds the open connections: each address has a share, and a new connection replaces the oldest that has not called yet,
+// so that connecting alone cannot keep phones out.
 func localConns(l net.Listener) net.Listener {
-	return connlimit.New(promptListener{l}, connlimit.Config{PerAddress: localShare, Total: localConnections, EvictSilent: true})
+	return connlimit.New(promptListener{l}, connlimit.Config{PerAddress: localPerAddress, Total: localConnections, EvictSilent: true})
 }
 
-// promptListener gives the TLS handshake of its connections localHandshake: the server itself would allow localTimeout.
+// promptListener limits the TLS handshake to localHandshake; the server itself would allow localTimeout.
 type promptListener struct{ net.Listener }
 
 func (l promptListener) Accept() (net.Conn, error) {

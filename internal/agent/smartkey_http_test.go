@@ -109,7 +109,7 @@ func TestAPhoneAtTheDoorWithTheServiceAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.carry("front", keyCheck, encoded(t, pr)).GetSmartkeyReason(); got != string(smartkey.OK) {
+	if got := c.carry("front", operationSmartKeyCheck, encoded(t, pr)).GetSmartkeyReason(); got != string(smartkey.OK) {
 		t.Fatalf("before: %s", got)
 	}
 	r.stop()
@@ -135,7 +135,7 @@ func TestAPhoneAtTheDoorWithTheServiceAway(t *testing.T) {
 	if a := n.use(p, front, smartkey.Unlock, nil); a.Reason != smartkey.LockFailed {
 		t.Errorf("the lock jams: %+v", a)
 	}
-	events, err := r.bridge.store.pending(0, 100)
+	events, err := r.bridge.store.entriesAfter(0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,10 +185,10 @@ func TestTheLocalDoorIsBounded(t *testing.T) {
 }
 
 func TestEachAddressHasABudget(t *testing.T) {
-	d := &localDoor{taken: map[netip.Prefix]*budget{}}
+	d := &localServer{budgets: map[netip.Prefix]*budget{}}
 	now := time.Now()
 	spend := func(remote string) (n int) {
-		for d.allowed(remote, now) {
+		for d.allow(remote, now) {
 			n++
 		}
 		return n
@@ -208,9 +208,9 @@ func TestEachAddressHasABudget(t *testing.T) {
 		t.Errorf("10 s later: %d calls", n)
 	}
 	for i := range 2 * localAddresses {
-		d.allowed(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 1).String(), now)
+		d.allow(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 1).String(), now)
 	}
-	if len(d.taken) > localAddresses {
-		t.Errorf("%d addresses are remembered", len(d.taken))
+	if len(d.budgets) > localAddresses {
+		t.Errorf("%d addresses are remembered", len(d.budgets))
 	}
 }

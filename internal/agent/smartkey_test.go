@@ -64,10 +64,10 @@ func TestOnlyWhatIssuerAndPhoneSignedOpens(t *testing.T) {
 				tc.change(&pr)
 			}
 			opened := r.house.Unlocks("front")
-			got := c.carry("front", keyUnlock, encoded(t, pr))
-			want := actFailed
+			got := c.carry("front", operationSmartKeyUnlock, encoded(t, pr))
+			want := outcomeFailed
 			if tc.reason == smartkey.OK {
-				want = actDone
+				want = outcomeDone
 			}
 			if got.GetSmartkeyReason() != string(tc.reason) || got.GetOutcome() != want {
 				t.Errorf("%s, %s; want %s, %s", got.GetSmartkeyReason(), got.GetOutcome(), tc.reason, want)
@@ -75,7 +75,7 @@ func TestOnlyWhatIssuerAndPhoneSignedOpens(t *testing.T) {
 			if moved := r.house.Unlocks("front") - opened; (moved == 1) != (tc.reason == smartkey.OK) {
 				t.Errorf("opened %d times", moved)
 			}
-			if again := c.carry("front", keyUnlock, encoded(t, pr)); tc.reason == smartkey.OK && again.GetSmartkeyReason() != string(smartkey.Replayed) {
+			if again := c.carry("front", operationSmartKeyUnlock, encoded(t, pr)); tc.reason == smartkey.OK && again.GetSmartkeyReason() != string(smartkey.Replayed) {
 				t.Errorf("once more: %s", again.GetSmartkeyReason())
 			}
 		})
@@ -103,19 +103,19 @@ func TestACourierCannotRedirect(t *testing.T) {
 		}
 		return c.carry(address, operation, encoded(t, pr)).GetSmartkeyReason()
 	}
-	if got := use("back", keyUnlock, smartkey.Unlock); got != string(smartkey.WrongDoor) {
+	if got := use("back", operationSmartKeyUnlock, smartkey.Unlock); got != string(smartkey.WrongDoor) {
 		t.Errorf("at a door that is not here: %s", got)
 	}
-	if got := use("front", keyUnlock, smartkey.Check); got != string(smartkey.WrongOperation) {
+	if got := use("front", operationSmartKeyUnlock, smartkey.Check); got != string(smartkey.WrongOperation) {
 		t.Errorf("a check as an unlock: %s", got)
 	}
-	if got := c.carry("front", keyUnlock, nil).GetSmartkeyReason(); got != string(smartkey.Malformed) {
+	if got := c.carry("front", operationSmartKeyUnlock, nil).GetSmartkeyReason(); got != string(smartkey.Malformed) {
 		t.Errorf("without a presentation: %s", got)
 	}
 	if n := r.house.Unlocks("front"); n != 0 {
 		t.Errorf("opened %d times", n)
 	}
-	if got := use("front", keyCheck, smartkey.Check); got != string(smartkey.OK) || r.house.Unlocks("front") != 0 {
+	if got := use("front", operationSmartKeyCheck, smartkey.Check); got != string(smartkey.OK) || r.house.Unlocks("front") != 0 {
 		t.Errorf("a check: %s, opened %d times", got, r.house.Unlocks("front"))
 	}
 	// A nonce does not outlive the process that drew it.
@@ -126,7 +126,7 @@ func TestACourierCannotRedirect(t *testing.T) {
 	r.stop()
 	r.start()
 	c = meets(r.service)
-	if got := c.carry("front", keyUnlock, encoded(t, pr)).GetSmartkeyReason(); got != string(smartkey.UnknownNonce) {
+	if got := c.carry("front", operationSmartKeyUnlock, encoded(t, pr)).GetSmartkeyReason(); got != string(smartkey.UnknownNonce) {
 		t.Errorf("after a restart: %s", got)
 	}
 }
@@ -148,7 +148,7 @@ func TestNumbersOnlyGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c.carry("front", keyCheck, encoded(t, pr)).GetSmartkeyReason()
+		return c.carry("front", operationSmartKeyCheck, encoded(t, pr)).GetSmartkeyReason()
 	}
 	if got := reason(); got != string(smartkey.OK) {
 		t.Fatalf("before: %s", got)
@@ -221,7 +221,7 @@ func TestAPhoneBringsWhatTheServiceWithholds(t *testing.T) {
 		t.Fatal(err)
 	}
 	pr.List = m.list(0)
-	if got := c.carry("front", keyUnlock, encoded(t, pr)).GetSmartkeyReason(); got != string(smartkey.Superseded) {
+	if got := c.carry("front", operationSmartKeyUnlock, encoded(t, pr)).GetSmartkeyReason(); got != string(smartkey.Superseded) {
 		t.Errorf("under the list that it brought: %s", got)
 	}
 	r.stop()
@@ -244,7 +244,7 @@ func TestStaleLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c.carry("front", keyCheck, encoded(t, pr)).GetSmartkeyReason()
+		return c.carry("front", operationSmartKeyCheck, encoded(t, pr)).GetSmartkeyReason()
 	}
 	rules := func(age time.Duration) {
 		t.Helper()
@@ -279,16 +279,16 @@ func BenchmarkPresentation(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = st.Close() }()
-			if err := st.setKeys(func(h *doorkeeper.Held) { h.KeySet, h.List = m.raw, m.list(0) }); err != nil {
+			if err := st.updateKeyState(func(h *doorkeeper.Held) { h.KeySet, h.List = m.raw, m.list(0) }); err != nil {
 				b.Fatal(err)
 			}
 			begin := func() *doorkeeper.Keeper {
-				held, err := st.keys()
+				held, err := st.keyState()
 				if err != nil {
 					b.Fatal(err)
 				}
 				d, err := doorkeeper.New(doorkeeper.Config{
-					Property: keyProperty, Bridge: "brg_1", Doors: []string{"front"}, Held: held, Keep: st.setKeys, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+					Property: keyProperty, Bridge: "brg_1", Doors: []string{"front"}, Held: held, Keep: st.updateKeyState, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 				})
 				if err != nil {
 					b.Fatal(err)

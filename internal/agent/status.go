@@ -11,26 +11,26 @@ import (
 const (
 	statusEvery   = time.Minute
 	statusTimeout = 5 * time.Second
-	heardEpsilon  = 10 * time.Minute // a status that differs by less in its times alone is no news
+	lastSeenStep  = 10 * time.Minute // a status that differs only by less than this in its times is not sent
 )
 
-// jammed stores that the bolt of a lock does not move, as an event or a refused unlock command says, until the next look at the
-// lock. It waits for a look that is under way, so that neither replaces what the other stored.
-func (b *Bridge) jammed(address string) {
-	o := b.owners[address]
+// markJammed records that a lock's bolt is jammed, as an event or a failed unlock command reports, until the next status. It waits for
+// a running read of the status, so that neither overwrites the other.
+func (b *Bridge) markJammed(address string) {
+	o := b.workers[address]
 	if o == nil {
 		return
 	}
-	o.looking.Lock()
-	defer o.looking.Unlock()
-	_, was := b.out.known(address)
+	o.statusMu.Lock()
+	defer o.statusMu.Unlock()
+	was := b.outbox.lastStatus(address)
 	now := was
 	now.Bolt = string(slot.Jammed)
-	b.out.look(address, now, news(was, now))
+	b.outbox.setStatus(address, now, isNews(was, now))
 }
 
-// lookAround reads the status of all locks every minute.
-func (b *Bridge) lookAround(ctx context.Context) {
+// pollStatus reads the status of all locks every minute.
+func (b *Bridge) pollStatus(ctx context.Context) {
 	t := time.NewTicker(statusEvery)
 	defer t.Stop()
 	for {
@@ -39,37 +39,37 @@ func (b *Bridge) lookAround(ctx context.Context) {
 			return
 		case <-t.C:
 			for _, l := range b.locks {
-				b.look(ctx, l)
+				b.readStatus(ctx, l)
 			}
 		}
 	}
 }
 
-// look reads how a lock does. One call at a time reads a lock, or an older status could replace a newer one.
-func (b *Bridge) look(ctx context.Context, l driver.Lock) {
-	o := b.owners[l.Address()]
-	o.looking.Lock()
-	defer o.looking.Unlock()
+// readStatus reads a lock's status. Only one call at a time reads a lock, otherwise an older status could overwrite a newer one.
+func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
+	o := b.workers[l.Address()]
+	o.statusMu.Lock()
+	defer o.statusMu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	_, was := b.out.known(l.Address())
+	was := b.outbox.lastStatus(l.Address())
 	now, err := l.Status(ctx)
-	o.trouble.looked(b.log.With("lock", l.Address()), err)
+	o.failures.onStatus(b.log.With("lock", l.Address()), err)
 	if err != nil {
 		now = was
 		now.Online = false
 	}
-	b.out.look(l.Address(), now, news(was, now))
-	b.noticed(l, was, now)
+	b.outbox.setStatus(l.Address(), now, isNews(was, now))
+	b.onStatus(l, was, now)
 }
 
-// noticed acts on what has changed at a lock. The caller holds the owner's looking.
-func (b *Bridge) noticed(l driver.Lock, was, now driver.Status) {
-	o := b.owners[l.Address()]
+// onStatus reacts to changes of a lock's status. The caller holds the worker's statusMu.
+func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
+	o := b.workers[l.Address()]
 	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {
-		o.clock.see(*now.ClockOffset)
+		o.clock.observe(*now.ClockOffset)
 	}
-	if was == (driver.Status{}) { // the first look: the service hears of it in Hello
+	if was == (driver.Status{}) { // the first status is sent in Hello
 		return
 	}
 	if was.Online && !now.Online {
@@ -77,38 +77,40 @@ func (b *Bridge) noticed(l driver.Lock, was, now driver.Status) {
 	}
 	switch older, back := slotsToRead(was, now, b.clock.Now().Sub(o.offlineAt)); {
 	case back && older == 0:
-		signal(o.doubted)
+		signal(o.reconnected)
 	case back:
-		signal(o.met)
+		signal(o.sessionOpened)
 	}
-	if low(now) && !low(was) {
-		if err := b.happened(driver.Event{Address: l.Address(), Kind: driver.BatteryLow, At: b.clock.Now()}); err != nil {
-			b.log.Error("a low battery was not journaled", "lock", l.Address(), "error", err)
+	if isBatteryLow(now) && !isBatteryLow(was) {
+		if err := b.journalEvent(driver.Event{Address: l.Address(), Kind: driver.BatteryLow, At: b.clock.Now()}); err != nil {
+			b.log.Error("journaling a low battery failed", "lock", l.Address(), "error", err)
 		}
 	}
 }
 
-// slotsToRead says whether a lock is back, and how long ago a slot must have been read for it to be read again. While the
-// lock was away somebody may have changed any slot. If only the driver's connection was lost, and not for long, slots that
-// were read lately are not read again: reading costs battery.
+// slotsToRead reports whether a lock is back online, and how long ago a slot must have been read to be read again. While the lock was
+// offline any slot may have been changed at it. If only the driver's connection was lost for a short time, slots that were read
+// recently are not read again: reading costs battery.
 func slotsToRead(was, now driver.Status, away time.Duration) (older time.Duration, back bool) {
 	switch {
 	case was.Online || !now.Online:
 		return 0, false
 	case was.OfflineCause != "" && away < statusEvery:
-		return fresh, true
+		return recentlyRead, true
 	}
 	return 0, true
 }
 
-// lowBattery in percent, and below.
+// lowBattery is the percentage at and below which a battery is low.
 const lowBattery = 20
 
-func low(s driver.Status) bool { return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery }
+func isBatteryLow(s driver.Status) bool {
+	return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery
+}
 
-// news reports whether a status is worth telling.
-func news(was, now driver.Status) bool {
-	if now.LastSeenAt.Sub(was.LastSeenAt) > heardEpsilon {
+// isNews reports whether a status is worth sending.
+func isNews(was, now driver.Status) bool {
+	if now.LastSeenAt.Sub(was.LastSeenAt) > lastSeenStep {
 		return true
 	}
 	return was.Bolt != now.Bolt || was.Door != now.Door || was.Online != now.Online || was.Firmware != now.Firmware ||

@@ -70,10 +70,10 @@ func TestAJamDuringALookIsKept(t *testing.T) {
 		s.start()
 		s.pass(10 * time.Second)
 
-		go s.bridge.look(t.Context(), s.bridge.locks[0])
+		go s.bridge.readStatus(t.Context(), s.bridge.locks[0])
 		synctest.Wait()
 		jammed := make(chan struct{})
-		go func() { s.bridge.jammed("front"); close(jammed) }()
+		go func() { s.bridge.markJammed("front"); close(jammed) }()
 		for range 10_000 { // until it waits for the look, or has not waited
 			if waitsForMutex("(*Bridge).jammed") || closed(jammed) {
 				break
@@ -84,7 +84,7 @@ func TestAJamDuringALookIsKept(t *testing.T) {
 		slow.answers <- driver.Status{Online: true, Bolt: "locked", BatteryPercent: &battery}
 		<-jammed
 		synctest.Wait()
-		_, st := s.bridge.out.known("front")
+		st := s.bridge.outbox.lastStatus("front")
 		if st.Bolt != string(slot.Jammed) || st.BatteryPercent == nil || *st.BatteryPercent != battery {
 			t.Errorf("the bridge says %+v", st)
 		}

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	keyFile    = "bridge.key"
-	storeFile  = "bridge.db"
-	keyLen     = 32
-	lockedWait = 2 * time.Second
+	keyFile          = "bridge.key"
+	storeFile        = "bridge.db"
+	keyLen           = 32
+	storeLockTimeout = 2 * time.Second
 )
 
 var (
@@ -38,20 +38,20 @@ var (
 	identityKey   = []byte("identity")
 )
 
-// store is the bridge's durable memory: one bbolt file, in which everything secret is sealed with a
-// key kept in a file beside it. A write is on the disk when it returns.
+// store is the bridge's durable state: one bbolt file, in which all secrets are sealed with a key from a separate file. A write is
+// durable when it returns.
 type store struct {
 	db         *bbolt.DB
 	aead       cipher.AEAD
 	maxJournal uint64
-	writes     writes
+	writes     groupCommit
 }
 
 func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the bridge's directory: %w", err)
+		return nil, fmt.Errorf("create the bridge's directory: %w", err)
 	}
-	key, err := localKey(filepath.Join(dir, keyFile))
+	key, err := loadOrCreateKey(filepath.Join(dir, keyFile))
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +64,14 @@ func openStore(dir string) (*store, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, storeFile)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockedWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: storeLockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, fmt.Errorf("%w: %s is locked", ErrInUse, path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the bridge's store %s: %w", path, err)
 	}
-	s := &store{db: db, aead: aead, maxJournal: journalSize, writes: writes{db: db}}
+	s := &store{db: db, aead: aead, maxJournal: maxJournalEntries, writes: groupCommit{db: db}}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
@@ -88,11 +88,11 @@ func openStore(dir string) (*store, error) {
 
 func (s *store) Close() error { return s.db.Close() }
 
-// localKey reads the key file, or makes it. A key that others may read is refused.
-func localKey(path string) ([]byte, error) {
+// loadOrCreateKey reads the key file or creates it. It refuses a key that others can read.
+func loadOrCreateKey(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return newLocalKey(path)
+		return createKey(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the bridge's key file: %w", err)
@@ -102,28 +102,28 @@ func localKey(path string) ([]byte, error) {
 	}
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) != keyLen {
-		err = fmt.Errorf("%s holds %d bytes, want %d: restore it from a backup, or remove the directory and enrol anew", path, len(key), keyLen)
+		err = fmt.Errorf("%s holds %d bytes, want %d: restore it from a backup, or remove the directory and enrol again", path, len(key), keyLen)
 	}
 	return key, err
 }
 
-func newLocalKey(path string) ([]byte, error) {
+func createKey(path string) ([]byte, error) {
 	key := make([]byte, keyLen)
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("make the bridge's key file: %w", err)
+		return nil, fmt.Errorf("create the bridge's key file: %w", err)
 	}
 	_, err = f.Write(key)
 	return key, errors.Join(err, f.Sync(), f.Close())
 }
 
-func place(bucket, key []byte) []byte { return slices.Concat(bucket, []byte{0}, key) }
+func sealContext(bucket, key []byte) []byte { return slices.Concat(bucket, []byte{0}, key) }
 
-// put seals v as JSON into a bucket; it opens only under the same bucket and key.
-func (s *store) put(tx *bbolt.Tx, bucket, key []byte, v any) error {
+// putSealed seals v as JSON into a bucket. It can only be opened under the same bucket and key.
+func (s *store) putSealed(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	plain, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -132,22 +132,22 @@ func (s *store) put(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	if _, err := rand.Read(nonce); err != nil {
 		return err
 	}
-	return tx.Bucket(bucket).Put(key, s.aead.Seal(nonce, nonce, plain, place(bucket, key)))
+	return tx.Bucket(bucket).Put(key, s.aead.Seal(nonce, nonce, plain, sealContext(bucket, key)))
 }
 
-func (s *store) open(bucket, key, sealed []byte, v any) error {
+func (s *store) openSealed(bucket, key, sealed []byte, v any) error {
 	n := s.aead.NonceSize()
 	if len(sealed) < n {
 		return fmt.Errorf("the bridge's store: %s %q is damaged", bucket, key)
 	}
-	plain, err := s.aead.Open(nil, sealed[:n], sealed[n:], place(bucket, key))
+	plain, err := s.aead.Open(nil, sealed[:n], sealed[n:], sealContext(bucket, key))
 	if err != nil {
 		return fmt.Errorf("the bridge's store: %s %q does not open with this key file", bucket, key)
 	}
 	return json.Unmarshal(plain, v)
 }
 
-// identity is who the bridge is since it was enrolled.
+// identity is the bridge's identity from its enrolment.
 type identity struct {
 	BridgeID       string `json:"bridgeId"`
 	PropertyID     string `json:"propertyId"`
@@ -157,20 +157,19 @@ type identity struct {
 	SealKey        []byte `json:"sealKey"`     // HPKE private key
 	ConnectAddress string `json:"connectAddress"`
 	ServerName     string `json:"serverName"`
-	// What SmartKeys are verified with from the first day on, docs/smartkey.md.
+	// For verifying SmartKeys from the first day, docs/smartkey.md.
 	Site   string `json:"site,omitempty"`
 	KeySet []byte `json:"keySet,omitempty"`
 	List   []byte `json:"list,omitempty"`
 }
 
 var (
-	// ErrInUse says that another process has a bridge's store open.
-	ErrInUse = errors.New("a bridge runs on this directory")
-	// errNotEnrolled tells what to do about it.
+	// ErrInUse means that another process has the store open.
+	ErrInUse       = errors.New("a bridge runs on this directory")
 	errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run latchkey-bridge enroll")
 )
 
-// checkStored says why there is no store to read in a directory. It makes nothing.
+// checkStored returns why a directory has no readable store. It creates nothing.
 func checkStored(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, storeFile))
 	switch {
@@ -182,7 +181,7 @@ func checkStored(dir string) error {
 	return err
 }
 
-// inUse says whether another process has the store of a directory open.
+// inUse reports whether another process has the store of a directory open.
 func inUse(dir string) bool {
 	db, err := bbolt.Open(filepath.Join(dir, storeFile), 0o600, &bbolt.Options{Timeout: time.Nanosecond, ReadOnly: true})
 	if err == nil {
@@ -197,14 +196,14 @@ func (s *store) identity() (id identity, err error) {
 		if sealed == nil {
 			return errNotEnrolled
 		}
-		return s.open(metaBucket, identityKey, sealed, &id)
+		return s.openSealed(metaBucket, identityKey, sealed, &id)
 	})
 	return id, err
 }
 
-// enrolled makes the bridge a new one: nothing it knew counts any more, since the service treats
-// its slots as another bridge's. Sequences start at 1 again, as the service expects.
-func (s *store) enrolled(id identity) error {
+// resetTo deletes everything but the new identity: the service treats a newly enrolled bridge as empty, and expects its event sequence
+// to start at 1.
+func (s *store) resetTo(id identity) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {
 			if err := tx.DeleteBucket(name); err != nil {
@@ -214,19 +213,19 @@ func (s *store) enrolled(id identity) error {
 				return err
 			}
 		}
-		return s.put(tx, metaBucket, identityKey, id)
+		return s.putSealed(tx, metaBucket, identityKey, id)
 	})
 }
 
-func (s *store) renewed(id identity) error {
-	return s.writes.do(func(tx *bbolt.Tx) error { return s.put(tx, metaBucket, identityKey, id) })
+func (s *store) setIdentity(id identity) error {
+	return s.writes.update(func(tx *bbolt.Tx) error { return s.putSealed(tx, metaBucket, identityKey, id) })
 }
 
 func slotKey(address string, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte(address), 0), number)
 }
 
-// loadLock reads what is known of a lock and by how much its clock was ahead; ok is false if nothing is.
+// loadLock loads a lock's state and the stored offset of its clock; ok is false if there is none.
 func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, clock time.Duration, ok bool, err error) {
 	l.Caps = caps
 	err = s.db.View(func(tx *bbolt.Tx) error {
@@ -235,7 +234,7 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 			return nil
 		}
 		var stored storedLock
-		if err := s.open(locksBucket, []byte(address), sealed, &stored); err != nil {
+		if err := s.openSealed(locksBucket, []byte(address), sealed, &stored); err != nil {
 			return err
 		}
 		ok, clock = true, stored.Clock
@@ -244,7 +243,7 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 		c := tx.Bucket(slotsBucket).Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+4; k, v = c.Next() {
 			var row storedSlot
-			if err := s.open(slotsBucket, k, v, &row); err != nil {
+			if err := s.openSealed(slotsBucket, k, v, &row); err != nil {
 				return err
 			}
 			l.Slots = append(l.Slots, row.slot())
@@ -254,30 +253,30 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 	return l, clock, ok, err
 }
 
-// saveLock stores what differs between two states of a lock, and journals what happened with it.
-func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration, happened ...occurrence) error {
+// saveLock stores the changes between two states of a lock, and the journal entries.
+func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration, entries ...journalEntry) error {
 	changed := changedSlots(before, after)
-	if len(changed) == 0 && len(happened) == 0 && harmless(before.Op) && harmless(after.Op) && before.Fence.Equal(after.Fence) {
+	if len(changed) == 0 && len(entries) == 0 && isHarmless(before.Op) && isHarmless(after.Op) && before.Fence.Equal(after.Fence) {
 		return nil
 	}
-	return s.writeLock(address, after, changed, clock, happened...)
+	return s.writeLock(address, after, changed, clock, entries...)
 }
 
-// harmless operations need not be remembered: a reading that a power cut ends has changed nothing.
-// Their sequence numbers mean something to one run only.
-func harmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
+// isHarmless operations need not be stored: a reading that a power cut ends has changed nothing. Their sequence numbers only matter
+// within one run.
+func isHarmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
-func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration, happened ...occurrence) error {
-	return s.writes.do(func(tx *bbolt.Tx) error {
-		err := s.put(tx, locksBucket, []byte(address), storedLock{storeOp(l.Op), l.Seq, l.Fence, clock})
+func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration, entries ...journalEntry) error {
+	return s.writes.update(func(tx *bbolt.Tx) error {
+		err := s.putSealed(tx, locksBucket, []byte(address), storedLock{storeOp(l.Op), l.Seq, l.Fence, clock})
 		for _, row := range changed {
 			if err == nil {
-				err = s.put(tx, slotsBucket, slotKey(address, row.Number), storeSlot(row))
+				err = s.putSealed(tx, slotsBucket, slotKey(address, row.Number), storeSlot(row))
 			}
 		}
-		for _, o := range happened {
+		for _, o := range entries {
 			if err == nil {
-				_, err = s.enter(tx, o)
+				_, err = s.appendInTx(tx, o)
 			}
 		}
 		return err

@@ -88,7 +88,7 @@ func TestStoreWritesOnlyWhatChanged(t *testing.T) {
 func TestStoreRefusesAnotherKeyAndALooseOne(t *testing.T) {
 	dir := t.TempDir()
 	s := tempStore(t, dir)
-	if err := s.renewed(identity{BridgeID: "brg_1"}); err != nil {
+	if err := s.setIdentity(identity{BridgeID: "brg_1"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -142,7 +142,7 @@ func TestOnlyOneBridgeOnAStore(t *testing.T) {
 func journaled(t *testing.T, s *store, n int) {
 	t.Helper()
 	for i := range n {
-		if _, err := s.journal(occurrence{Address: fmt.Sprint(i)}); err != nil {
+		if _, err := s.appendEntry(journalEntry{Address: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func journaled(t *testing.T, s *store, n int) {
 
 func sequences(t *testing.T, s *store) (out []string) {
 	t.Helper()
-	events, err := s.pending(0, 100)
+	events, err := s.entriesAfter(0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestJournalGoesOnWhereItWas(t *testing.T) {
 	dir := t.TempDir()
 	s := tempStore(t, dir)
 	journaled(t, s, 3)
-	if err := s.acknowledged(2); err != nil {
+	if err := s.deleteAcknowledged(2); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -175,7 +175,7 @@ func TestJournalGoesOnWhereItWas(t *testing.T) {
 	if diff := cmp.Diff([]string{"3:2", "4:0"}, sequences(t, s)); diff != "" {
 		t.Error(diff)
 	}
-	if err := s.acknowledged(4); err != nil {
+	if err := s.deleteAcknowledged(4); err != nil {
 		t.Fatal(err)
 	}
 	journaled(t, s, 1)
@@ -187,7 +187,7 @@ func TestJournalGoesOnWhereItWas(t *testing.T) {
 func TestJournalIsNeverTakenForAnOldOne(t *testing.T) {
 	s := tempStore(t, t.TempDir())
 	journaled(t, s, 2)
-	if err := s.acknowledged(40); err != nil { // the store was restored from an old copy
+	if err := s.deleteAcknowledged(40); err != nil { // the store was restored from an old copy
 		t.Fatal(err)
 	}
 	journaled(t, s, 1)
@@ -200,7 +200,7 @@ func TestJournalIsBounded(t *testing.T) {
 	s := tempStore(t, t.TempDir())
 	s.maxJournal = 3
 	journaled(t, s, 3)
-	if lost, err := s.journal(occurrence{Address: "new"}); err != nil || lost != 1 {
+	if lost, err := s.appendEntry(journalEntry{Address: "new"}); err != nil || lost != 1 {
 		t.Fatal(lost, err)
 	}
 	if diff := cmp.Diff([]string{"2:1", "3:2", "4:new"}, sequences(t, s)); diff != "" {
@@ -210,19 +210,19 @@ func TestJournalIsBounded(t *testing.T) {
 
 func TestActsAreRememberedForTheirTime(t *testing.T) {
 	s := tempStore(t, t.TempDir())
-	if _, first, err := s.beginAct("act_1", noon); err != nil || !first {
+	if _, first, err := s.beginCommand("act_1", noon); err != nil || !first {
 		t.Fatal(first, err)
 	}
-	if err := s.endAct(actRecord{ID: "act_1", Outcome: actDone, At: noon}); err != nil {
+	if err := s.endCommand(commandRecord{ID: "act_1", Outcome: outcomeDone, At: noon}); err != nil {
 		t.Fatal(err)
 	}
-	if rec, first, err := s.beginAct("act_1", noon.Add(time.Minute)); err != nil || first || rec.Outcome != actDone {
+	if rec, first, err := s.beginCommand("act_1", noon.Add(time.Minute)); err != nil || first || rec.Outcome != outcomeDone {
 		t.Errorf("again: %+v %v %v", rec, first, err)
 	}
-	if _, _, err := s.beginAct("act_2", noon.Add(actMemory+time.Second)); err != nil {
+	if _, _, err := s.beginCommand("act_2", noon.Add(commandMemory+time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	recs, err := s.acts()
+	recs, err := s.commands()
 	if err != nil || len(recs) != 1 || recs[0].ID != "act_2" {
 		t.Errorf("remembered: %+v %v", recs, err)
 	}
@@ -234,7 +234,7 @@ func TestEnrollingAnewForgetsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	journaled(t, s, 3)
-	if err := s.enrolled(identity{BridgeID: "brg_2"}); err != nil {
+	if err := s.resetTo(identity{BridgeID: "brg_2"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, known, err := s.loadLock("front", slot.Capabilities{}); known || err != nil {

@@ -61,9 +61,9 @@ func TestTypedAtItsTime(t *testing.T) {
 		{11, 8, map[int]uint64{10: 7, 11: 8}},
 		{12, 0, map[int]uint64{11: 8, 12: 0}},
 	} {
-		o.learn("a", state(step.knows), nil, at(step.second))
+		o.setSlots("a", state(step.knows), nil, at(step.second))
 		for second, want := range step.want {
-			if got := o.generation("a", 1, at(second)); got != want {
+			if got := o.generationAt("a", 1, at(second)); got != want {
 				t.Errorf("at second %d, of an opening at second %d: generation %d, want %d", step.second, second, got, want)
 			}
 		}

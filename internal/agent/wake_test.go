@@ -11,10 +11,10 @@ import (
 
 // What has a lock looked at anew, and finds nothing to look at, does not put off what was to come.
 func TestALookAtNothingKeepsTheNextWindow(t *testing.T) {
-	for name, look := range map[string]func(o *owner) chan struct{}{
-		"a session begins":            func(o *owner) chan struct{} { return o.met },
-		"the lock is in reach again":  func(o *owner) chan struct{} { return o.doubted },
-		"the clock of the lock moved": func(o *owner) chan struct{} { return o.clock.moved },
+	for name, look := range map[string]func(o *lockWorker) chan struct{}{
+		"a session begins":            func(o *lockWorker) chan struct{} { return o.sessionOpened },
+		"the lock is in reach again":  func(o *lockWorker) chan struct{} { return o.reconnected },
+		"the clock of the lock moved": func(o *lockWorker) chan struct{} { return o.clock.moved },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestALookAtNothingKeepsTheNextWindow(t *testing.T) {
 				from := time.Now().Add(time.Hour)
 				s.want("front", 1, slot.Desired{Intent: slot.Present, PIN: "345671", NotBefore: from, NotAfter: from.Add(time.Hour)})
 				s.pass(time.Minute)
-				signal(look(s.bridge.owners["front"]))
+				signal(look(s.bridge.workers["front"]))
 				s.pass(time.Hour)
 				if !s.opens("front", "345671") {
 					t.Error("the window does not open")

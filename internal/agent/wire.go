@@ -13,14 +13,14 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-func stamp(t time.Time) *timestamppb.Timestamp {
+func timestamp(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil
 	}
 	return timestamppb.New(t)
 }
 
-func instant(t *timestamppb.Timestamp) time.Time {
+func timeOf(t *timestamppb.Timestamp) time.Time {
 	if t == nil {
 		return time.Time{}
 	}
@@ -46,11 +46,11 @@ func capabilitiesOf(c slot.Capabilities) *lockv1.LockCapabilities {
 
 func statusOf(s lockStatus) *lockv1.LockStatus {
 	out := &lockv1.LockStatus{
-		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: stamp(s.BatteryObservedAt),
-		Online: s.Online, Rssi: s.RSSI, LastSeenAt: stamp(s.LastSeenAt), ClockObservedAt: stamp(s.ClockObservedAt),
+		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: timestamp(s.BatteryObservedAt),
+		Online: s.Online, Rssi: s.RSSI, LastSeenAt: timestamp(s.LastSeenAt), ClockObservedAt: timestamp(s.ClockObservedAt),
 		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
 		LockoutAttempts: uint32(s.guard.Lockout.Attempts), // a driver read it from one byte
-		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: stamp(s.guard.PausedUntil),
+		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: timestamp(s.guard.PausedUntil),
 	}
 	if s.ClockOffset != nil {
 		ms := s.ClockOffset.Milliseconds()
@@ -66,13 +66,13 @@ func observedOf(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	}
 	return &lockv1.ObservedSlot{
 		Slot: number, Generation: o.Generation, Present: o.Present, Evidence: string(o.Evidence),
-		Result: string(result), Rule: o.Rule, ObservedAt: stamp(o.At),
+		Result: string(result), Rule: o.Rule, ObservedAt: timestamp(o.At),
 		Window: uint32(o.Window), Used: o.Used, Cleared: o.Cleared,
 	}
 }
 
-// othersOf says of slots without a code of ours which hold one of somebody else's.
-func othersOf(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
+// foreignSlots is which slots hold a code that the service did not set, and which are empty.
+func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 	m := &lockv1.UnmanagedSlots{Address: address}
 	for _, n := range slices.Sorted(maps.Keys(slots)) {
 		if slots[n] {
@@ -84,12 +84,12 @@ func othersOf(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 	return m
 }
 
-// desiredOf opens a desired slot. A PIN that does not open is left empty: the lock's rules refuse
-// it, and the service hears so.
+// desiredOf decodes a desired slot. If the PIN cannot be decrypted it is left empty: the lock's rules refuse it, and the service gets
+// that as the result.
 func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOurs: d.GetClaimed(),
-		NotBefore: instant(d.GetNotBefore()), NotAfter: instant(d.GetNotAfter()),
+		NotBefore: timeOf(d.GetNotBefore()), NotAfter: timeOf(d.GetNotAfter()),
 	}
 	if !d.GetPresent() {
 		return out, nil
@@ -97,7 +97,7 @@ func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slo
 	out.Intent, out.OneTimeID = slot.Present, d.GetOnce()
 	var later []slot.Window
 	for _, w := range d.GetLater() {
-		later = append(later, slot.Window{From: instant(w.GetNotBefore()), To: instant(w.GetNotAfter())})
+		later = append(later, slot.Window{From: timeOf(w.GetNotBefore()), To: timeOf(w.GetNotAfter())})
 	}
 	out.LaterWindows = slot.PackWindows(later...)
 	at := pinseal.Place{LockID: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
@@ -106,45 +106,45 @@ func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slo
 	return out, err
 }
 
-func eventOf(o occurrence) *lockv1.Event {
+func eventOf(o journalEntry) *lockv1.Event {
 	return &lockv1.Event{
 		Sequence: o.Sequence, Address: o.Address, Kind: o.Kind, Slot: o.Slot, Generation: o.Generation,
-		Reason: o.Reason, OccurredAt: stamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone, Until: stamp(o.Until),
+		Reason: o.Reason, OccurredAt: timestamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone, Until: timestamp(o.Until),
 	}
 }
 
-func actReportOf(rec actRecord) *lockv1.ActReport {
+func resultOf(rec commandRecord) *lockv1.ActReport {
 	return &lockv1.ActReport{
-		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: stamp(rec.At),
+		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: timestamp(rec.At),
 		SmartkeyReason: rec.Reason, SmartkeyTokenId: rec.Token, SmartkeyListNumber: rec.List,
 	}
 }
 
-// actOf is an order to open, ended by the earliest of its deadlines and ours.
-func (b *Bridge) actOf(a *lockv1.Act) act {
+// commandOf decodes a command. Its deadline is the earliest of the service's and the bridge's own.
+func (b *Bridge) commandOf(a *lockv1.Act) command {
 	now := time.Now()
-	out := act{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
-	sooner := func(t time.Time) {
+	out := command{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
+	earlier := func(t time.Time) {
 		if t.Before(out.deadline) {
 			out.deadline = t
 		}
 	}
 	if ms := a.GetDeadlineMs(); ms > 0 {
-		sooner(now.Add(time.Duration(ms) * time.Millisecond))
+		earlier(now.Add(time.Duration(ms) * time.Millisecond))
 	}
-	if theirs := instant(a.GetDeadline()); !theirs.IsZero() {
-		sooner(now.Add(b.ours(theirs).Sub(b.clock.Now())))
+	if theirs := timeOf(a.GetDeadline()); !theirs.IsZero() {
+		earlier(now.Add(b.toLocalTime(theirs).Sub(b.clock.Now())))
 	}
 	return out
 }
 
 func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
-		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()), Capabilities: []string{smartKeys},
+		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: timestamp(b.clock.Now()), Capabilities: []string{smartKeys},
 	}
 	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Holds()
 	for _, l := range b.locks {
-		digest, status := b.out.stateOf(l.Address())
+		digest, status := b.outbox.helloState(l.Address())
 		h.Locks = append(h.Locks, &lockv1.LockHello{
 			Address: l.Address(), Digest: digest[:], Model: l.Model(),
 			Capabilities: capabilitiesOf(l.Capabilities()), Status: statusOf(status),

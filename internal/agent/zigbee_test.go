@@ -48,7 +48,7 @@ func TestAZigbeeLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.enrolled(identity{BridgeID: "brg_1"}); err != nil {
+	if err := st.resetTo(identity{BridgeID: "brg_1"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Close(); err != nil {
@@ -60,7 +60,7 @@ func TestAZigbeeLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- b.work(ctx) }()
+	go func() { done <- b.runLocks(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -83,15 +83,15 @@ func TestAZigbeeLock(t *testing.T) {
 		}
 	}
 	observed := func() slot.Observed {
-		b.out.mu.Lock()
-		defer b.out.mu.Unlock()
-		for _, r := range b.out.rows[front] {
+		b.outbox.mu.Lock()
+		defer b.outbox.mu.Unlock()
+		for _, r := range b.outbox.rows[front] {
 			return r.Observed
 		}
 		return slot.Observed{}
 	}
 	want := func(d slot.Desired) {
-		b.owners[front].offer(ctx, []slot.Event{{Kind: slot.DesiredChanged, Slot: 4, Desired: d}})
+		b.workers[front].enqueue(ctx, []slot.Event{{Kind: slot.DesiredChanged, Slot: 4, Desired: d}})
 	}
 	d := stay("048151", -time.Hour, time.Hour)
 	d.Generation = 1
@@ -108,7 +108,7 @@ func TestAZigbeeLock(t *testing.T) {
 		t.Error("opens after its removal")
 	}
 	until("journaled", func() bool {
-		events, err := b.store.pending(0, 100)
+		events, err := b.store.entriesAfter(0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

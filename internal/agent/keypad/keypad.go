@@ -1,33 +1,33 @@
-// Package keypad decides when wrong PINs pause a keypad. It is pure: values in, values out.
+// Package keypad decides when wrong PINs pause a keypad. It has no side effects.
 //
-// A count of wrong PINs rises by one with each of them and falls by one every three minutes. From ten on, each third wrong PIN
-// pauses the keypad, for longer the higher the count. A guest who arrives has three tries between two pauses, and nobody can keep
-// a keypad paused for more than five minutes after the last wrong PIN.
+// A count of wrong PINs rises by one with each of them and falls by one every three minutes. From ten on, each third wrong PIN pauses
+// the keypad, for longer the higher the count. A guest who arrives has three tries between two pauses, and a keypad stays paused for at
+// most five minutes after the last wrong PIN.
 package keypad
 
 import "time"
 
-// The numbers of the decision.
+// Parameters of the decision.
 const (
 	Longest   = 5 * time.Minute // of a pause
-	threshold = 10              // wrong PINs that pause nothing below
-	between   = 3               // wrong PINs from one pause to the next
+	threshold = 10              // up to this count nothing is paused
+	between   = 3               // wrong PINs between two pauses
 	drain     = 3 * time.Minute // in which the count falls by one
 )
 
-// pauses grow with the count: the first at threshold, each further one after between more.
+// pauses grow with the count: the first at threshold, each further one after between more wrong PINs.
 var pauses = [...]time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, Longest}
 
 // top is the count of the longest pause.
 const top = threshold + between*(len(pauses)-1)
 
-// Strikes counts the wrong PINs at one keypad. The zero Strikes is none.
+// Strikes counts the wrong PINs at one keypad. The zero value is none.
 type Strikes struct {
 	Count int       `json:"count"`
-	At    time.Time `json:"at"` // up to here the count has fallen
+	At    time.Time `json:"at"` // when the count last fell
 }
 
-// Add counts a wrong PIN. It returns for how long to pause the keypad from then on; 0: not at all.
+// Add counts a wrong PIN. It returns for how long to pause the keypad; 0: not at all.
 func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
 	s = s.drained(at)
 	s.Count++
@@ -41,7 +41,7 @@ func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
 	return s, pauses[over/between]
 }
 
-// drained lets the count fall up to a moment. A clock that was set back does not hold it up.
+// drained lowers the count for the time that has passed. A clock that was set back does not stop that.
 func (s Strikes) drained(at time.Time) Strikes {
 	if at.Before(s.At) || s.Count == 0 {
 		s.At = at

@@ -6,9 +6,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// writes has changes of the store that come at the same time share a commit: the owners of many locks wait for the disk
-// together. Whoever finds nobody at it stores for all that wait, then hands over.
-type writes struct {
+// groupCommit combines concurrent changes of the store into one commit: the workers of many locks wait for the disk together. The first
+// caller commits for all that wait, then hands over.
+type groupCommit struct {
 	db *bbolt.DB
 
 	mu      sync.Mutex
@@ -16,15 +16,15 @@ type writes struct {
 	waiting []*write
 }
 
-// write is one change; change may run more than once, and what it sets outside counts from its last run.
+// write is one change. change may run more than once, and only its last run counts.
 type write struct {
 	change func(*bbolt.Tx) error
-	done   chan error    // of one
-	turn   chan struct{} // of one: it is this one's to store for all
+	done   chan error    // buffered, one
+	turn   chan struct{} // buffered, one: this caller commits for all
 }
 
-// do stores a change durably, or answers why nothing of it was.
-func (w *writes) do(change func(*bbolt.Tx) error) error {
+// update stores a change durably, or returns why it did not.
+func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	own := &write{change: change, done: make(chan error, 1), turn: make(chan struct{}, 1)}
 	w.mu.Lock()
 	w.waiting = append(w.waiting, own)
@@ -38,17 +38,17 @@ func (w *writes) do(change func(*bbolt.Tx) error) error {
 		return err
 	case <-own.turn:
 	}
-	defer w.next() // also when a change panics
+	defer w.handOver() // even if a change panics
 	w.mu.Lock()
 	all := w.waiting
 	w.waiting = nil
 	w.mu.Unlock()
-	w.store(all)
+	w.commit(all)
 	return <-own.done
 }
 
-// next lets the first of those who came meanwhile store.
-func (w *writes) next() {
+// handOver lets the first of the waiting callers commit.
+func (w *groupCommit) handOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy = len(w.waiting) > 0; w.busy {
@@ -56,8 +56,8 @@ func (w *writes) next() {
 	}
 }
 
-// store stores changes in one commit, or each by itself if one of them fails.
-func (w *writes) store(all []*write) {
+// commit stores changes in one commit, or each by itself if one of them fails.
+func (w *groupCommit) commit(all []*write) {
 	err := w.db.Update(func(tx *bbolt.Tx) error {
 		for _, one := range all {
 			if err := one.change(tx); err != nil {

@@ -274,7 +274,7 @@ func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	o := b.owners["front"]
+	o := b.workers["front"]
 	o.state.Slots = []slot.Slot{{Number: 1, Desired: plumber, Content: slot.Content{Kind: slot.Ours, PIN: plumber.PIN, Evidence: slot.Accepted}}}
 	o.timer = time.NewTimer(never)
 	disk, err := b.store.db.Begin(true) // nothing can be stored meanwhile
@@ -283,9 +283,9 @@ func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- o.advance(t.Context(), []slot.Event{{Kind: slot.CodeUsed, Slot: 1}}, occurrence{Address: "front", Kind: driver.Opened, Slot: 1})
+		done <- o.advance(t.Context(), []slot.Event{{Kind: slot.CodeUsed, Slot: 1}}, journalEntry{Address: "front", Kind: driver.Opened, Slot: 1})
 	}()
-	known := func() bool { return slices.Contains(b.spent.all(), plumber.OneTimeID) }
+	known := func() bool { return slices.Contains(b.usedCodes.list(), plumber.OneTimeID) }
 	for late := time.Now().Add(5 * time.Second); !known() && time.Now().Before(late); {
 		runtime.Gosched()
 	}
@@ -299,7 +299,7 @@ func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.busy {
-		<-o.answers
+		<-o.results
 	}
 }
 
@@ -313,7 +313,7 @@ func TestAUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
 		s.start()
 		s.want("front", 1, plumber)
 		s.pass(time.Minute)
-		radio := s.bridge.owners["back"].radio
+		radio := s.bridge.workers["back"].radio
 		radio <- struct{}{} // another call
 		s.want("back", 1, plumber)
 		s.pass(100 * time.Millisecond)

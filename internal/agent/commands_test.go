@@ -9,22 +9,22 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func (s *site) act(id, address string, within time.Duration) actRecord {
+func (s *site) act(id, address string, within time.Duration) commandRecord {
 	s.t.Helper()
-	return s.bridge.actor.once(s.t.Context(), act{id: id, address: address, operation: "unlock", deadline: time.Now().Add(within)})
+	return s.bridge.commands.runOnce(s.t.Context(), command{id: id, address: address, operation: "unlock", deadline: time.Now().Add(within)})
 }
 
 func TestAnActIsCarriedOutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		for range 3 {
-			if rec := s.act("act_1", "front", time.Second); rec.Outcome != actDone || rec.Result != "ok" {
+			if rec := s.act("act_1", "front", time.Second); rec.Outcome != outcomeDone || rec.Result != "ok" {
 				t.Errorf("%+v", rec)
 			}
 		}
 		s.kill()
 		s.start()
-		if rec := s.act("act_1", "front", time.Second); rec.Outcome != actDone {
+		if rec := s.act("act_1", "front", time.Second); rec.Outcome != outcomeDone {
 			t.Errorf("after a restart: %+v", rec)
 		}
 		if n := s.house.Unlocks("front"); n != 1 {
@@ -36,12 +36,12 @@ func TestAnActIsCarriedOutOnce(t *testing.T) {
 func TestAnActWhoseEndIsLostIsUnknownAndNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
-		if _, _, err := s.bridge.store.beginAct("act_1", time.Now()); err != nil { // and then the power went
+		if _, _, err := s.bridge.store.beginCommand("act_1", time.Now()); err != nil { // and then the power went
 			t.Fatal(err)
 		}
 		s.kill()
 		s.start()
-		if rec := s.act("act_1", "front", time.Second); rec.Outcome != actUnknown {
+		if rec := s.act("act_1", "front", time.Second); rec.Outcome != outcomeUnknown {
 			t.Errorf("%+v", rec)
 		}
 		if n := s.house.Unlocks("front"); n != 0 {
@@ -56,20 +56,20 @@ func TestAnActIsNotCarriedOutAfterItsDeadline(t *testing.T) {
 		s.pass(10 * time.Second)
 		s.want("front", 1, stay("345678", 0, time.Hour)) // takes the radio for a second
 		synctest.Wait()
-		if rec := s.act("act_1", "front", 500*time.Millisecond); rec.Outcome != actExpired {
+		if rec := s.act("act_1", "front", 500*time.Millisecond); rec.Outcome != outcomeExpired {
 			t.Errorf("behind another operation: %+v", rec)
 		}
-		if rec := s.act("act_2", "front", 0); rec.Outcome != actExpired {
+		if rec := s.act("act_2", "front", 0); rec.Outcome != outcomeExpired {
 			t.Errorf("with no time left: %+v", rec)
 		}
 		s.pass(time.Second)
-		if rec := s.act("act_3", "front", 500*time.Millisecond); rec.Outcome != actUnknown || rec.Result != string(slot.Timeout) {
+		if rec := s.act("act_3", "front", 500*time.Millisecond); rec.Outcome != outcomeUnknown || rec.Result != string(slot.Timeout) {
 			t.Errorf("with an answer too late: %+v", rec)
 		}
 		if n := s.house.Unlocks("front"); n != 0 {
 			t.Errorf("opened %d times", n)
 		}
-		if rec := s.act("act_4", "front", 5*time.Second); rec.Outcome != actDone {
+		if rec := s.act("act_4", "front", 5*time.Second); rec.Outcome != outcomeDone {
 			t.Errorf("with time enough: %+v", rec)
 		}
 	})
@@ -78,11 +78,11 @@ func TestAnActIsNotCarriedOutAfterItsDeadline(t *testing.T) {
 func TestActsThatCannotBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
-		if rec := s.act("act_1", "nowhere", time.Second); rec.Outcome != actFailed || rec.Result != string(slot.Unsupported) {
+		if rec := s.act("act_1", "nowhere", time.Second); rec.Outcome != outcomeFailed || rec.Result != string(slot.Unsupported) {
 			t.Errorf("unknown lock: %+v", rec)
 		}
 		s.house.SetJammed("front", true)
-		if rec := s.act("act_2", "front", time.Second); rec.Outcome != actFailed || rec.Result != string(slot.Jammed) {
+		if rec := s.act("act_2", "front", time.Second); rec.Outcome != outcomeFailed || rec.Result != string(slot.Jammed) {
 			t.Errorf("jammed: %+v", rec)
 		}
 	})
@@ -95,15 +95,15 @@ func TestAJammedBoltIsKnownBeforeTheNextLook(t *testing.T) {
 		bolt := func(what, want string) {
 			t.Helper()
 			synctest.Wait()
-			if _, st := s.bridge.out.known("front"); st.Bolt != want {
+			if st := s.bridge.outbox.lastStatus("front"); st.Bolt != want {
 				t.Errorf("%s: the bolt is said to be %s, want %s", what, st.Bolt, want)
 			}
 		}
 		s.house.SetJammed("front", true)
 		bolt("an event", "jammed")
-		_, st := s.bridge.out.known("front")
+		st := s.bridge.outbox.lastStatus("front")
 		st.Bolt = "locked"
-		s.bridge.out.look("front", st, false) // as if the event had been lost
+		s.bridge.outbox.setStatus("front", st, false) // as if the event had been lost
 		s.act("act_1", "front", time.Second)
 		bolt("a refused opening", "jammed")
 		s.house.SetJammed("front", false)

@@ -14,10 +14,10 @@ import (
 // told is what the outbox holds about other people's codes.
 func (s *site) told(address string) map[uint32]bool {
 	synctest.Wait()
-	words, _ := s.bridge.out.take()
+	words, _ := s.bridge.outbox.take()
 	for _, w := range words {
 		if w.address == address {
-			return w.others
+			return w.foreign
 		}
 	}
 	return nil
@@ -31,17 +31,17 @@ func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.bridge.out.begin()
+		s.bridge.outbox.open()
 		s.want("front", 1, slot.Desired{Intent: slot.Present, PIN: "345671"})
 		s.pass(time.Minute)
 		writes := s.house.Writes("front")
-		s.pass(searchPause * 3)
+		s.pass(searchInterval * 3)
 		if got := s.told("front"); len(got) == 0 || len(got) > 3 {
 			t.Errorf("in three pauses %d slots were read: %v", len(got), got)
 		}
-		slots := s.bridge.owners["front"].lock.Capabilities().Slots
-		s.bridge.out.begin()
-		s.pass(searchPause * time.Duration(slots))
+		slots := s.bridge.workers["front"].lock.Capabilities().Slots
+		s.bridge.outbox.open()
+		s.pass(searchInterval * time.Duration(slots))
 		got := s.told("front")
 		for n, occupied := range got {
 			if n == 1 || occupied != (n == 5) {
@@ -51,7 +51,7 @@ func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
 		if !got[5] {
 			t.Errorf("the code in slot 5 was not found: %v", got)
 		}
-		if s.bridge.owners["blind"].lock.Capabilities().ReadBack {
+		if s.bridge.workers["blind"].lock.Capabilities().ReadBack {
 			t.Fatal("want a lock that cannot be read")
 		}
 		if other := s.told("blind"); other != nil {
@@ -60,14 +60,14 @@ func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
 		if n := s.house.Writes("front") - writes; n != 0 || !s.opens("front", "864209") {
 			t.Errorf("what was found was touched by %d operations", n)
 		}
-		s.bridge.out.begin()
+		s.bridge.outbox.open()
 		if again := s.told("front"); len(again) != slots-1 || !again[5] || again[6] {
 			t.Errorf("the next session is told %v, want all %d slots, 5 occupied", again, slots-1)
 		}
 		if err := s.house.Meddle("front", 5, ""); err != nil {
 			t.Fatal(err)
 		}
-		s.pass(searchRest + searchPause*time.Duration(slots))
+		s.pass(searchRoundInterval + searchInterval*time.Duration(slots))
 		if gone := s.told("front"); !maps.Equal(gone, map[uint32]bool{5: false}) {
 			t.Errorf("after it was removed: %v", gone)
 		}
@@ -88,7 +88,7 @@ func TestWhatWasFoundReachesTheService(t *testing.T) {
 		{
 			name: "seen empty between two sessions",
 			then: func(s *site, round func()) {
-				s.bridge.out.end()
+				s.bridge.outbox.close()
 				_ = s.house.Meddle("front", 5, "")
 				round()
 			},
@@ -100,7 +100,7 @@ func TestWhatWasFoundReachesTheService(t *testing.T) {
 				_ = s.house.Meddle("front", 5, "")
 				round()
 				s.told("front")
-				s.bridge.out.end()
+				s.bridge.outbox.close()
 			},
 			want: map[uint32]bool{5: false},
 		},
@@ -138,15 +138,15 @@ func TestWhatWasFoundReachesTheService(t *testing.T) {
 				s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 				_ = s.house.Meddle("front", 5, "864209")
 				round := func() {
-					s.pass(searchRest + searchPause*time.Duration(s.bridge.owners["front"].lock.Capabilities().Slots+2))
+					s.pass(searchRoundInterval + searchInterval*time.Duration(s.bridge.workers["front"].lock.Capabilities().Slots+2))
 				}
-				s.bridge.out.begin()
+				s.bridge.outbox.open()
 				round()
 				if got := s.told("front"); !got[5] {
 					t.Fatalf("the code in slot 5 was not found: %v", got)
 				}
 				tt.then(s, round)
-				s.bridge.out.begin()
+				s.bridge.outbox.open()
 				got := s.told("front")
 				maps.DeleteFunc(got, func(n uint32, _ bool) bool { return n != 5 })
 				if fmt.Sprint(got) != fmt.Sprint(tt.want) {

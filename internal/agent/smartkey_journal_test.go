@@ -9,15 +9,15 @@ import (
 )
 
 // atDoors are the denials and openings that wait for the service, without the times.
-func atDoors(t *testing.T, b *Bridge) (out []occurrence) {
+func atDoors(t *testing.T, b *Bridge) (out []journalEntry) {
 	t.Helper()
-	events, err := b.store.pending(0, 1000)
+	events, err := b.store.entriesAfter(0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range events {
 		if e.Kind == "denied" || e.Kind == "opened" {
-			out = append(out, occurrence{Address: e.Address, Kind: e.Kind, Reason: e.Reason, Phone: e.Phone})
+			out = append(out, journalEntry{Address: e.Address, Kind: e.Kind, Reason: e.Reason, Phone: e.Phone})
 		}
 	}
 	return out
@@ -44,9 +44,9 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 		p.SetToken(by.token(p, g))
 	}
 	good := grant{start: -time.Hour, end: time.Hour, index: 1}
-	var want []occurrence
+	var want []journalEntry
 	refused := func(reason, phone string) {
-		want = append(want, occurrence{Address: "front", Kind: "denied", Reason: "smartkey:" + reason, Phone: phone})
+		want = append(want, journalEntry{Address: "front", Kind: "denied", Reason: "smartkey:" + reason, Phone: phone})
 	}
 	give(p, m, good)
 	raw := p.Token()
@@ -54,10 +54,10 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.carry("front", keyCheck, encoded(t, pr)) // good: not told
-	c.carry("front", keyCheck, encoded(t, pr))
+	c.carry("front", operationSmartKeyCheck, encoded(t, pr)) // good: not told
+	c.carry("front", operationSmartKeyCheck, encoded(t, pr))
 	refused("replayed", name(p))
-	c.carry("front", keyUnlock, []byte("no presentation"))
+	c.carry("front", operationSmartKeyUnlock, []byte("no presentation"))
 	refused("malformed", "")
 	thief.SetToken(raw)
 	n.use(thief, front, smartkey.Unlock, nil)
@@ -74,7 +74,7 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 	give(p, m, good)
 	other.use(p, back, smartkey.Unlock, nil) // no door of this bridge: not told
 	other.use(p, front, smartkey.Unlock, nil)
-	want = append(want, occurrence{Address: "front", Kind: "opened", Reason: "smartkey", Phone: name(p)})
+	want = append(want, journalEntry{Address: "front", Kind: "opened", Reason: "smartkey", Phone: name(p)})
 	got := atDoors(t, r.bridge)
 	if len(got) != len(want) {
 		t.Fatalf("told: %+v\nwant: %+v", got, want)
@@ -89,24 +89,24 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 // TestRefusalsDoNotFillTheJournal has somebody refused without end.
 func TestRefusalsDoNotFillTheJournal(t *testing.T) {
 	r, c := keyed(t, newMint(t, keyProperty))
-	for range 3 * refusalsAtOnce {
-		c.carry("front", keyUnlock, []byte("no presentation"))
+	for range 3 * doorRefusalsBurst {
+		c.carry("front", operationSmartKeyUnlock, []byte("no presentation"))
 	}
-	if n := len(atDoors(t, r.bridge)); n != refusalsAtOnce {
-		t.Errorf("%d refusals wait for the service, want %d", n, refusalsAtOnce)
+	if n := len(atDoors(t, r.bridge)); n != doorRefusalsBurst {
+		t.Errorf("%d refusals wait for the service, want %d", n, doorRefusalsBurst)
 	}
 	var l refusals
 	now := time.Now()
 	count := func(address string, at time.Time) (n int) {
-		for l.tell(address, at) {
+		for l.allow(address, at) {
 			n++
 		}
 		return n
 	}
-	if a, b := count("front", now), count("side", now); a != refusalsAtOnce || b != refusalsAtOnce {
+	if a, b := count("front", now), count("side", now); a != doorRefusalsBurst || b != doorRefusalsBurst {
 		t.Errorf("each door has its own budget: %d, %d", a, b)
 	}
-	if n := count("front", now.Add(5*time.Minute)); n != 5*refusalsPerMinute {
+	if n := count("front", now.Add(5*time.Minute)); n != 5*doorRefusalsPerMinute {
 		t.Errorf("five minutes later: %d", n)
 	}
 }
@@ -118,20 +118,20 @@ func TestRefusalsAtManyDoorsDoNotFillTheJournal(t *testing.T) {
 	for minute := range 24 * 60 {
 		for door := range 30 {
 			for range 3 {
-				if l.tell(strconv.Itoa(door), noon.Add(time.Duration(minute)*time.Minute)) {
+				if l.allow(strconv.Itoa(door), noon.Add(time.Duration(minute)*time.Minute)) {
 					told++
 				}
 			}
 		}
 	}
 	if least, most := 7000, 7300; told < least || told > most {
-		t.Errorf("%d refusals of a day are told, want %d to %d of the %d that the journal keeps", told, least, most, journalSize)
+		t.Errorf("%d refusals of a day are told, want %d to %d of the %d that the journal keeps", told, least, most, maxJournalEntries)
 	}
 	other := refusals{}
 	for range 10000 {
-		other.tell("front", noon)
+		other.allow("front", noon)
 	}
-	if !other.tell("back", noon) {
+	if !other.allow("back", noon) {
 		t.Error("one door takes what is told of the others")
 	}
 }

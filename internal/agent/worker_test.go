@@ -46,7 +46,7 @@ func TestAPINOpensFromItsArrivalToItsRemoval(t *testing.T) {
 					t.Error("opens after its removal")
 				}
 				wrong := "wrongPin"
-				if diff := cmp.Diff([]occurrence{
+				if diff := cmp.Diff([]journalEntry{
 					{Sequence: 1, Address: "front", Kind: "opened", Slot: 3, Generation: 1, Quality: "drifting"},
 					{Sequence: 2, Address: "front", Kind: "denied", Reason: wrong, Quality: "drifting"},
 					{Sequence: 3, Address: "front", Kind: "denied", Reason: wrong, Quality: "drifting"},
@@ -250,7 +250,7 @@ func TestACodeThatWasChangedAtABlindLockIsSetAgain(t *testing.T) {
 					t.Errorf("later: %+v, opens %v", o, s.opens("front", "345678"))
 				}
 				told := s.journal()[before:]
-				if !slices.ContainsFunc(told, func(o occurrence) bool { return o.Kind == "tampered" && o.Slot == 1 && o.Reason == "slotChanged" }) {
+				if !slices.ContainsFunc(told, func(o journalEntry) bool { return o.Kind == "tampered" && o.Slot == 1 && o.Reason == "slotChanged" }) {
 					t.Errorf("journal: %+v", told)
 				}
 			})
@@ -265,8 +265,8 @@ func TestALockThatIsInReachAgainKeepsItsCodes(t *testing.T) {
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(20 * time.Second)
 		writes := s.house.Writes("front")
-		signal(s.bridge.owners["front"].doubted)
-		signal(s.bridge.owners["front"].met)
+		signal(s.bridge.workers["front"].reconnected)
+		signal(s.bridge.workers["front"].sessionOpened)
 		s.pass(time.Minute)
 		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.house.Writes("front") != writes {
 			t.Errorf("%+v, %d writes more", o, s.house.Writes("front")-writes)
@@ -323,7 +323,7 @@ func TestAnAnswerThatWaitedCountsForMoreThanTheTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = b.Close() }()
-		o := b.owners["front"]
+		o := b.workers["front"]
 		o.timer = time.NewTimer(never)
 		advance := func(ev slot.Event) {
 			t.Helper()

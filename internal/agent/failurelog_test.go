@@ -35,7 +35,7 @@ func TestAnUnreachableLockIsLoggedOnce(t *testing.T) {
 		}
 		b.store.db.NoSync = true
 		s.bridge, s.cancel, s.done = b, cancel, make(chan error, 1)
-		go func() { s.done <- b.work(ctx) }()
+		go func() { s.done <- b.runLocks(ctx) }()
 
 		s.house.SetOffline("front", true)
 		s.want("front", 1, slot.Desired{Intent: slot.Present, PIN: "345671"})

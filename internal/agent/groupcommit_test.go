@@ -17,7 +17,7 @@ func TestChangesThatWaitShareACommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	w := writes{db: db}
+	w := groupCommit{db: db}
 	put := func(key string) func(*bbolt.Tx) error {
 		return func(tx *bbolt.Tx) error {
 			b, err := tx.CreateBucketIfNotExists([]byte("b"))
@@ -32,12 +32,12 @@ func TestChangesThatWaitShareACommit(t *testing.T) {
 	results := make([]error, 4)
 	var all sync.WaitGroup
 	all.Go(func() {
-		results[0] = w.do(func(tx *bbolt.Tx) error { close(began); <-proceed; return put("first")(tx) })
+		results[0] = w.update(func(tx *bbolt.Tx) error { close(began); <-proceed; return put("first")(tx) })
 	})
 	<-began
 	changes := []func(*bbolt.Tx) error{put("a"), func(*bbolt.Tx) error { return wrong }, put("b")}
 	for i, change := range changes {
-		all.Go(func() { results[i+1] = w.do(change) })
+		all.Go(func() { results[i+1] = w.update(change) })
 	}
 	waiting := func() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.waiting) }
 	for waiting() < len(changes) {
@@ -73,17 +73,17 @@ func TestOneCommitForAllThatWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	w := writes{db: db}
+	w := groupCommit{db: db}
 	ids := map[int]bool{}
 	note := func(tx *bbolt.Tx) error { ids[tx.ID()] = true; return nil }
 	began, proceed := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
-		_ = w.do(func(tx *bbolt.Tx) error { close(began); <-proceed; return note(tx) })
+		_ = w.update(func(tx *bbolt.Tx) error { close(began); <-proceed; return note(tx) })
 	})
 	<-began
 	for range 10 {
-		all.Go(func() { _ = w.do(note) })
+		all.Go(func() { _ = w.update(note) })
 	}
 	waiting := func() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.waiting) }
 	for waiting() < 10 {

@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+const (
+	freeTries       = 4 // in a row, before the delay grows
+	backoffMin      = time.Minute
+	backoffMaxWrite = 30 * time.Minute // a guest may be waiting at the door
+	backoffMaxRead  = 6 * time.Hour    // as often as a slot that answers is read
+)
+
+// backoff spares the batteries of locks that do not answer. slot.Step retries soon, which is right for a radio that lost a message; but
+// a lock that never confirms a code, or never shows one, would be woken for ever.
+type backoff map[operation]int
+
+type operation struct {
+	slot       uint32
+	generation uint64
+	reading    bool
+}
+
+// delay is the shortest wait before the operation is tried again. settled means that the slot holds one of the service's codes, so that
+// reading it is only a check.
+func (r backoff) delay(op slot.Op, result slot.Result, settled bool) time.Duration {
+	k, most := operation{op.Slot, op.Generation, op.Kind == slot.OpRead}, backoffMaxWrite
+	failed := result == slot.NotConfirmed
+	if k.reading {
+		failed, most = settled && result != slot.OK && result != slot.Busy, backoffMaxRead
+	}
+	if !failed {
+		delete(r, k)
+		return 0
+	}
+	for other := range r { // failures of an older generation no longer matter
+		if other.slot == k.slot && other.generation < k.generation {
+			delete(r, other)
+		}
+	}
+	r[k]++
+	n := r[k] - freeTries
+	if n <= 0 {
+		return 0
+	}
+	wait := backoffMin
+	for range n - 1 {
+		if wait *= 2; wait >= most {
+			return most
+		}
+	}
+	return wait
+}

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+const (
+	maxDeadline        = 10 * time.Second
+	maxRunningCommands = 16
+	operationUnlock    = "unlock"
+)
+
+// The outcomes of a command.
+const (
+	outcomeDone    = "done"
+	outcomeFailed  = "failed"
+	outcomeExpired = "expired" // it was not executed and never will be
+	outcomeUnknown = "unknown" // it may have been executed
+)
+
+var errTooManyCommands = errors.New("too many unlock commands within ten minutes; this one was not executed")
+
+// command is an unlock command of the service, or of a phone at the door.
+type command struct {
+	id        string
+	address   string
+	operation string
+	deadline  time.Time
+	// presentation of a SmartKey.
+	presentation []byte
+}
+
+// commandRunner executes commands, each at most once and none after its deadline.
+type commandRunner struct {
+	bridge  *Bridge
+	mu      sync.Mutex
+	running map[string]bool // ids of running commands
+	wait    sync.WaitGroup
+}
+
+// start executes a command in the background. Commands above the limit are refused, not queued.
+func (r *commandRunner) start(ctx context.Context, c command) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running[c.id] {
+		return // the running execution will report its result
+	}
+	if len(r.running) >= maxRunningCommands {
+		r.bridge.outbox.addCommand(commandRecord{ID: c.id, Outcome: outcomeExpired, Result: string(slot.Busy), At: r.bridge.clock.Now()})
+		return
+	}
+	r.running[c.id] = true
+	r.wait.Go(func() {
+		rec := r.runOnce(ctx, c)
+		r.markEnded(c.id) // before it is reported, so that a repeated command gets its result
+		r.bridge.outbox.addCommand(rec)
+	})
+}
+
+func (r *commandRunner) markEnded(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, id)
+}
+
+func (r *commandRunner) isRunning(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.running[id]
+}
+
+func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
+	b := r.bridge
+	rec, first, err := b.store.beginCommand(c.id, b.clock.Now())
+	switch {
+	case err != nil:
+		b.log.Error("storing the start of a command failed", "act", c.id, "error", err)
+		return commandRecord{ID: c.id, Outcome: outcomeExpired, Result: string(slot.Busy), At: b.clock.Now()}
+	case !first:
+		return withOutcome(rec)
+	}
+	if r.admit(&c, &rec) {
+		rec.Outcome, rec.Result = r.unlock(ctx, c)
+	}
+	rec.At = b.clock.Now()
+	if err := b.store.endCommand(rec); err != nil {
+		b.log.Error("storing the end of a command failed", "act", c.id, "error", err)
+	}
+	b.log.Info("command executed", "act", c.id, "lock", c.address, "outcome", rec.Outcome, "result", rec.Result, "reason", rec.Reason)
+	return rec
+}
+
+// withOutcome sets the outcome to unknown if the command's end was lost with an earlier run.
+func withOutcome(rec commandRecord) commandRecord {
+	if rec.Outcome == "" {
+		rec.Outcome = outcomeUnknown
+	}
+	return rec
+}
+
+func (r *commandRunner) unlock(ctx context.Context, c command) (outcome, result string) {
+	w, ok := r.bridge.workers[c.address]
+	if !ok || c.operation != operationUnlock || !w.lock.Capabilities().RemoteUnlock {
+		return outcomeFailed, string(slot.Unsupported)
+	}
+	ctx, cancel := context.WithDeadline(ctx, c.deadline)
+	defer cancel()
+	if !w.radio.acquire(ctx) {
+		return outcomeExpired, string(slot.Busy)
+	}
+	defer w.radio.release()
+	if !time.Now().Before(c.deadline) { // ctx may not have noticed yet
+		return outcomeExpired, string(slot.Timeout)
+	}
+	answer := w.lock.Unlock(ctx)
+	if answer.Result == slot.Jammed {
+		r.bridge.markJammed(c.address)
+	}
+	switch {
+	case answer.Result == slot.OK:
+		outcome = outcomeDone
+	case answer.Result.MayTakeEffect() && !answer.Unsent:
+		outcome = outcomeUnknown
+	default:
+		outcome = outcomeFailed
+	}
+	return outcome, string(answer.Result)
+}

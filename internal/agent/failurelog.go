@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// failureLog tracks a lock's temporary failures: the result, how many in a row, and since when. It logs when they begin, when the
+// result changes, and when they end, so that a lock that is offline for a week does not fill the disk.
+type failureLog struct {
+	mu             sync.Mutex
+	result         slot.Result // "" if the last operation succeeded
+	tries          int
+	since          time.Time
+	statusFailures int // reads of its status that failed in a row
+}
+
+// onResult records the result of an operation.
+func (t *failureLog) onResult(log *slog.Logger, op slot.Op, r slot.Result, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	log = log.With("slot", op.Slot, "operation", op.Kind, "generation", op.Generation)
+	switch {
+	case r == slot.OK && t.tries > 0:
+		log.Info("lock operation: succeeds again", "was", t.result, "failed_tries", t.tries, "since", t.since)
+		t.result, t.tries = "", 0
+	case r == slot.OK:
+	case r.Final():
+		log.Info("lock operation: refused", "result", r)
+	case t.tries == 0:
+		log.Info("lock operation: failed; retrying until it succeeds", "result", r)
+		t.result, t.tries, t.since = r, 1, now
+	case r != t.result:
+		log.Info("lock operation: fails with another result", "result", r, "was", t.result, "failed_tries", t.tries, "since", t.since)
+		t.result = r
+		t.tries++
+	default:
+		t.tries++
+	}
+}
+
+// onStatus records whether the status could be read.
+func (t *failureLog) onStatus(log *slog.Logger, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err != nil:
+		if t.statusFailures++; t.statusFailures == 1 {
+			log.Warn("reading a lock's status failed", "error", err)
+		}
+	case t.statusFailures > 0:
+		log.Info("a lock's status can be read again", "failed_reads", t.statusFailures)
+		t.statusFailures = 0
+	}
+}
+
+// failing returns how many operations failed in a row, and since when.
+func (t *failureLog) failing() (tries int, since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tries == 0 {
+		return 0, time.Time{}
+	}
+	return t.tries, t.since
+}

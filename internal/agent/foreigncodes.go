@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Slots without a code of the service are searched for foreign codes: slowly, since each reading wakes the lock and costs battery, and
+// only on locks whose slots can be read.
+const (
+	searchInterval      = 10 * time.Minute   // between two readings of a lock
+	searchRoundInterval = 7 * 24 * time.Hour // between two rounds through its slots
+	searchTimeout       = 4 * time.Second    // an unlock command must not wait long for a reading
+	maxSearchedSlots    = 250                // slots of a lock
+)
+
+// searchRound is the progress of the search on one lock.
+type searchRound struct {
+	next      uint32 // slot
+	notBefore time.Time
+}
+
+// searchForeignCodes reads one slot of each lock at a time, until ctx ends.
+func (b *Bridge) searchForeignCodes(ctx context.Context) {
+	t := time.NewTicker(searchInterval)
+	defer t.Stop()
+	rounds := map[string]*searchRound{}
+	for _, l := range b.locks {
+		rounds[l.Address()] = &searchRound{next: 1}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			for _, l := range b.locks {
+				b.searchSlot(ctx, l, rounds[l.Address()])
+			}
+		}
+	}
+}
+
+// searchSlot reads the next slot of a lock if it is due. A slot that cannot be read now is read in the next round.
+func (b *Bridge) searchSlot(ctx context.Context, l driver.Lock, r *searchRound) {
+	caps, now := l.Capabilities(), b.clock.Now()
+	status := b.outbox.lastStatus(l.Address())
+	if !caps.ReadBack || caps.Readable == slot.ReadableNone || !status.Online || isBatteryLow(status) || now.Before(r.notBefore) {
+		return
+	}
+	last := uint32(min(max(caps.Slots, 0), maxSearchedSlots))
+	for r.next <= last && b.outbox.isManaged(l.Address(), r.next) {
+		r.next++
+	}
+	if r.next > last {
+		r.next, r.notBefore = 1, now.Add(searchRoundInterval)
+		return
+	}
+	number := r.next
+	r.next++
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	w := b.workers[l.Address()]
+	if !w.radio.acquire(ctx) {
+		return
+	}
+	content, answer := l.Read(ctx, number)
+	w.radio.release()
+	if answer.Result == slot.OK && !b.outbox.isManaged(l.Address(), number) { // the service may have assigned the slot meanwhile
+		b.outbox.setForeign(l.Address(), number, content.Present)
+	}
+}

@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/smartkey"
+)
+
+const (
+	// keyRefused is the prefix of the reason why a SmartKey was denied; a reason of docs/smartkey.md follows.
+	keyRefused = smartKeys + ":"
+
+	// Reported refusals at one door: enough for the alarm on guessing, and too few to push other events out of the journal while the
+	// service is unreachable. Anyone nearby may call as often as the local interface allows.
+	doorRefusalsBurst     = 20
+	doorRefusalsPerMinute = 1
+
+	// Reported refusals at all doors of a bridge: a day of continuous refusals is a seventh of the journal's size.
+	allRefusalsBurst     = 100
+	allRefusalsPerMinute = 5
+)
+
+// refusals limits how many refusals are reported, by door and in total.
+type refusals struct {
+	mu   sync.Mutex
+	left map[string]*budget // by address of a known lock
+	all  *budget
+}
+
+// allow reports whether one more refusal may be reported.
+func (r *refusals) allow(address string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.left[address]
+	if b == nil {
+		if r.left == nil {
+			r.left, r.all = map[string]*budget{}, &budget{left: allRefusalsBurst, at: now}
+		}
+		b = &budget{left: doorRefusalsBurst, at: now}
+		r.left[address] = b
+	}
+	// The door's first: what one door may not tell takes nothing from the others. // The door's budget first: a refusal that is over the door's limit takes nothing from the total.
+	return b.spend(now, doorRefusalsBurst, doorRefusalsPerMinute) && r.all.spend(now, allRefusalsBurst, allRefusalsPerMinute)
+}
+
+// reportRefusedKey reports that a SmartKey was refused at one of this bridge's doors.
+func (b *Bridge) reportRefusedKey(address string, v smartkey.Verdict) {
+	if _, ours := b.workers[address]; !ours {
+		return
+	}
+	if !b.refusals.allow(address, time.Now()) {
+		b.log.Debug("a SmartKey was refused; too many refusals to report each", "lock", address, "reason", v.Reason)
+		return
+	}
+	b.journalSmartKey(driver.Event{Address: address, Kind: driver.Denied, Reason: keyRefused + string(v.Reason)}, v)
+}
+
+// journalSmartKey journals the use of a SmartKey at a door, with the phone's key id if the signatures of token and proof are valid.
+func (b *Bridge) journalSmartKey(e driver.Event, v smartkey.Verdict) {
+	e.At = b.clock.Now()
+	o := b.newEntry(e)
+	if v.Proof.Bridge != "" {
+		o.Phone = v.Token.Phone.KeyID().String()
+	}
+	if err := b.appendEntry(o); err != nil {
+		b.log.Error("journaling a SmartKey failed", "lock", e.Address, "kind", e.Kind, "error", err)
+	}
+}

@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// codeUse is an opening with the code in a slot, on its way to the lock's worker.
+type codeUse struct {
+	slot  uint32
+	entry journalEntry
+	done  chan string // buffered, one: id of the one-time code that this use ended, or ""
+}
+
+func (e codeUse) entries() []journalEntry {
+	if e.done == nil {
+		return nil
+	}
+	return []journalEntry{e.entry}
+}
+
+// answer reports which one-time code the use ended.
+func (e codeUse) answer(before, after slot.Lock) {
+	if e.done == nil {
+		return
+	}
+	was, _ := before.Slot(e.slot)
+	is, _ := after.Slot(e.slot)
+	if is.UsedOneTimeID == was.UsedOneTimeID {
+		is.UsedOneTimeID = ""
+	}
+	e.done <- is.UsedOneTimeID
+}
+
+// onCodeUsed makes the lock's worker journal the use in the same write that ends a one-time code, so that a power cut leaves both or
+// neither. Then the code ends on the bridge's other locks.
+func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) error {
+	use := codeUse{slot: e.Slot, entry: b.newEntry(e), done: make(chan string, 1)}
+	select {
+	case w.uses <- use:
+	case <-ctx.Done():
+		return b.journalEvent(e)
+	}
+	code := ""
+	select {
+	case code = <-use.done:
+	case <-ctx.Done(): // the worker stores what it has received
+	}
+	if code == "" {
+		return nil
+	}
+	for _, other := range b.workers {
+		if other != w {
+			other.enqueue(ctx, []slot.Event{{Kind: slot.CodeUsedElsewhere, OneTimeID: code}})
+		}
+	}
+	return nil
+}
+
+// loadUsedCodes finds the one-time codes that were used: in the slots' records, and in the journal, which alone has a use that arrived
+// while the bridge was stopping.
+func (b *Bridge) loadUsedCodes() error {
+	for _, w := range b.workers {
+		b.usedCodes.addFrom(w.state)
+	}
+	err := b.store.forEachEntry(func(e journalEntry) {
+		w := b.workers[e.Address]
+		if w == nil || e.Kind != driver.Opened || e.Slot == 0 || e.Generation == 0 {
+			return
+		}
+		if row, ok := w.state.Slot(e.Slot); ok && row.Desired.OneTimeID != "" && row.Observed.Generation == e.Generation {
+			b.usedCodes.add(row.Desired.OneTimeID)
+		}
+	})
+	for address, w := range b.workers {
+		if err == nil {
+			err = w.applyUsedCodes(b.usedCodes.list())
+		}
+		if err != nil {
+			return fmt.Errorf("lock %s: restore which codes were used: %w", address, err)
+		}
+	}
+	return err
+}
+
+// applyUsedCodes stores, before anything starts, which codes in the lock's slots were used.
+func (w *lockWorker) applyUsedCodes(used []string) error {
+	state := slot.EndUsedCodes(w.state, used)
+	changed := changedSlots(w.state, state)
+	if len(changed) == 0 {
+		return nil
+	}
+	w.state = state
+	return w.bridge.store.writeLock(w.lock.Address(), state, changed, w.savedOffset)
+}
+
+// maxUsedCodes bounds how many used codes are remembered in addition to the slots that hold them.
+const maxUsedCodes = 4096
+
+// usedCodes are the one-time codes that were used at some lock: they open no other lock. They are persisted in the slots' records.
+type usedCodes struct {
+	mu    sync.Mutex
+	codes []string // the oldest first
+}
+
+func (s *usedCodes) add(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.codes, code) {
+		return
+	}
+	if len(s.codes) == maxUsedCodes {
+		s.codes = slices.Delete(s.codes, 0, 1)
+	}
+	s.codes = append(s.codes, code)
+}
+
+// addFrom adds the used codes in a lock's record, also those that were removed from it: other locks may still hold them.
+func (s *usedCodes) addFrom(l slot.Lock) {
+	for _, row := range l.Slots {
+		if row.UsedOneTimeID != "" {
+			s.add(row.UsedOneTimeID)
+		}
+	}
+}
+
+// contains reports whether a code was used. An empty code was not.
+func (s *usedCodes) contains(code string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return code != "" && slices.Contains(s.codes, code)
+}
+
+// list returns the used codes.
+func (s *usedCodes) list() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.codes)
+}
+
+// annotate marks desired codes that were already used elsewhere. It returns a copy.
+func (s *usedCodes) annotate(events []slot.Event) []slot.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events = slices.Clone(events)
+	for i, ev := range events {
+		if code := ev.Desired.OneTimeID; ev.Kind == slot.DesiredChanged && code != "" && slices.Contains(s.codes, code) {
+			events[i].OneTimeID = code
+		}
+	}
+	return events
+}

@@ -1,0 +1,294 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+const (
+	inboxSize    = 16 // batches; a full inbox blocks the stream
+	never        = 365 * 24 * time.Hour
+	recentlyRead = time.Hour // a slot read this recently is not read again for a new session: reading costs battery
+)
+
+// radio allows one call at a time.
+type radio chan struct{}
+
+// acquire waits for the radio until ctx ends.
+func (r radio) acquire(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	select {
+	case r <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r radio) release() { <-r }
+
+// lockWorker drives one lock. Only its goroutine uses state.
+type lockWorker struct {
+	bridge        *Bridge
+	lock          driver.Lock
+	radio         radio
+	lifetime      time.Duration // as the driver states it
+	state         slot.Lock
+	inbox         chan []slot.Event
+	uses          chan codeUse
+	results       chan slot.Event // buffered, one
+	sessionOpened chan struct{}   // holds one signal: a session with the service has begun
+	reconnected   chan struct{}   // holds one signal: the lock is reachable again, any slot may have changed
+	slotsAltered  chan struct{}   // holds one signal: slots were changed at the lock, which does not report which ones
+	busy          bool            // a call is running
+	timer         *time.Timer
+	read          map[uint32]time.Time // when a slot was last read in this run
+	backoff       backoff
+	failures      failureLog
+	statusMu      sync.Mutex // held while the lock's status is read and stored
+	offlineAt     time.Time  // when the lock was last seen to go offline; guarded by statusMu
+	clock         *lockClock
+	guard         *guard
+	savedOffset   time.Duration // the stored offset of the lock's clock
+}
+
+// newLockWorker loads a lock's state and publishes it.
+func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
+	caps := l.Capabilities()
+	w := &lockWorker{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxSize), uses: make(chan codeUse), results: make(chan slot.Event, 1),
+		sessionOpened: make(chan struct{}, 1), reconnected: make(chan struct{}, 1), slotsAltered: make(chan struct{}, 1), read: map[uint32]time.Time{}, backoff: backoff{},
+		clock: &lockClock{moved: make(chan struct{}, 1)},
+	}
+	// A call may wait for the radio for as long as it may take itself. Both count towards the fence, so that a call that starts late
+	// cannot take effect after it.
+	caps.OpLifetime = 2 * caps.Lifetime()
+	state, offset, known, err := b.store.loadLock(l.Address(), caps)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
+	}
+	if !known {
+		state = slot.NewLock(caps, b.clock.Now())
+		if err := b.store.writeLock(l.Address(), state, nil, 0); err != nil {
+			return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
+		}
+	}
+	w.state, w.savedOffset, w.clock.seen, w.clock.applied = state, offset, offset, offset
+	b.outbox.setSlots(l.Address(), state, nil, b.clock.Now())
+	w.guard, err = newGuard(w)
+	return w, err
+}
+
+// run ends with ctx, after the running call has ended, or when the store fails.
+func (w *lockWorker) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		if w.busy {
+			<-w.results
+		}
+	}()
+	w.timer = time.NewTimer(never)
+	defer w.timer.Stop()
+	events := []slot.Event{{Kind: slot.Restarted}}
+	var used codeUse
+	for {
+		before := w.state
+		if err := w.advance(ctx, events, used.entries()...); err != nil {
+			return fmt.Errorf("lock %s: %w", w.lock.Address(), err)
+		}
+		used.answer(before, w.state)
+		used = codeUse{}
+		select {
+		case <-ctx.Done():
+			return nil
+		case events = <-w.inbox:
+		case used = <-w.uses:
+			events = []slot.Event{{Kind: slot.CodeUsed, Slot: used.slot}}
+		case ev := <-w.results:
+			events = []slot.Event{w.onAnswer(w.state, ev)}
+		case <-w.sessionOpened:
+			events = w.slotsToVerify(recentlyRead)
+		case <-w.reconnected:
+			events = w.slotsToVerify(0)
+		case <-w.slotsAltered:
+			events = w.alteredEvents()
+		case <-w.clock.moved:
+			events = []slot.Event{{Kind: slot.TimePassed}}
+		case <-w.timer.C:
+			events = []slot.Event{{Kind: slot.TimePassed}}
+		}
+	}
+}
+
+// onAnswer processes the result of an operation and delays repetitions that are likely to fail again.
+func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
+	w.busy = false
+	op := state.Op
+	if op.Kind == slot.OpRead && ev.Result == slot.OK {
+		w.read[op.Slot] = w.bridge.clock.Now()
+	}
+	s, _ := state.Slot(op.Slot)
+	ev.RetryAfter = max(ev.RetryAfter, w.backoff.delay(op, ev.Result, s.Content.Kind == slot.Ours))
+	return ev
+}
+
+// slotsToVerify returns events to read the slots that should hold a code and were not read for a while.
+func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
+	now := w.bridge.clock.Now()
+	for _, s := range w.state.Slots {
+		at, ok := w.read[s.Number]
+		if s.Content.Kind == slot.Ours && (!ok || now.Sub(at) >= older) {
+			events = append(events, slot.Event{Kind: slot.ReadRequested, Slot: s.Number})
+		}
+	}
+	return events
+}
+
+// alteredEvents returns an event for each slot that holds a code, or is about to, that it was changed at the lock.
+func (w *lockWorker) alteredEvents() (events []slot.Event) {
+	for _, s := range w.state.Slots {
+		if s.Content.Kind == slot.Ours || s.Number == w.state.Op.Slot && w.state.Op.Kind == slot.OpSet {
+			events = append(events, slot.Event{Kind: slot.ChangedAtLock, Slot: s.Number})
+		}
+	}
+	return events
+}
+
+// advance applies events to the lock, stores the result in one write, and only then acts. A waiting result comes first: if it was
+// delayed past its deadline, the events would abandon its call.
+func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries ...journalEntry) error {
+	before := w.state
+	select {
+	case ev := <-w.results:
+		events = append([]slot.Event{w.onAnswer(before, ev)}, events...)
+	default:
+	}
+	t := transition{state: before, reports: map[uint32]slot.Observed{}, entries: entries}
+	if by := w.clock.apply(); by != 0 {
+		t.state = shiftWindows(t.state, by)
+	}
+	w.apply(&t, events)
+	w.quickRead(ctx, &t)
+	if len(entries) > 0 { // before it is stored: from then on no other lock may accept a code that was used here
+		w.bridge.usedCodes.addFrom(t.state)
+	}
+	if err := w.save(before, t.state, t.entries); err != nil {
+		return err
+	}
+	w.state = t.state
+	w.bridge.outbox.setSlots(w.lock.Address(), t.state, t.reports, w.bridge.clock.Now())
+	if len(t.entries) > 0 {
+		signal(w.bridge.events)
+	}
+	if t.start != nil {
+		row, _ := w.state.Slot(t.start.Slot)
+		w.startCall(ctx, *t.start, row.Desired.OneTimeID)
+	}
+	w.timer.Reset(t.wake)
+	return nil
+}
+
+// startCall makes a call in the background; once is the id of the one-time code that it sets, if any.
+func (w *lockWorker) startCall(ctx context.Context, op slot.Op, once string) {
+	w.busy = true
+	go w.runCall(ctx, op, once, w.clock.offset())
+}
+
+// save stores the changed state and the journal entries in one write, because a power cut between two would lose the entries.
+func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error {
+	offset := w.clock.offset()
+	if offset == w.savedOffset {
+		return w.bridge.store.saveLock(w.lock.Address(), before, after, offset, entries...)
+	}
+	w.savedOffset = offset
+	return w.bridge.store.writeLock(w.lock.Address(), after, changedSlots(before, after), offset, entries...)
+}
+
+// runCall makes one call and always sends its result. It does not set a one-time code that was used elsewhere while it waited for the
+// radio. offset is the lock's clock minus the bridge's.
+func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offset time.Duration) {
+	ctx, cancel := context.WithDeadline(ctx, op.ExpiresAt)
+	defer cancel()
+	ev := slot.Event{Kind: slot.Answered, Seq: op.Seq}
+	a := driver.Answer{Result: slot.Busy}
+	if w.acquireRadio(ctx, op) {
+		if op.Kind != slot.OpSet || !w.bridge.usedCodes.contains(once) {
+			a, ev.Present, ev.PIN = w.call(ctx, op, offset)
+			a = w.checkDuplicate(ctx, op, a)
+		}
+		w.radio.release()
+	}
+	ev.Result, ev.Rule, ev.RetryAfter = a.Result, a.Rule, a.RetryAfter
+	w.failures.onResult(w.bridge.log.With("lock", w.lock.Address()), op, a.Result, w.bridge.clock.Now())
+	w.onResult(ctx, a.Result)
+	w.results <- ev
+}
+
+// onResult reads the lock's status at once if a result contradicts it.
+func (w *lockWorker) onResult(ctx context.Context, r slot.Result) {
+	st := w.bridge.outbox.lastStatus(w.lock.Address())
+	if (r == slot.OK && !st.Online) || (r == slot.LockOffline && st.Online) {
+		w.bridge.readStatus(context.WithoutCancel(ctx), w.lock)
+	}
+}
+
+// acquireRadio waits for the radio, unless the call could then take effect after the fence.
+func (w *lockWorker) acquireRadio(ctx context.Context, op slot.Op) bool {
+	latest, cancel := context.WithDeadline(ctx, op.ExpiresAt.Add(-w.lifetime))
+	defer cancel()
+	return w.radio.acquire(latest)
+}
+
+func (w *lockWorker) call(ctx context.Context, op slot.Op, offset time.Duration) (a driver.Answer, present bool, pin slot.PIN) {
+	switch op.Kind {
+	case slot.OpSet:
+		set := driver.Setting{Slot: op.Slot, PIN: op.PIN, Replace: op.Replace}
+		set.NotBefore, set.NotAfter = windowInLockTime(op.NotBefore, op.NotAfter, offset, w.lock.Capabilities().Granularity)
+		a = w.lock.Set(ctx, set)
+	case slot.OpClear:
+		a = w.lock.Clear(ctx, op.Slot)
+	case slot.OpRead:
+		var c driver.Content
+		c, a = w.lock.Read(ctx, op.Slot)
+		present, pin = c.Present, c.PIN
+	}
+	return a, present, pin
+}
+
+// checkDuplicate checks a refusal as duplicate: locks also refuse a code that they have just stored themselves, for example when the
+// answer was lost. A code that the lock holds must not be forgotten.
+func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.Answer) driver.Answer {
+	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // when replacing, the slot is emptied anyway
+		return a
+	}
+	unsure := driver.Answer{Result: slot.NotConfirmed}
+	if w.lock.Capabilities().ReadBack {
+		c, read := w.lock.Read(ctx, op.Slot)
+		switch {
+		case read.Result != slot.OK:
+			return unsure
+		case c.Present && (c.PIN == "" || c.PIN == op.PIN):
+			return driver.Answer{Result: slot.OK}
+		}
+		return a
+	}
+	if op.ExpiresAt.Sub(w.bridge.clock.Now()) < w.lifetime || w.lock.Clear(ctx, op.Slot).Result != slot.OK {
+		return unsure
+	}
+	return a
+}
+
+// enqueue hands events to the worker. It blocks while the inbox is full.
+func (w *lockWorker) enqueue(ctx context.Context, events []slot.Event) {
+	select {
+	case w.inbox <- events:
+	case <-ctx.Done():
+	}
+}
