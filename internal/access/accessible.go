@@ -12,14 +12,15 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Opened is a door that a grant opens, with its lock. For a grant without a place, its Lock says nothing of the bridge.
+// DoorAccess is a door that a grant opens, with its lock. For a grant without a place, Lock does not say whether the bridge is
+// connected.
 type DoorAccess struct {
 	Door
 	Row *ent.Lock
 }
 
-// Opens lists the doors with locks that a grant opens now, without those that are switched off: what a SmartKey of the
-// stay may open. The order is that of the plan.
+// AccessibleDoors lists the doors with locks that a grant opens now, in the order of the plan, without doors of inactive spaces.
+// A SmartKey of the stay may open these.
 func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	switch {
 	case !isLive(g):
@@ -49,7 +50,7 @@ func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	return out, nil
 }
 
-// keeps lists the doors that a grant without a place keeps until it has one: those that a code of it is wanted on.
+// retainedDoors lists the doors that a grant without a place retains until it has one: those with a desired code.
 func retainedDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	w := &grantRun{tx: tx, propertyID: g.PropertyID, grant: g}
 	held, err := w.loadHeld(nil)
@@ -96,8 +97,8 @@ func placeOfGrant(tx *db.Tx, g *ent.Grant) (space.Place, error) {
 
 type keyWaker struct{}
 
-// WithKeyWaker has wake told of each property where a stay's access changed, once that is stored: SmartKeys may have to be
-// revoked. It must not wait.
+// WithKeyWaker returns a context in which wake is called, after the commit, with each property where access changed, because
+// SmartKeys may have to be revoked. wake must not block.
 func WithKeyWaker(ctx context.Context, wake func(propertyID string)) context.Context {
 	return context.WithValue(ctx, keyWaker{}, wake)
 }

@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// RulesOf reads the rules of access from a property.
+// RulesOf returns the access rules of a property.
 func RulesOf(p *ent.Property) (Rules, error) {
 	zone, err := clock.Zone(p.TimeZone)
 	if err != nil {
@@ -34,8 +34,7 @@ func RulesOf(p *ent.Property) (Rules, error) {
 	}, nil
 }
 
-// Apply has the locks of a stay come to hold what its state, dates and space ask for, and says what that is. It may run
-// as often as one likes: what is as it shall be is left alone.
+// Apply reconciles the locks of a stay with its state, dates and space, and returns the resulting plan. It is idempotent.
 func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	w, err := loadRun(tx, keys, s, r)
 	if err != nil {
@@ -47,7 +46,7 @@ func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	return w.reconcileSlots()
 }
 
-// Show says what the access of a stay is, and changes nothing.
+// Show returns the plan of a stay without changing anything.
 func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	w, err := loadRun(tx, keys, s, r)
 	if err != nil {
@@ -72,7 +71,7 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	return w.describe(f, held)
 }
 
-// load finds what is known of a stay and decides on its right.
+// loadRun loads the place and the grants of a stay and decides its right.
 func loadRun(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (*grantRun, error) {
 	w := &grantRun{tx: tx, keys: keys, rules: r, propertyID: s.Space.PropertyID, reservationID: s.ReservationID, fromPMS: true}
 	var err error
@@ -92,8 +91,8 @@ func loadRun(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (*grantRun, error) 
 	return w, nil
 }
 
-// Settle does for one grant what Apply does for a stay, from what the grant itself holds: after evidence came in, a door
-// was given to another stay, or its window ended.
+// ReconcileGrant does for one grant what Apply does for a stay, from what the grant itself stores. It runs after new evidence,
+// after another stay takes over a door, and at the end of the window.
 func ReconcileGrant(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, r Rules) (Plan, error) {
 	w := &grantRun{tx: tx, keys: keys, rules: r, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g}
 	return w.reconcileGrant()
@@ -118,7 +117,7 @@ func (w *grantRun) reconcileGrant() (Plan, error) {
 	return w.reconcileSlots()
 }
 
-// findOlder loads the earlier grants of a stay that has access, of which some lock may still hold a code.
+// loadOlderGrants loads the earlier grants of a stay with access whose codes may still be on a lock.
 func (w *grantRun) loadOlderGrants() (err error) {
 	if isLive(w.grant) {
 		w.olderGrants, err = w.otherGrants()
@@ -126,7 +125,7 @@ func (w *grantRun) loadOlderGrants() (err error) {
 	return err
 }
 
-// standing is the right that a grant stands for.
+// rightOf returns the right that a grant gives now.
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):
@@ -143,11 +142,11 @@ func rightOf(g *ent.Grant, now time.Time) Right {
 
 func isLive(g *ent.Grant) bool { return g != nil && g.EndedAt == nil }
 
-// mostGrants bounds the grants of a stay that are looked at: far more than locks have places for codes of one stay.
+// maxGrants bounds the grants that one run loads. It is far more than locks have slots for the codes of one stay.
 const maxGrants = 1000
 
-// grantsOf finds the latest grant of a stay, nil if it has none, and the earlier ones of which some lock may still hold a
-// code. The latest is the open one; ids and times of others may come of another clock.
+// loadGrants returns the latest grant of a stay, or nil, and the earlier grants whose codes may still be on a lock. The open
+// grant is the latest, even if the clock of another server gave it an earlier time.
 func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
 	unreleasedFirst := func(s *sql.Selector) {
 		s.OrderExpr(sql.Raw("CASE WHEN " + s.C(entgrant.FieldReleasedAt) + " IS NULL THEN 0 ELSE 1 END"))
@@ -164,7 +163,7 @@ func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant,
 	return latest, slices.DeleteFunc(rows, func(g *ent.Grant) bool { return g == latest || g.ReleasedAt != nil }), nil
 }
 
-// later orders grants of a stay: the open one is after all others.
+// compareGrants orders the grants of a stay by time, with the open grant last.
 func compareGrants(a, b *ent.Grant) int {
 	switch {
 	case isLive(a) != isLive(b) && isLive(a):
@@ -175,7 +174,7 @@ func compareGrants(a, b *ent.Grant) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// work is one run of Apply, Settle or Show.
+// grantRun is one run of Apply, ReconcileGrant, ReconcileCode or Show. For a code, grant has only the id of the code.
 type grantRun struct {
 	tx            *db.Tx
 	keys          *keyring.Ring
@@ -183,31 +182,31 @@ type grantRun struct {
 	propertyID    string
 	reservationID string
 	right         Right
-	singleUseID   string // the id of a code for one use
+	singleUseID   string // the id of a one-time code
 	place         space.Place
-	fromPMS       bool // place is what the reservation names, not what the grant holds
+	fromPMS       bool // place is what the reservation names now, not what the grant stored
 	noPlaceReason fault.Reason
 	grant         *ent.Grant
-	olderGrants   []*ent.Grant // of the same stay, not known to be gone from all locks
+	olderGrants   []*ent.Grant // of the same stay, whose codes may still be on a lock
 	pins          *pinSet
 	lockAtDoor    map[string]*ent.Lock     // by door
-	bridges       map[string]*ent.Bridge   // of these
-	freedSlots    map[string]int           // places that nothing will be heard of, by lock
-	lockByID      map[string]installedLock // locks of the doors and of what is held
+	bridges       map[string]*ent.Bridge   // of lockAtDoor, by id
+	freedSlots    map[string]int           // slots freed without evidence to come, by lock
+	lockByID      map[string]installedLock // locks of the doors and of the held codes
 
-	drewPIN      bool // a PIN was drawn before this run
-	isNew        bool // the grant is new, and not stored yet
-	opened       bool // the grant is new, or open again
-	changed      bool // window, place or PIN of a grant that was there changed
-	changedSpace bool // its place did
-	hadCode      bool // a code was wanted on a lock before this run
-	changedSlots bool // something was asked of a lock
-	released     bool // the last code of the grant is known to be gone
+	drewPIN      bool // a PIN was generated before this run
+	isNew        bool // the grant is not stored yet
+	opened       bool // the grant is new or was reopened
+	changed      bool // the window, space or PIN of an existing grant changed
+	changedSpace bool // the space of an existing grant changed
+	hadCode      bool // a lock had a desired code before this run
+	changedSlots bool // the run changed the desired state of a slot
+	released     bool // the last code of the grant was removed
 	newlyFailed  bool // a lock has just refused a code
-	newEvidence  bool // a lock has just told of a code what it was not known to be
+	newEvidence  bool // a lock has just confirmed a code
 }
 
-// ctx is for statements of a stay, which find a few rows by an index.
+// ctx is the context for statements that find a few rows by an index.
 func (w *grantRun) ctx() context.Context { return w.tx.Brief() }
 
 func (w *grantRun) spaceID() string {
@@ -217,7 +216,7 @@ func (w *grantRun) spaceID() string {
 	return w.place.Space.ID
 }
 
-// facts are what is known before the codes are looked at.
+// loadFacts loads the doors: the part of the facts that does not depend on codes.
 func (w *grantRun) loadFacts() (Facts, error) {
 	doors, found, err := loadDoors(w.tx, w.propertyID, w.place, w.rules.GatesAlone, w.tx.Now())
 	if w.grant != nil {
@@ -231,7 +230,7 @@ func (w *grantRun) loadFacts() (Facts, error) {
 	return Facts{Right: w.right, Unplaced: w.noPlaceReason, Doubt: w.place.Doubt, Doors: doors, Had: w.grant != nil}, err
 }
 
-// run reconciles the slots with the grant and describes the outcome.
+// reconcileSlots reconciles the slots with the grant and describes the result.
 func (w *grantRun) reconcileSlots() (Plan, error) {
 	f, err := w.loadFacts()
 	if err != nil || w.grant == nil {
@@ -263,7 +262,7 @@ func (w *grantRun) pinIDAt(doorID string) string {
 	return w.pins.pinIDAt(doorID)
 }
 
-// lockOf finds the lock of a held code: on a door that is left it is not among those of the doors.
+// lockOfSlot returns the lock of a held code, which may be at none of the doors of the stay.
 func (w *grantRun) lockOfSlot(h Held) (*ent.Lock, error) {
 	if f := w.lockByID[h.LockID]; f.lock != nil {
 		return f.lock, nil

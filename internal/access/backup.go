@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// SwapBackupCodes ends the backup codes of a lock and makes new ones.
+// SwapBackupCodes ends the backup codes of a lock and creates new ones.
 func (w Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, error) {
 	lk, err := lock.Get(w.Tx.Context(), w.Tx.Client, propertyID, lockID)
 	if err != nil {
@@ -25,11 +25,11 @@ func (w Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code,
 		return nil, err
 	}
 	if !p.BackupCodes {
-		return nil, fault.New(fault.Precondition, fault.PINNotPossible, "locks of this property keep no backup codes; switch on its setting backupCodes")
+		return nil, fault.New(fault.Precondition, fault.PINNotPossible, "backup codes are off for this property; turn on its setting backupCodes")
 	}
 	if lk.DoorID == nil || lk.Capabilities.Slots < minBackupSlots {
 		return nil, fault.New(fault.Precondition, fault.PINNotPossible,
-			"a lock keeps backup codes when it is on a door and has at least %d places for codes", minBackupSlots)
+			"a lock has backup codes only if it is on a door and has at least %d slots", minBackupSlots)
 	}
 	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).All(w.Tx.Context())
@@ -56,7 +56,7 @@ func (w Reconciler) createBackups(propertyID, lockID string, n int, by string) (
 	return out, nil
 }
 
-// Backups lists the properties whose locks keep backup codes, and those that have some and shall keep none any more.
+// BackupProperties returns the properties that want backup codes, and those that have some but no longer want them.
 func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	keep, err = tx.Property.Query().Where(entproperty.BackupCodes(true)).IDs(tx.Context())
 	if err != nil {
@@ -75,8 +75,8 @@ func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	return keep, drop, nil
 }
 
-// KeepBackups sees to it that every lock of a property on a door has its backup codes, and makes at most limit: as many
-// means that more may be missing.
+// EnsureBackups creates missing backup codes of a property, at most limit, and returns their number: limit means that more may be
+// missing.
 func (w Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 	ctx := w.Tx.Context()
 	locks, err := w.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
@@ -103,7 +103,7 @@ func (w Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 			continue
 		}
 		_, err := w.createBackups(propertyID, l.ID, n, "system")
-		if fault.Has(err, fault.TooMany) { // whoever makes a code there is told so
+		if fault.Has(err, fault.TooMany) { // CreateCode reports this limit to staff
 			return made, nil
 		}
 		if err != nil {
@@ -114,7 +114,7 @@ func (w Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 	return made, nil
 }
 
-// DropBackups ends all backup codes of a property that has them kept no more, at most limit.
+// EndBackups ends the backup codes of a property that no longer wants them, at most limit.
 func (w Reconciler) EndBackups(propertyID, by string, limit int) (int, error) {
 	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).Limit(limit).All(w.Tx.Context())

@@ -10,17 +10,17 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// CodePrefix begins the ids of codes that are no stay's. They stand in slots and PINs where the id of a grant does.
+// CodePrefix is the id prefix of staff, one-time and backup codes. Slots and PINs hold such an id in place of a grant's.
 const CodePrefix = "cod"
 
-// CodeKind is what a code that is no stay's is for.
+// CodeKind is the purpose of a code that belongs to no reservation.
 type CodeKind string
 
 // The kinds.
 const (
-	StaffCode   CodeKind = "staff"   // of a person who works here: at any hour, or within weekly hours
-	OneTimeCode CodeKind = "oneTime" // ends when it has opened a door once
-	BackupCode  CodeKind = "backup"  // kept ready on one lock, for whoever staff read it to
+	StaffCode   CodeKind = "staff"   // for a staff member, at any hour or within weekly hours
+	OneTimeCode CodeKind = "oneTime" // ends with its first use
+	BackupCode  CodeKind = "backup"  // kept on one lock for emergencies
 )
 
 // Why a code ended.
@@ -29,35 +29,35 @@ const (
 	EndUsed    = "used"
 	EndPast    = "windowPast"
 	EndSwapped = "swapped"
-	EndOff     = "backupCodesOff" // the lock keeps none any more
+	EndOff     = "backupCodesOff" // the property no longer has backup codes
 )
 
-// Terms are what says when a code opens.
+// CodeTerms say when a code opens doors.
 type CodeTerms struct {
 	Kind      CodeKind
 	Hours     []Hours // empty: at any hour
 	NotBefore time.Time
 	NotAfter  time.Time // zero: no end
-	Used      bool      // it has opened a door
-	End       string    // why a person ended it; empty: nobody did
+	Used      bool      // the code has opened a door
+	End       string    // why a person ended it; empty: not ended
 }
 
-// Standing is what the terms of a code come to at an instant.
+// CodeStatus is the result of EvaluateCode.
 type CodeStatus struct {
-	Right Right     // its windows; of weekly hours the first may be over
-	End   string    // why it is over for good
-	Next  time.Time // when to look again; zero: time alone changes nothing
+	Right Right     // the windows; with weekly hours the first may be over
+	End   string    // why the code has ended
+	Next  time.Time // when to evaluate it again; zero: time changes nothing
 }
 
-// Weekly hours are handed to bridges as windows, ahead of time, since a bridge keeps them with the service away: those
-// that begin within ahead of the last multiple of anew. So there are always eight days of them, and they are handed anew
-// every second day, not with every window.
+// Bridges get weekly hours as windows, ahead of time, because they must work without the server: all windows that begin within
+// scheduleAhead of the last multiple of scheduleEvery. So a bridge always has eight days of them, and gets new ones every second
+// day rather than with every window.
 const (
 	scheduleAhead = 10 * 24 * time.Hour
 	scheduleEvery = 48 * time.Hour
 )
 
-// Stand decides on a code.
+// EvaluateCode decides the status of a code.
 func EvaluateCode(t CodeTerms, zone *time.Location, now time.Time) CodeStatus {
 	switch {
 	case t.End != "":
@@ -82,12 +82,12 @@ func EvaluateCode(t CodeTerms, zone *time.Location, now time.Time) CodeStatus {
 	return statusForWindows(clipWindows(all, t), now, since.Add(scheduleEvery))
 }
 
-// standOf is the standing of a code with one window.
+// statusForWindow is the status of a code with one window.
 func statusForWindow(w Window, now time.Time) CodeStatus {
 	return CodeStatus{Right: Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
 }
 
-// bounded cuts windows to the time in which a code is valid.
+// clipWindows cuts windows to the time in which a code is valid.
 func clipWindows(all []Window, t CodeTerms) (out []Window) {
 	for _, w := range all {
 		if w.From.Before(t.NotBefore) {
@@ -103,7 +103,7 @@ func clipWindows(all []Window, t CodeTerms) (out []Window) {
 	return out
 }
 
-// standIn is the standing of a code with several windows, which are handed anew at a time.
+// statusForWindows is the status of a code with several windows, which are sent to bridges again at a time.
 func statusForWindows(all []Window, now, again time.Time) CodeStatus {
 	for _, w := range all {
 		if !w.To.After(now) {
@@ -123,10 +123,10 @@ func statusForWindows(all []Window, now, again time.Time) CodeStatus {
 		right := Right{Open: true, Window: all[0], Later: slot.PackWindows(later...), HeldBack: w.From.After(now)}
 		return CodeStatus{Right: right, Next: next}
 	}
-	return CodeStatus{End: EndPast} // the next hours lie behind its end
+	return CodeStatus{End: EndPast} // the next hours are after its end
 }
 
-// termsOf reads the terms of a stored code.
+// termsOf returns the terms of a stored code.
 func termsOf(c *ent.Code) CodeTerms {
 	t := CodeTerms{Kind: CodeKind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
 	if c.NotAfter != nil {
@@ -138,22 +138,21 @@ func termsOf(c *ent.Code) CodeTerms {
 	return t
 }
 
-// backups is how many codes a lock keeps ready, and fewest how many slots it must have for that: a lock with fewer needs
-// them for guests.
+// A lock with at least minBackupSlots has backupsPerLock backup codes. One with fewer slots needs them for guests.
 const (
 	backupsPerLock = 2
 	minBackupSlots = 8
 )
 
-// Keeper is a lock that may keep backup codes.
+// BackupLock is a lock that may have backup codes.
 type BackupLock struct {
 	LockID string
 	OnDoor bool
 	Slots  int
-	Codes  int // backup codes that it has, or is about to have
+	Codes  int // its backup codes
 }
 
-// MissingBackups says how many backup codes each lock lacks, by lock.
+// MissingBackups returns how many backup codes each lock lacks, by lock.
 func MissingBackups(all []BackupLock) map[string]int {
 	out := map[string]int{}
 	for _, k := range all {
@@ -164,7 +163,7 @@ func MissingBackups(all []BackupLock) map[string]int {
 	return out
 }
 
-// lapsed says whether nothing of a code is on any lock.
+// fullyRemoved reports whether no lock holds a code any more.
 func fullyRemoved(held []installedSlot) bool {
 	for _, h := range held {
 		if h.Present || h.Evidence != slot.Removed {
@@ -174,7 +173,7 @@ func fullyRemoved(held []installedSlot) bool {
 	return true
 }
 
-// CodeState is how a code stands: waiting (for its beginning or its next hours), open or ended.
+// CodeState returns the state of a code: waiting (for its beginning or its next hours), open or ended.
 func CodeState(c *ent.Code, zone *time.Location, now time.Time) string {
 	s := EvaluateCode(termsOf(c), zone, now)
 	switch {
@@ -186,7 +185,7 @@ func CodeState(c *ent.Code, zone *time.Location, now time.Time) string {
 	return "open"
 }
 
-// ZoneOf is the time zone of a property.
+// ZoneOf returns the time zone of a property.
 func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
 	p, err := staff.Property(tx.Context(), tx.Client, propertyID)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestStand(t *testing.T) {
+func TestEvaluateCode(t *testing.T) {
 	at := func(s string) time.Time {
 		v, err := time.Parse(time.RFC3339, s)
 		if err != nil {
@@ -35,7 +35,7 @@ func TestStand(t *testing.T) {
 		}
 		return CodeStatus{Right: Right{Open: true, Window: first, Later: slot.PackWindows(later...), HeldBack: back}, Next: next}
 	}
-	handedAnew := at("2026-11-21T00:00:00Z")
+	sentAgain := at("2026-11-21T00:00:00Z")
 	for _, c := range []struct {
 		name string
 		in   CodeTerms
@@ -49,8 +49,8 @@ func TestStand(t *testing.T) {
 		{"hours that end early", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, CodeStatus{
 			Right: Right{Open: true, Window: day(-1), Later: slot.PackWindows(slot.Window{From: day(0).From, To: now.Add(time.Hour)})}, Next: now.Add(time.Hour),
 		}},
-		{"begins within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, handedAnew, Window{at("2026-11-23T09:00:00Z"), day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
-		{"between hours", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, handedAnew, day(1), 8)},
+		{"begins within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, sentAgain, Window{at("2026-11-23T09:00:00Z"), day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
+		{"between hours", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, sentAgain, day(1), 8)},
 		{"no hours left", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{1}, From: "08:00", To: "16:00"}}, NotBefore: made, NotAfter: at("2026-11-22T00:00:00Z")}, CodeStatus{End: EndPast}},
 		{"revoked", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made, End: EndRevoked}, CodeStatus{End: EndRevoked}},
 		{"one time", CodeTerms{Kind: OneTimeCode, NotBefore: made}, open(made, time.Time{}, false)},
@@ -84,9 +84,9 @@ func TestMissingBackups(t *testing.T) {
 	}
 }
 
-// What a bridge holds of weekly hours says for eight days when they open, whatever the clocks do, and is the same until it
-// is handed anew.
-func TestHoursAreHandedAheadOfTime(t *testing.T) {
+// The windows that a bridge gets of weekly hours cover eight days, across clock changes, and stay the same until they are sent
+// again.
+func TestWeeklyHoursCoverEightDays(t *testing.T) {
 	zones := []string{"Europe/Lisbon", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"}
 	text := func(m int) string { return time.Date(2000, 1, 1, 0, m, 0, 0, time.UTC).Format("15:04") }
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// notifyRedrawn tells staff that a PIN which somebody was shown is replaced: nobody else knows that the old one is dead. It
-// tells once, until the new PIN is shown. A PIN that nobody was shown may change in silence.
+// notifyPINReplaced notifies staff that a PIN was replaced after they read it, because only they can pass the new one on. It
+// notifies once until the new PIN is read. A PIN that was never read changes without a notice.
 func (r *grantRun) notifyPINReplaced(c *ent.Code) error {
 	if c.ReadAt == nil {
 		return nil
@@ -21,14 +21,14 @@ func (r *grantRun) notifyPINReplaced(c *ent.Code) error {
 	}
 	return staff.Notify(r.tx, staff.Notice{
 		PropertyID: c.PropertyID, Kind: "codeRedrawn", Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
-		Text: fmt.Sprintf("%s has a new PIN, because a lock already holds the old one for somebody else. The PIN that was shown no longer works. "+
+		Text: fmt.Sprintf("%s has a new PIN, because a lock already holds the old one for another person. The PIN that was shown no longer works. "+
 			"Show the new one (latchkey code reveal %s) and pass it on.", which, c.ID),
 	})
 }
 
 func pinReplacedKey(codeID string) string { return codeID + "/codeRedrawn" }
 
-// codeInWords says which code it is, at the beginning of a sentence.
+// describeCode names a code at the beginning of a sentence.
 func describeCode(tx *db.Tx, c *ent.Code) (string, error) {
 	switch CodeKind(c.Kind) {
 	case BackupCode:

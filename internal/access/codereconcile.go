@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// coded makes ready what settles and shows a code: the same steps as those of a stay.
+// newCodeRun prepares a run for a code. It takes the same steps as one for a stay.
 func (w Reconciler) newCodeRun(c *ent.Code) (*grantRun, error) {
 	p, err := w.Tx.Property.Get(w.Tx.Context(), c.PropertyID)
 	if err != nil {
@@ -34,18 +34,17 @@ func (w Reconciler) newCodeRun(c *ent.Code) (*grantRun, error) {
 	return run, err
 }
 
-// soon is when a code is looked at again that a lock has no room for, or takes no PIN of.
+// codeRetry is the wait before the next attempt to set a code that a lock has no slot for, or takes no PIN of.
 const codeRetry = time.Minute
 
-// SettleCode has the locks come to hold what a code asks for now. Like that of stays it looks at levels, and may run as
-// often as one likes.
+// ReconcileCode reconciles the locks with what a code asks for now. It is idempotent.
 func (w Reconciler) ReconcileCode(c *ent.Code) (*ent.Code, error) {
 	run, err := w.newCodeRun(c)
 	if err != nil {
 		return nil, err
 	}
-	stand := EvaluateCode(termsOf(c), run.rules.Zone, w.Tx.Now())
-	run.right = stand.Right
+	status := EvaluateCode(termsOf(c), run.rules.Zone, w.Tx.Now())
+	run.right = status.Right
 	if c.Kind == string(OneTimeCode) {
 		run.singleUseID = c.ID
 	}
@@ -71,10 +70,10 @@ func (w Reconciler) ReconcileCode(c *ent.Code) (*ent.Code, error) {
 	if err := run.refreshEvidence(held); err != nil {
 		return nil, err
 	}
-	return run.storeCodeStatus(c, stand, doors, held)
+	return run.storeCodeStatus(c, status, doors, held)
 }
 
-// review has what is said of the places of a code follow the time: windows begin and end without a report.
+// refreshEvidence updates the evidence of slots whose windows begin or end without a report.
 func (r *grantRun) refreshEvidence(held []installedSlot) error {
 	for i := range held {
 		if !held[i].Present {
@@ -93,7 +92,7 @@ func (r *grantRun) refreshEvidence(held []installedSlot) error {
 	return nil
 }
 
-// ready has a PIN for each door, another one where a lock called it a duplicate.
+// ensureCodePINs makes a PIN for each door, and replaces one that a lock refused as a duplicate.
 func (r *grantRun) ensureCodePINs(c *ent.Code, doors []Door, held []installedSlot) (*ent.Code, error) {
 	for _, h := range held {
 		p := r.pins.pinAt(h.DoorID)
@@ -114,7 +113,7 @@ func (r *grantRun) ensureCodePINs(c *ent.Code, doors []Door, held []installedSlo
 	return c, r.pins.ensure(doors)
 }
 
-// storeCode notes how a code stands, and when to look again.
+// storeCodeStatus stores the status of a code, and when to evaluate it again.
 func (r *grantRun) storeCodeStatus(c *ent.Code, s CodeStatus, doors []Door, held []installedSlot) (*ent.Code, error) {
 	u := r.tx.Code.UpdateOne(c)
 	if s.End == "" {
@@ -151,12 +150,12 @@ func (r *grantRun) storeCodeStatus(c *ent.Code, s CodeStatus, doors []Door, held
 	}
 	c, err := u.Save(r.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("store how a code stands: %w", err)
+		return nil, fmt.Errorf("store the status of a code: %w", err)
 	}
 	return c, nil
 }
 
-// lacking says whether a door of a code has none.
+// missesADoor reports whether a door of a code has no slot for it.
 func (r *grantRun) missesADoor(doors []Door, held []installedSlot) bool {
 	return slices.ContainsFunc(doors, func(d Door) bool {
 		return d.takesCode() && !slices.ContainsFunc(held, func(h installedSlot) bool {
@@ -165,7 +164,7 @@ func (r *grantRun) missesADoor(doors []Door, held []installedSlot) bool {
 	})
 }
 
-// tellLacking tells staff of a code that some lock cannot take, once while it stands.
+// notifyCodeMissing notifies staff once while a lock cannot take a code.
 func (r *grantRun) notifyCodeMissing(c *ent.Code, lacking bool) error {
 	key := c.ID + "/codeNotPlaced"
 	if !lacking {
@@ -173,7 +172,7 @@ func (r *grantRun) notifyCodeMissing(c *ent.Code, lacking bool) error {
 	}
 	return staff.Notify(r.tx, staff.Notice{
 		PropertyID: c.PropertyID, Kind: "codeNotPlaced", Subject: c.ID, OnceKey: key,
-		Text: "A code of staff, for one use or of the backup is missing on a lock: it has no free slot, takes no PIN that the property's rules allow, or cannot keep such a code. It is tried again each minute.",
+		Text: "A staff, one-time or backup code is missing on a lock: the lock has no free slot, takes no PIN that the property's rules allow, or does not support such a code. Latchkey retries each minute.",
 	})
 }
 
@@ -208,7 +207,7 @@ func (r *grantRun) doorsOfCode(c *ent.Code) ([]Door, error) {
 	return doors, nil
 }
 
-// progressCode follows new evidence about a slot of a code: one for one use ends with the first.
+// reconcileCodeChange reconciles a code after new evidence about one of its slots. A one-time code ends with its first use.
 func (w Reconciler) reconcileCodeChange(c SlotChange) error {
 	row, err := w.Tx.Code.Query().Where(entcode.PropertyID(c.PropertyID), entcode.ID(c.GrantID)).Only(w.Tx.Context())
 	if ent.IsNotFound(err) {
@@ -224,19 +223,19 @@ func (w Reconciler) reconcileCodeChange(c SlotChange) error {
 	return err
 }
 
-// used notes the first use of a code, also if a later one was told before it. Staff hear of that of a backup code: whoever
-// knows it can come back.
+// recordCodeUse stores the first use of a code, even if a later use was reported before it. It notifies staff of the use of a
+// backup code, because its PIN may be known to others now.
 func (w Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error) {
 	known, at := row.UsedAt != nil, c.UsedAt
 	if !at.IsZero() && at.Before(row.CreatedAt) {
-		at = row.CreatedAt // the bridge's clock is behind
+		at = row.CreatedAt // the clock of the bridge is behind
 	}
 	if at.IsZero() || known && !at.Before(*row.UsedAt) {
 		return row, nil
 	}
 	row, err := w.Tx.Code.UpdateOne(row).SetUsedAt(at).Save(w.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("note the use of a code: %w", err)
+		return nil, fmt.Errorf("record the use of a code: %w", err)
 	}
 	if known {
 		return row, nil
@@ -253,21 +252,21 @@ func (w Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("A backup code of lock %q was used. Whoever knows it can come back: swap the lock's backup codes.", lk.Name)
+	text := fmt.Sprintf("A backup code of lock %q was used. It still opens the door: swap the lock's backup codes.", lk.Name)
 	if row.EndedAt != nil {
-		text = fmt.Sprintf("A backup code of lock %q was used. It has ended since: nobody can come back with it once its lock is known to be rid of it.", lk.Name)
+		text = fmt.Sprintf("A backup code of lock %q was used. The code has ended since, and opens the door no more once the lock has removed it.", lk.Name)
 	}
 	return row, staff.Notify(w.Tx, staff.Notice{
 		PropertyID: row.PropertyID, Kind: "backupCodeUsed", Subject: row.ID, OnceKey: row.ID + "/backupCodeUsed", Text: text,
 	})
 }
 
-// SettleCodes looks at codes whose time has come, at most limit, and says how many: as many as limit means that there may
-// be more. One that cannot be settled is tried again a minute later, and holds no other up.
+// ReconcileDueCodes reconciles at most limit codes that are due, and returns their number: limit means that there may be more. A
+// code that fails is retried a minute later and does not block the others.
 func ReconcileDueCodes(w Reconciler, limit int) (int, error) {
 	due, err := w.Tx.Code.Query().Where(entcode.NextAtLTE(w.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(w.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("look for codes whose time has come: %w", err)
+		return 0, fmt.Errorf("find codes that are due: %w", err)
 	}
 	for _, c := range due {
 		err := w.Tx.Savepoint(func() error { _, err := w.ReconcileCode(c); return err })
@@ -278,7 +277,7 @@ func ReconcileDueCodes(w Reconciler, limit int) (int, error) {
 			return 0, err
 		}
 		if w.Log != nil {
-			w.Log.Error("a code does not settle", slog.String("code", c.ID), slog.String("property", c.PropertyID), slog.Any("error", err))
+			w.Log.Error("a code could not be reconciled; retrying", slog.String("code", c.ID), slog.String("property", c.PropertyID), slog.Any("error", err))
 		}
 		if err := w.Tx.Code.UpdateOneID(c.ID).SetNextAt(w.Tx.Now().Add(codeRetry)).Exec(w.Tx.Context()); err != nil {
 			return 0, err
@@ -287,11 +286,11 @@ func ReconcileDueCodes(w Reconciler, limit int) (int, error) {
 	return len(due), nil
 }
 
-// Unsettle has all codes of a property looked at anew, soon: its spaces, gates, locks or settings changed.
+// MarkCodesDue makes all codes of a property due after a change of its spaces, gates, locks or settings.
 func MarkCodesDue(tx *db.Tx, propertyID string) error {
 	err := tx.Code.Update().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).SetNextAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
-		return fmt.Errorf("look at codes anew: %w", err)
+		return fmt.Errorf("mark codes as due: %w", err)
 	}
 	return nil
 }

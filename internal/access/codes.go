@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// NewCode is a code to make.
+// NewCode is a code to create.
 type NewCode struct {
 	Kind      CodeKind
 	Holder    string
@@ -26,16 +26,17 @@ type NewCode struct {
 	Hours     []Hours
 	NotBefore time.Time // zero: now
 	NotAfter  time.Time // zero: no end
-	By        string    // who makes it
+	By        string    // the creator
 }
 
 // mostDoors bounds the doors that a code names, mostCodes the codes of a property that are not over.
 const (
+	// maxDoors bounds the doors of a code, maxCodes the codes of a property that have not ended.
 	maxDoors = 200
 	maxCodes = 2000
 )
 
-// CreateCode makes a code and has the locks of its doors take it.
+// CreateCode creates a code and sets it on the locks of its doors.
 func (w Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) {
 	if n.NotBefore.IsZero() {
 		n.NotBefore = w.Tx.Now()
@@ -48,7 +49,7 @@ func (w Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) 
 		return nil, fmt.Errorf("count codes: %w", err)
 	}
 	if live >= maxCodes {
-		return nil, fault.New(fault.Exhausted, fault.TooMany, "a property has at most %d codes; revoke some that nobody needs", maxCodes)
+		return nil, fault.New(fault.Exhausted, fault.TooMany, "a property has at most %d codes; revoke some that are no longer needed", maxCodes)
 	}
 	doors := slices.Compact(slices.Sorted(slices.Values(n.DoorIDs)))
 	if doors == nil {
@@ -73,7 +74,7 @@ func (w Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) 
 	return w.ReconcileCode(c)
 }
 
-// checkCode names what is wrong with a code to make.
+// validateCode returns an error with all wrong fields of a new code.
 func (w Reconciler) validateCode(propertyID string, n NewCode) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {
@@ -84,7 +85,7 @@ func (w Reconciler) validateCode(propertyID string, n NewCode) error {
 	case len(n.DoorIDs) > maxDoors:
 		add("doorIds", fault.OutOfRange, fmt.Sprintf("at most %d doors; allRooms means every room", maxDoors))
 	case len(n.DoorIDs) == 0 && !n.AllRooms:
-		add("doorIds", fault.Required, "name some doors, or say allRooms")
+		add("doorIds", fault.Required, "is required unless allRooms is true")
 	}
 	if !n.NotAfter.IsZero() && !n.NotBefore.Before(n.NotAfter) {
 		add("notAfter", fault.DatesNotValid, "must be after notBefore")
@@ -104,14 +105,14 @@ func (w Reconciler) checkDoorsExist(propertyID string, doors []string) error {
 		return err
 	}
 	for i, d := range doors {
-		if _, ok := names[d]; !ok { // what was sent is not said again: it may be a PIN in the wrong place
-			return fault.New(fault.NotFound, fault.SpaceNotFound, "doorIds[%d] is no space or gate of this property", i)
+		if _, ok := names[d]; !ok { // the error does not repeat the value, which may be a PIN in the wrong field
+			return fault.New(fault.NotFound, fault.SpaceNotFound, "doorIds[%d] is not a space or gate of this property", i)
 		}
 	}
 	return nil
 }
 
-// DoorNames is what doors of a property are called, by id; those it does not have are left out.
+// DoorNames returns the names of doors of a property, by id. Unknown ids are left out.
 func DoorNames(tx *db.Tx, propertyID string, doors []string) (map[string]string, error) {
 	out := map[string]string{}
 	for part := range slices.Chunk(doors, maxDoors) {
@@ -133,7 +134,7 @@ func DoorNames(tx *db.Tx, propertyID string, doors []string) (map[string]string,
 	return out, nil
 }
 
-// GetCode finds a code of the property.
+// GetCode returns a code of the property.
 func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	c, err := tx.Code.Query().Where(entcode.ID(codeID), entcode.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -142,7 +143,7 @@ func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	return c, err
 }
 
-// EndCode ends a code for good, for a reason. One that is over stays as it is.
+// EndCode ends a code for a reason. An ended code stays unchanged.
 func (w Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
 		return c, nil
@@ -157,11 +158,11 @@ func (w Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
 	return w.ReconcileCode(c)
 }
 
-// RevealCode opens the PIN of a code at each door, and writes down who read it. A door whose lock takes no PIN of the
-// property has none.
+// RevealCode decrypts the PIN of a code, and the PINs of doors that have their own, and records who read it. A door whose lock
+// takes no possible PIN has none.
 func (w Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[string]string, err error) {
 	if c.EndedAt != nil {
-		return "", nil, fault.New(fault.Precondition, fault.WindowPast, "this code is over: it opens nothing")
+		return "", nil, fault.New(fault.Precondition, fault.WindowPast, "this code has ended: it opens no door")
 	}
 	run, err := w.newCodeRun(c)
 	if err != nil {
@@ -172,7 +173,7 @@ func (w Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[stri
 		return "", nil, err
 	}
 	if err := w.Tx.Code.UpdateOne(c).SetReadAt(w.Tx.Now()).SetReadBy(by).Exec(w.Tx.Context()); err != nil {
-		return "", nil, fmt.Errorf("note who read a code: %w", err)
+		return "", nil, fmt.Errorf("record who read a code: %w", err)
 	}
 	if err := staff.Settle(w.Tx, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err

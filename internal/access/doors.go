@@ -18,11 +18,11 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// house are the tables that say which doors a stay has and what is on them. They change seldom, and each change of a
-// reservation asks.
+// planTables are the tables that decide the doors of a stay. They change seldom, and each change of a reservation reads them, so
+// answers from them are cached.
 var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
-// placeOf finds the space that a stay is in, or says why there is none.
+// resolvePlace returns the space that a stay is in, or the reason why there is none.
 func resolvePlace(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error) {
 	type answer struct {
 		place    space.Place
@@ -35,7 +35,7 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error)
 	return a.place, a.unplaced, err
 }
 
-// locksAt is locksFor, or what that said before.
+// cachedLocks is loadLocks with a cache.
 func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
 	type place struct{ property, space, parent string }
 	key := place{property: propertyID, space: p.Space.ID}
@@ -45,11 +45,11 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 	return db.Remember(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx.Brief(), tx.Client, propertyID, p) })
 }
 
-// private says whether one party at a time holds a space. A bed is somebody's own also where its dorm is shared.
+// isPrivate reports whether one party at a time holds a space. A bed is private even if its dorm is shared.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// doorsOf lists the doors of a place: the room or bed, the dorm of a bed, and the gates that let its guests in. Gates follow
-// the lock of the room or bed, unless the property grants gates alone. Beside them it has all locks found, for byDoor.
+// loadDoors returns the doors of a place: the room or bed, the dorm of a bed, and the gates that let its guests in. Gates follow
+// the lock of the room or bed unless the property grants gates alone. It also returns all locks it found, for locksByDoor.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
@@ -76,7 +76,7 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now
 	return plannedDoors(doors, gatesAlone), found, nil
 }
 
-// byDoor is the locks of found, by door, as copies: what is remembered stays as it is.
+// locksByDoor copies locks, by door, so that the cached ones stay unchanged.
 func locksByDoor(found []installedLock) map[string]*ent.Lock {
 	locks := make(map[string]*ent.Lock, len(found))
 	for _, f := range found {
@@ -94,13 +94,13 @@ func spaceDoor(s *ent.Space) Door {
 	return d
 }
 
-// serves says whether a gate lets the guests of a place in: one that names no space lets in all.
+// serves reports whether a gate lets the guests of a place in. A gate without spaces lets all guests in.
 func serves(g ent.Gate, p space.Place) bool {
 	return len(g.SpaceIds) == 0 || slices.Contains(g.SpaceIds, p.Space.ID) || p.Parent != nil && slices.Contains(g.SpaceIds, p.Parent.ID)
 }
 
-// relevant leaves out what a stay is not told of: a bed without a locker lock in a dorm with a lock, and the other way
-// round, and all gates where no own door can be opened.
+// plannedDoors leaves out the doors that a plan does not mention: a bed without a lock in a dorm with one, a dorm without a lock
+// around a bed with one, and all gates if no own door can be opened.
 func plannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone
 	for _, d := range doors {
@@ -117,10 +117,10 @@ func plannedDoors(doors []Door, gatesAlone bool) []Door {
 	return out
 }
 
-// fitted is a lock on a door, with its bridge, and the gate that the door may be.
+// installedLock is a lock on a door with its bridge and, if the door is a gate, the gate.
 type installedLock struct {
 	lock   *ent.Lock
-	bridge *ent.Bridge // nil: there is none
+	bridge *ent.Bridge // nil: none
 	gate   ent.Gate
 }
 
@@ -139,12 +139,12 @@ func (f installedLock) toLock(now time.Time) *Lock {
 	return out
 }
 
-// pinRules are the rules for PINs of a lock with these capabilities.
+// pinRules returns the rules for PINs of a lock with these capabilities.
 func pinRules(c slot.Capabilities) pin.Rules {
 	r := pin.Rules{Min: c.PINMin, Max: c.PINMax, Alphabet: c.Alphabet, Prefixes: c.ForbiddenPrefixes}
 	for _, source := range c.ForbiddenPatterns {
 		p, err := slot.CompilePattern(source)
-		if err != nil { // bridges' patterns are checked when they are reported; what cannot be read forbids every PIN
+		if err != nil { // patterns are checked when a bridge reports them; an unreadable one forbids every PIN
 			return pin.Rules{Unusable: true}
 		}
 		r.Forbidden = append(r.Forbidden, p)
@@ -152,8 +152,8 @@ func pinRules(c slot.Capabilities) pin.Rules {
 	return r
 }
 
-// fittedQuery finds in one go what three queries of ent would: each change of a reservation runs it. CROSS JOIN has SQLite
-// begin with the doors and look their locks up by the unique index; left alone it reads every lock of the property.
+// installedLocksQuery replaces three queries of ent, because each change of a reservation runs it. With CROSS JOIN, SQLite starts
+// from the doors and finds their locks by the unique index; otherwise it reads every lock of the property.
 const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 		SELECT id, id, name, space_ids FROM gates WHERE property_id = $1
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
@@ -164,9 +164,9 @@ const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 	LEFT JOIN bridges AS b ON b.id = l.bridge_id AND b.property_id = l.property_id
 	WHERE l.door_id = d.id AND l.property_id = $1`
 
-// locksFor lists the locks on the own doors of a place and on all gates of its property.
+// loadLocks lists the locks on the own doors of a place and on all gates of its property.
 func loadLocks(ctx context.Context, c *ent.Client, propertyID string, p space.Place) ([]installedLock, error) {
-	parent := "" // no lock is on it
+	parent := "" // matches no lock
 	if p.Parent != nil {
 		parent = p.Parent.ID
 	}

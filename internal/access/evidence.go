@@ -22,7 +22,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Settler settles grants in one transaction.
+// Reconciler reconciles grants and codes with their locks in one transaction.
 type Reconciler struct {
 	Tx   *db.Tx
 	Keys *keyring.Ring
@@ -33,12 +33,11 @@ type Reconciler struct {
 type SlotChange struct {
 	PropertyID, LockID, DoorID, GrantID string
 	Before, After                       slot.Evidence
-	UsedAt                              time.Time // when its code was used; zero: nothing new is known of that
-	Here                                bool      // at this lock
+	UsedAt                              time.Time // when its code was first used; zero: no news
+	Here                                bool      // the code was used at this lock
 }
 
-// Progress settles the grants whose slots changed, because evidence came in, and those that wait for a slot that became
-// free.
+// ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a slot that became free.
 func ApplyEvidence(w Reconciler, changed []SlotChange) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
@@ -97,8 +96,8 @@ func (w Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) erro
 	return err
 }
 
-// waiting gives the places that became free on a lock to the stays that open its door and have no code on it, those that
-// have waited longest first, until it is full again. Where it had room before, nobody waits.
+// assignFreeSlots gives freed slots of a lock to the stays that open its door and have no code on it, the longest waiting first,
+// until the lock is full. If the lock had a free slot before, no stay waits.
 func (w Reconciler) assignFreeSlots(c SlotChange, freed int) error {
 	ctx := w.Tx.Context()
 	lk, err := w.Tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.ID(c.LockID)).Only(ctx)
@@ -134,7 +133,7 @@ func (w Reconciler) assignFreeSlots(c SlotChange, freed int) error {
 	return nil
 }
 
-// place settles a grant if it opens a door, and says whether the lock there is full.
+// reconcileIfOpens reconciles a grant if it opens a door, and reports whether the lock there is full.
 func (w Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
 	doors, err := AccessibleDoors(w.Tx, g)
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
@@ -148,8 +147,8 @@ func (w Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, er
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == fault.SlotsFull }), err
 }
 
-// atDoor picks the grants that a door may belong to: those of its space, or of the spaces that a gate serves, and of the beds
-// in them; at a gate of the whole house, all.
+// grantsForDoor selects the grants that may open a door: those of its space and its beds or, at a gate, those of the spaces it
+// serves. A gate that serves all spaces selects every grant.
 func (w Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	within := []string{doorID}
 	gate, err := w.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(w.Tx.Context())

@@ -12,11 +12,11 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// keepPIN is how long the PIN of a stay outlives its window. A guest who is given another night after the hour of
-// check-out has passed goes on with the PIN they know.
+// pinRetention is how long the PIN of a stay outlives its window. A guest who extends the stay after check-out time keeps the
+// PIN.
 const pinRetention = 24 * time.Hour
 
-// grantFor opens, changes or ends the grant, as the right says.
+// applyRight opens, changes or ends the grant, as the right demands.
 func (w *grantRun) applyRight() error {
 	switch {
 	case w.right.Open && isLive(w.grant):
@@ -33,7 +33,7 @@ func (w *grantRun) applyRight() error {
 	return nil
 }
 
-// overstayed says that a grant ended because its window did, and not because the PMS said so.
+// endedByTime reports whether a grant ended because its window did, not because the PMS ended the stay.
 func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && g.EndReason == string(fault.WindowPast)
 }
@@ -42,7 +42,7 @@ func (w *grantRun) canReopen() bool {
 	return endedByTime(w.grant) && w.tx.Now().Sub(*w.grant.EndedAt) < pinRetention
 }
 
-// open makes a grant; its row is stored once its PIN is drawn.
+// openGrant makes a new grant. storeGrant inserts its row once its PIN is generated.
 func (w *grantRun) openGrant() error {
 	if w.grant != nil && w.grant.ReleasedAt == nil {
 		w.olderGrants = append(w.olderGrants, w.grant)
@@ -55,7 +55,7 @@ func (w *grantRun) openGrant() error {
 	return nil
 }
 
-// store stores the PIN of a grant, and a fresh grant with it.
+// storeGrant stores the PIN of a grant, and inserts a new grant.
 func (w *grantRun) storeGrant(pinID string) (err error) {
 	g := w.grant
 	switch {
@@ -73,21 +73,21 @@ func (w *grantRun) storeGrant(pinID string) (err error) {
 	return nil
 }
 
-// reopen goes on with a grant whose window had ended.
+// reopenGrant reopens a grant whose window had ended.
 func (w *grantRun) reopenGrant() (err error) {
 	w.opened = true
 	u := w.tx.Grant.UpdateOne(w.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(w.reservationID).
 		SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).AddKeyGeneration(1)
 	w.setSpace(u)
-	u.SetPlacedAt(w.tx.Now()) // it had left
+	u.SetPlacedAt(w.tx.Now()) // the stay had left its space
 	if w.grant, err = u.Save(w.ctx()); err != nil {
 		return fmt.Errorf("open a grant again: %w", err)
 	}
 	return nil
 }
 
-// change follows new dates or a new space. The PIN stays; SmartKeys of the old window no longer count. A stay that lost its
-// place keeps its doors, and its SmartKeys with them.
+// updateGrant stores a new window or space. The PIN stays; SmartKeys of the old window become invalid. A stay that lost its place
+// keeps its doors and SmartKeys.
 func (w *grantRun) updateGrant() (err error) {
 	same := Window{w.grant.NotBefore, w.grant.NotAfter}.Same(w.right.Window)
 	if same && w.grant.SpaceID == w.spaceID() {
@@ -105,8 +105,8 @@ func (w *grantRun) updateGrant() (err error) {
 	return nil
 }
 
-// settleIn puts a grant into the space of the stay, and down when it came there and from where. A stay without a space for a
-// while came from the one before.
+// setSpace stores the new space of a grant, since when, and which space it had before. The previous space of a stay that had none
+// for a while is the last one it had.
 func (w *grantRun) setSpace(u *ent.GrantUpdateOne) {
 	g := w.grant
 	if g.SpaceID == w.spaceID() {
@@ -118,9 +118,9 @@ func (w *grantRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver says whether a stay has its space instead of one that leaves it: because it came when that one had left, or by a
-// move of its own, as in a swap, where one comes before the other leaves. Who was checked in to a space that somebody has
-// shares it, and shuts nobody out who leaves later.
+// takesOver reports whether the stay "has" has priority in its space over the stay "leaves": it arrived after that one had left,
+// or it moved there itself, as in a swap of rooms. A stay that is checked in to an occupied space shares it: it does not end the
+// access of a stay that leaves later.
 func takesOver(has, leaves *ent.Grant) bool {
 	return !has.PlacedAt.Before(leaves.PlacedAt) || has.FromSpaceID != "" && has.FromSpaceID != has.SpaceID
 }
@@ -134,7 +134,7 @@ func (w *grantRun) endGrant() (err error) {
 	return nil
 }
 
-// rename says that the PMS has ended a stay by now whose window had ended before.
+// setEndReason stores that the PMS has ended a stay whose window had ended before.
 func (w *grantRun) setEndReason() (err error) {
 	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetEndReason(string(w.right.Reason)).Save(w.ctx())
 	if err != nil {
@@ -143,7 +143,7 @@ func (w *grantRun) setEndReason() (err error) {
 	return nil
 }
 
-// release lets go what no lock can hold any more: PINs that were replaced, and all of a grant that ended.
+// releaseIfRemoved releases PINs that no lock can hold any more: replaced ones, and those of an ended grant.
 func (w *grantRun) releaseIfRemoved(held []installedSlot) error {
 	if isLive(w.grant) {
 		return w.releaseRetiredPINs(held)
@@ -176,7 +176,7 @@ func (w *grantRun) releaseIfRemoved(held []installedSlot) error {
 	return nil
 }
 
-// releaseRetired frees PINs that were replaced, once every code of the stay is known to be another.
+// releaseRetiredPINs deletes replaced PINs once every lock has confirmed the new one.
 func (w *grantRun) releaseRetiredPINs(held []installedSlot) error {
 	if w.pins == nil || !w.pins.hasRetired {
 		return nil
@@ -189,7 +189,7 @@ func (w *grantRun) releaseRetiredPINs(held []installedSlot) error {
 	return w.deletePINs(entpin.GrantID(w.grant.ID), entpin.Retired(true))
 }
 
-// others lists the other grants of the stay that are open, or of which some lock may still hold a code.
+// otherGrants returns the other grants of the stay that are open or whose codes may still be on a lock.
 func (w *grantRun) otherGrants() ([]*ent.Grant, error) {
 	found, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.ReservationID(w.reservationID),
 		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(w.ctx())
@@ -199,8 +199,8 @@ func (w *grantRun) otherGrants() ([]*ent.Grant, error) {
 	return found, nil
 }
 
-// settleOpen settles the open grant of a stay after an earlier one is known to be gone from all locks: the plan says less
-// of former codes, and a notice of them may be sent again when they come back.
+// reconcileOpenGrants reconciles the open grant of a stay after the codes of an earlier one are removed: its plan no longer lists
+// them, and its notice about them may be sent again.
 func (w *grantRun) reconcileOpenGrants(others []*ent.Grant) error {
 	for _, g := range others {
 		if !isLive(g) {

@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// occupied is a held code with its row.
+// installedSlot is a held code with its row.
 type installedSlot struct {
 	Held
 	row *ent.Slot
@@ -31,7 +31,7 @@ func newInstalledSlot(s *ent.Slot, readBack bool) installedSlot {
 	return o
 }
 
-// becomes takes the slot as it is now.
+// set copies the state of a slot.
 func (o *installedSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
@@ -62,7 +62,7 @@ func slotByID(held []installedSlot, slotID string) *installedSlot {
 	return &held[i]
 }
 
-// held lists the slots of the grant and says of doors that are left whether another stay has them.
+// loadHeld lists the slots of the grant, and marks doors that another stay has taken over.
 func (w *grantRun) loadHeld(doors []Door) ([]installedSlot, error) {
 	if w.isNew {
 		return nil, nil
@@ -95,7 +95,7 @@ func (w *grantRun) loadHeld(doors []Door) ([]installedSlot, error) {
 	return out, nil
 }
 
-// place sets where the lock of a slot is now, and how it does.
+// setLock sets where the lock of a slot is now, and whether it can be reached.
 func (h *Held) setLock(f installedLock, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {
@@ -109,7 +109,7 @@ func (h *Held) setLock(f installedLock, now time.Time) {
 	h.ReadBack, h.Unreachable = l.ReadBack, l.unreachable()
 }
 
-// locksOf finds the locks of slots, by id. Those of the doors of the stay are loaded already.
+// locksOfSlots returns the locks of slots, by id. Those of the doors of the stay are loaded already.
 func (w *grantRun) locksOfSlots(rows []*ent.Slot) (map[string]installedLock, error) {
 	ids := make([]string, 0, len(rows))
 	for _, s := range rows {
@@ -144,7 +144,7 @@ func (w *grantRun) locksByID(ids []string) (map[string]installedLock, error) {
 	return out, nil
 }
 
-// bridgesOf finds the bridges of locks, by id. Those of the doors of the stay are loaded already.
+// bridgesOfLocks returns the bridges of locks, by id. Those of the doors of the stay are loaded already.
 func (w *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 	out := maps.Clone(w.bridges)
 	if out == nil {
@@ -169,7 +169,7 @@ func (w *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, er
 	return out, nil
 }
 
-// takenOver says which of the doors that are left are private and belong to another stay by now.
+// takenOverDoors returns those of the doors being left that are private and now belong to another stay.
 func (w *grantRun) takenOverDoors(leaving []string) ([]string, error) {
 	if len(leaving) == 0 || !isLive(w.grant) {
 		return nil, nil
@@ -177,7 +177,7 @@ func (w *grantRun) takenOverDoors(leaving []string) ([]string, error) {
 	others, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.SpaceIDIn(leaving...),
 		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).All(w.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("look for stays in a space that is left: %w", err)
+		return nil, fmt.Errorf("find the stays in a space being left: %w", err)
 	}
 	var taken []string
 	for _, g := range others {
@@ -196,7 +196,7 @@ func (w *grantRun) takenOverDoors(leaving []string) ([]string, error) {
 	return out, nil
 }
 
-// leavers lists the grants that still hold the door which this one has now been given.
+// departingGrants lists the grants that still have a code on the door of this one.
 func (w *grantRun) departingGrants() ([]*ent.Grant, error) {
 	ids, err := w.tx.Slot.Query().Where(entslot.PropertyID(w.propertyID), entslot.DoorID(w.spaceID()), entslot.Present(true),
 		entslot.GrantIDNEQ(w.grant.ID)).Select(entslot.FieldGrantID).Strings(w.ctx())
@@ -207,7 +207,7 @@ func (w *grantRun) departingGrants() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(w.spaceID())).Order(entgrant.ByID()).All(w.ctx())
 }
 
-// names finds what doors are called that are not the stay's: those of held codes, and others.
+// formerDoors loads the doors, by id, that are not the stay's: those of held codes, and others.
 func (w *grantRun) formerDoors(held []Held, others []string, doors []Door) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {

@@ -10,18 +10,18 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Hours are some days of the week and the hours of these.
+// Hours are days of the week with their hours.
 type Hours = schema.WeeklyHours
 
-// week in days: hours without a gap for so long have no end.
+// Hours without a gap for daysPerWeek days have no end.
 const daysPerWeek = 7
 
-// hoursWithin lists the windows of weekly hours that end after from and begin before until, and one that ends after now
-// if there is any: the clocks may skip the hours of a week. Windows that touch or overlap are one; always: the hours have
-// no gap.
+// windowsOfHours lists the windows of weekly hours that end after from and begin before until, and at least one that ends after
+// now if there is any, because a clock change may skip the hours of one week. It merges windows that touch or overlap. always
+// reports hours without a gap.
 //
-// Hours are those that the clocks in zone show. One that a change of the clocks skips is the moment of the change; of one
-// that comes twice a window takes in both.
+// Hours are local times in zone. An hour that a clock change skips becomes the instant of the change. If an hour occurs twice,
+// the window includes both.
 func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Time) (out []Window, always bool) {
 	for _, w := range mergedWindows(hours, zone, from, until) {
 		switch {
@@ -36,7 +36,7 @@ func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Ti
 	return out, false
 }
 
-// joined are the windows of weekly hours from a week before an instant to some weeks after another, in order.
+// mergedWindows lists the windows of weekly hours from a week before first to some weeks after until, in order and merged.
 func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (out []Window) {
 	first, last := from.In(zone), until.In(zone)
 	end := time.Date(last.Year(), last.Month(), last.Day()+2*daysPerWeek+1, 12, 0, 0, 0, time.UTC)
@@ -65,8 +65,8 @@ func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (o
 	return out
 }
 
-// fallsOn is the window of hours that begins on a date; false: the hours are not of that day of the week,
-// or the clocks skip them.
+// windowOn returns the window of hours that begins on a date. It returns false if the hours are of another day of the week, or
+// skipped by a clock change.
 func windowOn(h Hours, zone *time.Location, date time.Time) (Window, bool) {
 	weekday := int(date.Weekday()+6)%daysPerWeek + 1
 	if !slices.Contains(h.Days, weekday) {
@@ -86,8 +86,8 @@ func minutesOfDay(s string) int {
 	return hour*60 + minute
 }
 
-// shown is the instant at which the clocks in zone show a date and so many minutes past its midnight: of two the first, or
-// the last.
+// instantAt returns the instant at which clocks in zone show a date and the minutes past its midnight: of two such instants the
+// first, or the last.
 func instantAt(date time.Time, past int, zone *time.Location, last bool) time.Time {
 	wall := time.Date(date.Year(), date.Month(), date.Day(), 0, past, 0, 0, time.UTC)
 	before := wall.Add(-offset(wall.Add(-24*time.Hour), zone))
@@ -104,7 +104,7 @@ func instantAt(date time.Time, past int, zone *time.Location, last bool) time.Ti
 			return t
 		}
 	}
-	change, _ := before.In(zone).ZoneBounds() // the clocks skipped it: by the old ones it lies behind the change
+	change, _ := before.In(zone).ZoneBounds() // a clock change skipped this time, which by the old clock is after the change
 	return change.UTC()
 }
 
@@ -113,10 +113,10 @@ func offset(t time.Time, zone *time.Location) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// mostHours bounds the lines of weekly hours of a code.
+// maxHours bounds the lines of weekly hours of a code.
 const maxHours = 28
 
-// checkHours names what is wrong with weekly hours.
+// checkHours returns the wrong fields of weekly hours.
 func checkHours(hours []Hours) []fault.Field {
 	var wrong []fault.Field
 	bad := func(path string, r fault.Reason, message string) {

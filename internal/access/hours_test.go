@@ -17,7 +17,7 @@ func hoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
 	return all[0], true
 }
 
-func TestHoursAt(t *testing.T) {
+func TestWindowsOfHours(t *testing.T) {
 	lisbon, err := time.LoadLocation("Europe/Lisbon")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestHoursAt(t *testing.T) {
 
 // Whenever one looks, within hours or between, the window is the same until it ends, and it has the instants at which the
 // clocks on the wall show the hours.
-func TestHoursAreThoseOnTheWall(t *testing.T) {
+func TestHoursAreLocalTimes(t *testing.T) {
 	zones := []string{"Europe/Lisbon", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "America/Santiago"}
 	rapid.Check(t, func(t *rapid.T) {
 		zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))

@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/internal/access/pin"
 )
 
-func TestPINsAreLongerWhereNothingSlowsGuessing(t *testing.T) {
+func TestPINLength(t *testing.T) {
 	slow, guessable := Door{ID: "slow", Lock: &Lock{}}, Door{ID: "guessable", Lock: &Lock{Guessable: true}}
 	short := Door{ID: "short", Lock: &Lock{Guessable: true, PIN: pin.Rules{Min: 4, Max: 6}}}
 	for name, c := range map[string]struct {

@@ -16,25 +16,25 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// codes are the live PINs of one grant: one for all doors, and one of its own for each door that cannot take that.
+// pinSet is the PINs of one grant: one that all doors share, and one of its own for each door that does not take it.
 type pinSet struct {
 	tx     *db.Tx
 	keys   *keyring.Ring
 	grant  *ent.Grant
-	length int // digits that the property asks for; 0: as few as the locks allow to be safe, see pinLength
-	// drawer draws inside the transaction, because the PIN's row is what makes it unique. Its work is bounded.
+	length int // digits that the property asks for; 0: see pinLength
+	// drawer generates PINs inside the transaction, because the stored row reserves a PIN. Its work is bounded.
 	drawer     pin.Drawer
 	shared     *ent.Pin
 	perDoor    map[string]*ent.Pin
-	digits     map[string]string // by the PIN's id
-	impossible map[string]bool   // doors for which no PIN can be drawn
+	digits     map[string]string // by the id of the PIN
+	impossible map[string]bool   // doors whose lock takes no possible PIN
 
-	drewPIN    bool // a PIN was drawn in this run
-	tooShort   bool // and it has fewer digits than are safe
-	hasRetired bool // there are PINs that were replaced, and are reserved still
+	drewPIN    bool // a PIN was generated in this run
+	tooShort   bool // a generated PIN has fewer digits than is safe
+	hasRetired bool // there are replaced PINs that are still reserved
 }
 
-// newCodes are those of a grant that has none yet.
+// newPINSet returns the empty set of a grant.
 func newPINSet(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) *pinSet {
 	return &pinSet{
 		tx: tx, keys: keys, grant: g, length: length,
@@ -42,7 +42,7 @@ func newPINSet(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) *pinSet 
 	}
 }
 
-// codesOf loads the codes of a grant.
+// loadPINs loads the PINs of a grant.
 func loadPINs(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) (*pinSet, error) {
 	c := newPINSet(tx, keys, g, length)
 	rows, err := tx.Pin.Query().Where(entpin.PropertyID(g.PropertyID), entpin.GrantID(g.ID)).All(tx.Brief())
@@ -62,7 +62,7 @@ func loadPINs(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) (*pinSet,
 	return c, nil
 }
 
-// cover sees to it that every door that can be opened has a PIN its lock takes: one for all if possible, else one a door.
+// ensure makes sure that every door with a lock has a PIN that the lock takes: the shared PIN if possible, else one of its own.
 func (c *pinSet) ensure(doors []Door) error {
 	wanted := make([]Door, 0, len(doors))
 	for _, d := range doors {
@@ -87,7 +87,7 @@ func (c *pinSet) ensure(doors []Door) error {
 	return nil
 }
 
-// drawForAll draws the PIN of the stay: for all doors at once, or for as many as can share one, the first ones first.
+// generateShared generates the PIN that all doors share, or as many as can share one, the first doors first.
 func (c *pinSet) generateShared(wanted []Door) error {
 	if len(wanted) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (c *pinSet) generateShared(wanted []Door) error {
 	return err
 }
 
-// drawFor gives a door a PIN of its own, in place of the one it had.
+// generateForDoor replaces the PIN of one door by one of its own.
 func (c *pinSet) generateForDoor(d Door) error {
 	p, err := c.generate(d.ID, []Door{d})
 	if errors.Is(err, errNoPIN) {
@@ -117,7 +117,7 @@ func (c *pinSet) generateForDoor(d Door) error {
 	return nil
 }
 
-// fits says whether the PIN that a door has is one its lock takes.
+// fits reports whether the lock of a door takes its present PIN.
 func (c *pinSet) fits(d Door) (bool, error) {
 	p := c.pinAt(d.ID)
 	if p == nil {
@@ -127,11 +127,11 @@ func (c *pinSet) fits(d Door) (bool, error) {
 	return err == nil && pin.Satisfies(code, d.Lock.PIN), err
 }
 
-// errNone says that there is no PIN to be had: the rules of the locks leave none, or none that is free.
+// errNoPIN reports that the rules of the locks leave no PIN, or none that is free.
 var errNoPIN = errors.New("no PIN is possible")
 
-// pinLength is the number of digits to draw for a PIN of these doors. A property that leaves it to the service, by 0, gets
-// the most digits for doors at whose locks nothing slows guessing, and the fewest elsewhere.
+// pinLength returns the number of digits for a PIN of these doors. With the setting 0 it is the longest where nothing slows
+// guessing, and the shortest elsewhere.
 func pinLength(setting int, doors []Door) int {
 	switch {
 	case setting > 0:
@@ -142,8 +142,7 @@ func pinLength(setting int, doors []Door) int {
 	return pin.Shortest
 }
 
-// draw draws a PIN for doors that can be opened, and reserves it: the row is its claim to be the only one of the property with
-// these digits.
+// generate generates a PIN for doors and reserves it: its row makes it the only PIN of the property with these digits.
 func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	rules := make([]pin.Rules, len(doors))
 	for i, d := range doors {
@@ -162,7 +161,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	return p, nil
 }
 
-// taken stores a PIN unless another of the property has its digits.
+// reserve stores a PIN, and reports whether another of the property already has its digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	ctx := c.tx.Brief()
 	sealed, err := c.keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
@@ -196,7 +195,7 @@ func (c *pinSet) decrypt(p *ent.Pin) (string, error) {
 	return c.digits[p.ID], nil
 }
 
-// at is the PIN a door shall have, nil if it can have none.
+// pinAt returns the PIN for a door, or nil if none is possible.
 func (c *pinSet) pinAt(doorID string) *ent.Pin {
 	if c.impossible[doorID] {
 		return nil
@@ -231,7 +230,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	return nil
 }
 
-// forget frees the digits of PINs.
+// deletePINs frees the digits of PINs.
 func (w *grantRun) deletePINs(which ...predicate.Pin) error {
 	if _, err := w.tx.Pin.Delete().Where(append(which, entpin.PropertyID(w.propertyID))...).Exec(w.ctx()); err != nil {
 		return fmt.Errorf("release the PINs of a grant: %w", err)

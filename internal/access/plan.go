@@ -8,21 +8,21 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Status sums a plan up.
+// Status summarizes a plan.
 type Status string
 
-// What a plan can be.
+// The statuses.
 const (
 	StatusNone     Status = "none"     // no access, or no door of the stay has a lock
-	StatusIssued   Status = "issued"   // every door opens, or its first code is on its way
+	StatusIssued   Status = "issued"   // every door opens, or its first code is being installed
 	StatusPartial  Status = "partial"  // some doors do not open
-	StatusUpdating Status = "updating" // some lock is not known to have followed a change, or a former code may open a door
-	StatusRemoving Status = "removing" // no door opens by right, and a code or SmartKey may still open one
-	StatusRemoved  Status = "removed"  // all codes and SmartKeys are known to be gone
+	StatusUpdating Status = "updating" // a lock has not confirmed a change yet, or a former code may open a door
+	StatusRemoving Status = "removing" // the stay has no right to any door, and a code or SmartKey may still open one
+	StatusRemoved  Status = "removed"  // all codes and SmartKeys are removed
 	StatusFailed   Status = "failed"   // the stay has a right to enter, and no door opens
 )
 
-// Plan says, door by door, what will open, and why not.
+// Plan says for each door whether it opens, and why not.
 type Plan struct {
 	Status  Status
 	Window  *Window
@@ -37,14 +37,14 @@ type PlannedDoor struct {
 	PIN            slot.Evidence
 	SmartKey       slot.Evidence
 	Reason         fault.Reason
-	Left           bool // the stay has no right to it, and a code or SmartKey of the stay is, or was, there
+	Left           bool // the stay has no right to the door, but a code or SmartKey of it is or was there
 	MayBeInstalled bool // see [Held]
-	former         bool // a code from before the last change may open it
-	stuck          bool // and the lock cannot be reached, is jammed, or refused the present code
-	changing       bool // its lock is not known to have followed a change
+	former         bool // a code from before the last change may open the door
+	stuck          bool // a former code stays, because the lock is unreachable or jammed, or refused the new code
+	changing       bool // the lock has not confirmed a change yet
 }
 
-// shut says that the door does not open to the stay unless a person acts.
+// isShut reports whether the door does not open to the stay until a person acts.
 func (d PlannedDoor) isShut() bool {
 	switch d.PIN {
 	case None, slot.Failed:
@@ -59,25 +59,25 @@ func (d PlannedDoor) isShut() bool {
 	return false
 }
 
-// Facts are what a plan is described from.
+// Facts are the input of Describe.
 type Facts struct {
 	Right    Right
-	Doubt    fault.Reason // why the place of the stay may be another one
-	Unplaced fault.Reason // why the stay has no space of ours, or that the space is switched off
+	Doubt    fault.Reason // why another place may be meant
+	Unplaced fault.Reason // why the stay leads to no space, or that the space is inactive
 	Doors    []Door
-	Held     []Held // after the steps were taken
-	Older    []Held // of earlier grants of the stay
-	Opened   time.Time
-	OwnPIN   map[string]bool
-	NoPIN    map[string]bool    // doors whose lock takes no PIN we may draw
-	Had      bool               // there is, or was, access
+	Held     []Held             // codes of the grant, after the steps
+	Older    []Held             // codes of earlier grants of the stay
+	Opened   time.Time          // when the grant was created
+	OwnPIN   map[string]bool    // doors with a PIN of their own
+	NoPIN    map[string]bool    // doors whose lock takes no PIN that the rules allow
+	Had      bool               // the stay has or had a grant
 	Shared   bool               // another stay holds the same private space at the same time
-	Names    map[string]Door    // doors that are left, by id
-	Tokens   map[string][]Token // of SmartKeys, by lock
-	KeyDoors map[string]string  // the door that a lock of Tokens is on
+	Names    map[string]Door    // doors that are not the stay's, by id
+	Tokens   map[string][]Token // SmartKey tokens, by lock
+	KeyDoors map[string]string  // the door of each lock of Tokens
 }
 
-// Describe writes the plan. A door that a code or SmartKey of the stay may still open is always in it.
+// Describe makes the plan. It includes every door that a code or SmartKey of the stay may still open.
 func Describe(f Facts) Plan {
 	p := Plan{}
 	if f.Right.Open {
@@ -106,7 +106,7 @@ func Describe(f Facts) Plan {
 
 func (f Facts) allHeld() []Held { return slices.Concat(f.Held, f.Older) }
 
-// door describes a door of the stay's place.
+// describeDoor describes a door of the stay's place.
 func (f Facts) describeDoor(d Door) PlannedDoor {
 	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
@@ -127,11 +127,11 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 			out.stuck = out.stuck || h.Unreachable != "" || out.PIN == slot.Failed
 		}
 	}
-	out.stuck = out.stuck || out.former && out.Reason == fault.LockJammed // it may open once the bolt is free
+	out.stuck = out.stuck || out.former && out.Reason == fault.LockJammed // the former code works again once the bolt is free
 	return out
 }
 
-// closed describes a door that the stay has no right to enter now, or that takes no code.
+// describeClosed describes a door that the stay may not open now, or that takes no code.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == fault.NotCheckedIn
@@ -155,7 +155,7 @@ func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	}
 }
 
-// open describes a door that the stay has a right to, and that can be locked.
+// describeOpen describes a door with a lock that the stay may open.
 func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 	out.SmartKey = f.keyOpen(d)
 	switch {
@@ -165,7 +165,7 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 		out.PIN, out.Reason = slot.Failed, fault.SlotsFull
 	default:
 		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
-		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // sent: the bridge has not written it
+		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // sent: the bridge has not written the code yet
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
 		out.changing = f.isChanging(h)
@@ -173,8 +173,8 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 	out.changing = out.changing || f.hasStaleKey(d)
 }
 
-// changing says whether a lock is not known yet to hold what a change of the access asks for. A code that waits on its
-// bridge for its window to begin is where it shall be.
+// isChanging reports whether a lock has not confirmed a change yet. A code that its bridge keeps until the window begins is no
+// change.
 func (f Facts) isChanging(h Held) bool {
 	if isInstalled(h.Evidence) || h.Evidence == slot.Failed {
 		return false
@@ -185,7 +185,7 @@ func (f Facts) isChanging(h Held) bool {
 	return h.Former || h.Rewritten || h.Changed.After(f.Opened)
 }
 
-// own is the code that is wanted on a door, on its present lock.
+// currentCode returns the desired code of a door on its present lock.
 func (f Facts) currentCode(d Door) (Held, bool) {
 	for _, h := range f.Held {
 		if f.Right.Open && h.Present && d.takesCode() && h.DoorID == d.ID && h.LockID == d.Lock.ID {
@@ -195,7 +195,7 @@ func (f Facts) currentCode(d Door) (Held, bool) {
 	return Held{}, false
 }
 
-// worst is the code that is most likely to open a door: one that is wanted there, else one that is not known to be gone.
+// likeliestCode returns the code that most likely opens a door: a desired one, else one that is not yet removed.
 func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 	rank := func(h Held) int {
 		switch {
@@ -216,7 +216,7 @@ func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 	return worst, found
 }
 
-// doorReason says why a code that is wanted on a door does not open it yet, or not as one would think.
+// doorReason says why a desired code does not open the door yet, or only under a condition.
 func (f Facts) doorReason(d Door, h Held) fault.Reason {
 	switch {
 	case h.Evidence == slot.Failed:
@@ -247,8 +247,8 @@ func refusalReason(result string) fault.Reason {
 	return fault.LockRefused
 }
 
-// left lists the doors, by id, that are not the stay's and that a code or SmartKey of it may open. Of a stay that is over
-// it also lists those that are known to be closed.
+// formerDoors lists the doors, by id, that are not the stay's but that its codes or SmartKeys may open. For an ended stay it
+// includes the doors whose codes are removed.
 func (f Facts) formerDoors() []PlannedDoor {
 	var ids []string
 	for _, h := range f.allHeld() {
@@ -282,7 +282,7 @@ func (f Facts) describeFormer(id string) PlannedDoor {
 	switch {
 	case h.Present && f.Right.Open:
 		d.Reason = fault.MovingOut
-		if len(f.Doors) == 0 { // no place: what it has, it keeps
+		if len(f.Doors) == 0 { // without a place, the stay keeps its doors
 			d.SmartKey = f.keyOpen(f.Names[id])
 		}
 	case d.stuck:
@@ -297,7 +297,7 @@ func (p *Plan) addReason(r fault.Reason) {
 	}
 }
 
-// status sums up the doors. Doors that do not open because they have no lock count neither way.
+// status summarizes the doors. A door without a lock counts neither as open nor as shut.
 func (f Facts) status(p Plan) Status {
 	opens, shut, moving := 0, 0, false
 	for _, d := range p.Doors {

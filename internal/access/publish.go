@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// conclude describes what came out, lets go what nobody holds, and tells those who need to know.
+// publish describes the result, releases what no lock holds, and emits events and notices.
 func (w *grantRun) publish(f Facts, held []installedSlot) (Plan, error) {
 	p, err := w.describe(f, held)
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *grantRun) describe(f Facts, held []installedSlot) (Plan, error) {
 	return Describe(f), nil
 }
 
-// heldBefore is what locks may still hold of earlier grants of the stay.
+// heldByOlderGrants returns the codes of earlier grants of the stay.
 func (w *grantRun) heldByOlderGrants() ([]Held, error) {
 	if len(w.olderGrants) == 0 {
 		return nil, nil
@@ -81,7 +81,7 @@ func (w *grantRun) heldByOlderGrants() ([]Held, error) {
 	return held, nil
 }
 
-// shared says whether another stay has access to the same private space at the same time.
+// sharesSpace reports whether another stay has access to the same private space at the same time.
 func (w *grantRun) sharesSpace() (bool, error) {
 	if !isLive(w.grant) || !isPrivate(w.place.Space) {
 		return false, nil
@@ -95,7 +95,7 @@ func (w *grantRun) sharesSpace() (bool, error) {
 	return n, nil
 }
 
-// evict settles the stays that are leaving a door which this one has now been given: a swap of rooms waits for nobody.
+// reconcileDeparting reconciles the stays that are leaving a door of this one, so that a swap of rooms does not wait.
 func (w *grantRun) reconcileDeparting() error {
 	if !(w.opened || w.changedSpace) || !isLive(w.grant) || !isPrivate(w.place.Space) {
 		return nil
@@ -112,7 +112,7 @@ func (w *grantRun) reconcileDeparting() error {
 	return nil
 }
 
-// tell writes the events and the staff notices of this run.
+// emitEventsAndNotices appends the event of this run and notifies staff.
 func (w *grantRun) emitEventsAndNotices(p Plan, held int) error {
 	var others []*ent.Grant
 	if w.released && held > 0 {
@@ -131,18 +131,18 @@ func (w *grantRun) emitEventsAndNotices(p Plan, held int) error {
 	if !isLive(w.grant) {
 		return w.reconcileOpenGrants(others)
 	}
-	told := w.noticesOf(p)
-	for _, n := range told {
+	notices := w.noticesOf(p)
+	for _, n := range notices {
 		n.PropertyID, n.Subject = w.propertyID, w.reservationID
 		n.OnceKey = onceKey(w.grant, n.Kind)
 		if err := staff.Notify(w.tx, n); err != nil {
 			return err
 		}
 	}
-	return w.clearResolvedNotices(told)
+	return w.clearResolvedNotices(notices)
 }
 
-// kind is the event that this run means to the stay; empty: none. more says that other grants of it are not gone.
+// eventKind returns the event of this run, or empty for none. more reports that other grants of the stay are not removed yet.
 func (w *grantRun) eventKind(p Plan, held int, more bool) event.Kind {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
 	first := w.opened || !w.hadCode
@@ -164,7 +164,7 @@ func (w *grantRun) eventKind(p Plan, held int, more bool) event.Kind {
 	return ""
 }
 
-// body is what an event says of a plan: no PIN, no name.
+// eventBody is the body of an event about a plan. It has no PIN and no name.
 func eventBody(reservationID string, p Plan) map[string]any {
 	doors := make([]map[string]any, 0, len(p.Doors))
 	for _, d := range p.Doors {
@@ -183,21 +183,22 @@ func eventBody(reservationID string, p Plan) map[string]any {
 
 // shortPIN and codeLate are kinds of notices that are no reason of a plan.
 const (
+	// shortPIN and codeLate are notice kinds that are not reasons of a plan.
 	shortPIN = "shortPin"
 	codeLate = "codeLate"
 )
 
-// texts are what staff must know of a plan that gives less than its stay has a right to.
+// noticeTexts are the notices about plans that give less than the stay has a right to, by reason.
 var noticeTexts = map[fault.Reason]string{
 	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
 	fault.SpacesDisagree:  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed: correct the reservation in the PMS if the room is right.",
-	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.",
-	fault.FormerCode:      "A lock may still open to a former code of this stay (another PIN, room or date): it does not answer, or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
+	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access. Check whether one is a mistake.",
+	fault.FormerCode:      "A former code of this stay (another PIN, room or date) may still open a door, because a lock does not answer or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
 	fault.LockJammed:      "A lock of this stay is jammed: its bolt does not move, and no code opens it. Send a person to free it, and give the guest another room or key.",
 	fault.SlotsFull:       "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
 	fault.PINNotPossible:  "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
-	fault.LockRefused:     "A lock of this stay refused the code. Its state in the dashboard says why.",
-	fault.DuplicateOnLock: "A lock of this stay called every PIN a duplicate of one that it holds. Look which codes it has, then draw a new PIN.",
+	fault.LockRefused:     "A lock of this stay refused the code. latchkey reservation explain says why.",
+	fault.DuplicateOnLock: "A lock of this stay refused every PIN as a duplicate of one that it holds. Check which codes it has, then reset the PIN.",
 	fault.SpaceUnknown:    noDoorText,
 	fault.SpaceNotMapped:  noDoorText,
 	fault.RoomNotAssigned: noDoorText,
@@ -209,7 +210,7 @@ var noticeTexts = map[fault.Reason]string{
 const (
 	noDoorText   = "This guest is checked in, but the space of the PMS leads to no door. Map it, or assign a room."
 	noBridgeText = "A lock of this stay has no bridge that may drive it."
-	shortPINText = "A lock of this stay demands a PIN of fewer than six digits, which can be guessed. Use it for doors that matter little."
+	shortPINText = "A lock of this stay takes only PINs of fewer than six digits, which can be guessed. Use it only for doors that need little protection."
 )
 
 func (w *grantRun) noticesOf(p Plan) []staff.Notice {
@@ -227,17 +228,17 @@ func (w *grantRun) noticesOf(p Plan) []staff.Notice {
 
 func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
-// healed says of the conditions that no longer stand that they may be told again, should they come back.
-func (w *grantRun) clearResolvedNotices(stand []staff.Notice) error {
+// clearResolvedNotices lets notices of this stay whose condition has ended be sent again if it returns.
+func (w *grantRun) clearResolvedNotices(current []staff.Notice) error {
 	if w.opened || !w.changedSlots && !w.changed && !w.newEvidence {
 		return nil
 	}
 	keys := []string{onceKey(w.grant, codeLate)}
 	for r := range noticeTexts {
 		if r == fault.SpacesDisagree && w.place.Space != nil && !w.fromPMS {
-			continue // the grant does not hold what the PMS named
+			continue // a grant does not store which space the PMS named
 		}
-		if !slices.ContainsFunc(stand, func(n staff.Notice) bool { return n.Kind == string(r) }) {
+		if !slices.ContainsFunc(current, func(n staff.Notice) bool { return n.Kind == string(r) }) {
 			keys = append(keys, onceKey(w.grant, string(r)))
 		}
 	}

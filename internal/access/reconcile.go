@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Kind of a door.
+// Kind is the kind of a door.
 type Kind string
 
 // The kinds of doors.
@@ -18,31 +18,31 @@ const (
 	Gate Kind = "gate"
 )
 
-// None is the evidence of a code that is not to be: the word that stands beside the ladder of slot.Evidence.
+// None is the evidence where no code is planned. It extends the values of slot.Evidence.
 const None slot.Evidence = "none"
 
-// Door is one door a stay may open, with the lock on it.
+// Door is a door that a stay may open, with its lock.
 type Door struct {
 	ID, Name string
 	Kind     Kind
-	Inactive bool // its space is switched off
+	Inactive bool // its space is inactive
 	Lock     *Lock
 }
 
-// Lock is what the decision needs to know of a lock.
+// Lock is the part of a lock that the decision depends on.
 type Lock struct {
 	ID       string
-	Bridge   fault.Reason // why no bridge can drive it until a person acts; empty otherwise
+	Bridge   fault.Reason // why no bridge can drive the lock until a person acts; empty: one can
 	Online   bool
 	Jammed   bool // its bolt does not move
-	ReadBack bool // what it holds can be read
+	ReadBack bool // the bridge can read which codes it holds
 	SmartKey bool // it opens to SmartKeys
 	PIN      pin.Rules
-	// Guessable says that nothing slows the guessing of PINs at it.
+	// Guessable reports that neither the lock nor its bridge slows the guessing of PINs.
 	Guessable bool
 }
 
-// away says why the lock cannot be reached now; empty: it can.
+// unreachable returns why the lock cannot be reached now, or empty.
 func (l *Lock) unreachable() fault.Reason {
 	switch {
 	case l.Bridge != "":
@@ -53,35 +53,35 @@ func (l *Lock) unreachable() fault.Reason {
 	return ""
 }
 
-// wanted says whether a stay with a right to enter gets a code on this door. One whose bridge is away, or revoked, is
-// wanted all the same: what a slot shall hold waits for the bridge that comes.
+// takesCode reports whether a stay with a right to enter gets a code on this door. An offline or revoked bridge does not matter:
+// the desired code waits for the next bridge.
 func (d Door) takesCode() bool { return d.Lock != nil && !d.Inactive }
 
-// Held is a code of the stay on a lock: wanted there, or on its way out.
+// Held is a code of the stay on a lock: desired, or being removed.
 type Held struct {
 	SlotID      string
 	LockID      string
 	DoorID      string
-	Present     bool // shall be there
+	Present     bool // the code is desired
 	Window      Window
 	Later       slot.Windows
 	PIN         string // the id of its PIN
 	Evidence    slot.Evidence
-	Result      string       // of the lock's last answer
+	Result      string       // the lock's last answer
 	ReadBack    bool         // of its lock
-	LockMoved   bool         // its lock is on this door no more: it may be on another
-	LockDoorID  string       // the door that its lock is on now; DoorID where it is on none
-	Unreachable fault.Reason // why its lock cannot be reached; empty: it can
-	Changed     time.Time    // when something else was asked of the slot
-	// Something else was asked of the slot since the grant has it.
+	LockMoved   bool         // the lock is no longer on this door, and may be on another
+	LockDoorID  string       // the door that the lock is on now; DoorID if it is on none
+	Unreachable fault.Reason // why the lock cannot be reached; empty: it can
+	Changed     time.Time    // when the desired state of the slot last changed
+	// The desired state changed since the grant got the slot.
 	Rewritten      bool
-	MayBeInstalled bool // a bridge was given a code for the slot, and nothing proves what the lock holds
+	MayBeInstalled bool // a bridge received a code for the slot, and there is no proof of what the lock holds
 	Former         bool // the lock may still hold the code from before the last change
-	// Another stay has been given access to this private door.
+	// Another stay now has access to this private door.
 	TakenOver bool
 }
 
-// at is the door that the code opens, or opened.
+// currentDoorID returns the door that the code opens, or opened.
 func (h Held) currentDoorID() string {
 	if h.LockDoorID == "" || h.Evidence == slot.Removed {
 		return h.DoorID
@@ -89,15 +89,15 @@ func (h Held) currentDoorID() string {
 	return h.LockDoorID
 }
 
-// mayOpen says whether the lock may hold a code that is not wanted there.
+// mayStillOpen reports whether the lock may hold a code that is not desired.
 func (h Held) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
 
-// installed says whether evidence from the lock says that it holds the code.
+// isInstalled reports whether evidence from the lock shows that it holds the code.
 func isInstalled(e slot.Evidence) bool {
 	return e == slot.Accepted || e == slot.Verified || e == slot.Used
 }
 
-// known says whether a code is there as surely as its lock can tell.
+// isProven reports whether the code is installed, by the best proof that its lock can give.
 func (h Held) isProven() bool {
 	switch h.Evidence {
 	case slot.Verified, slot.Used:
@@ -108,44 +108,44 @@ func (h Held) isProven() bool {
 	return false
 }
 
-// spent says that the slot turned out to hold something that is not ours: it is left alone for good.
+// holdsForeignCode reports that the slot holds a code that Latchkey did not set. It is never used.
 func (h Held) holdsForeignCode() bool {
 	return h.Evidence == slot.Failed && h.Result == string(slot.Occupied)
 }
 
-// Verb is what to do with a slot.
+// Action is what to do with a slot.
 type Action string
 
-// What can be done with a slot.
+// The actions.
 const (
-	Put    Action = "put"    // a code into a fresh slot of the door's lock
-	Change Action = "change" // window or PIN of a code that is there, or is on its way out
-	Clear  Action = "clear"  // the code goes
+	Put    Action = "put"    // set a code in a free slot of the door's lock
+	Change Action = "change" // change the window or PIN of a code, also of one being removed
+	Clear  Action = "clear"  // remove the code
 )
 
-// Step is one thing to do.
+// Step is one action on one slot.
 type Step struct {
 	Action Action
 	DoorID string
 	SlotID string // of Change and Clear
 }
 
-// Task is what Reconcile decides from.
+// Task is the input of Reconcile.
 type Task struct {
 	Right  Right
-	Placed bool // the stay has a space of ours
+	Placed bool // the stay leads to a space of the property
 	Doors  []Door
 	Held   []Held
-	// PINAt names the PIN a door shall have; empty: it can have none, and what it has goes.
+	// PINAt returns the id of the PIN for a door, or empty if none is possible; then its code is removed.
 	PINAt func(doorID string) string
 }
 
-// Reconcile says what to do so that the locks of a stay come to hold what its right asks for. It looks at levels, not at
-// changes, so it may run at any time and as often as one likes.
+// Reconcile returns the steps after which the locks of a stay hold what its right asks for. It compares states, not changes, so
+// it may run at any time and any number of times.
 //
-// A room move makes before it breaks: the place that is left, its gates with it, stays open until every door of the new
-// place is known to open, or until the left door is given to another stay. A move to a space that leads to no place of
-// ours has no such end: it waits for a mapping. A move to a place without a lock waits for nothing.
+// A room move adds the new codes before it removes the old ones: the doors of the old place, with its gates, stay open until
+// every door of the new place is proven to open, or until another stay takes over the old door. A stay whose new space leads to
+// no place keeps its doors until there is a mapping. A move to a place without a lock does not wait.
 func Reconcile(t Task) []Step {
 	var steps []Step
 	kept := map[string]bool{}
@@ -181,8 +181,8 @@ func Reconcile(t Task) []Step {
 	return steps
 }
 
-// at is the code that a door has on its present lock. One on its way out is taken back rather than put a second time: a
-// lock refuses the same PIN twice.
+// heldAt returns the code that a door has on its present lock. A code being removed is taken back rather than set again, because
+// a lock refuses the same PIN twice.
 func (t Task) heldAt(d Door) (Held, bool) {
 	var back *Held
 	for i, h := range t.Held {
@@ -200,7 +200,7 @@ func (t Task) heldAt(d Door) (Held, bool) {
 	return *back, true
 }
 
-// outdated says whether a code has another window or PIN than it shall have.
+// isOutdated reports whether a code has another window or PIN than desired.
 func (t Task) isOutdated(h Held) bool {
 	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
 }

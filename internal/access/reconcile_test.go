@@ -26,7 +26,7 @@ func aDoor(id string, k Kind) Door {
 func room(id string) Door   { return aDoor(id, Room) }
 func gateAt(id string) Door { return aDoor(id, Gate) }
 
-// code is a code on a door's lock as it shall be.
+// code is a desired code on the lock of a door.
 func code(door string, e slot.Evidence) Held {
 	return Held{SlotID: "s-" + door, LockID: "l-" + door, DoorID: door, Present: true, Window: present, PIN: "pin", Evidence: e, ReadBack: true}
 }
@@ -151,9 +151,9 @@ func (w *world) answer() {
 	}
 }
 
-// Whatever moves a stay makes and however its locks answer: it never loses its last known door but to another stay or at
-// its end, and once the locks answer and no place is left in doubt it holds exactly the doors it shall.
-func TestReconcileLaws(t *testing.T) {
+// After any moves of a stay and any answers of its locks: it loses its last proven door only to another stay or at its end, and
+// once the locks answer and its place is certain, it has codes on exactly the doors of its plan.
+func TestReconcileProperties(t *testing.T) {
 	places := [][]Door{{room("r1"), gateAt("g")}, {room("r2"), gateAt("g"), gateAt("g2")}, {aDoor("b1", Bed), room("d")}, {aDoor("b2", Bed), room("d")}}
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{}

@@ -7,18 +7,18 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Shown is what may be shown of the codes of a stay to one who may read PINs.
+// StayPINs are the PINs of a stay in clear, for callers who may read them.
 type StayPINs struct {
 	PIN   string // of the room or bed
 	Gates []GatePIN
 }
 
-// GatePIN is the code of one gate.
+// GatePIN is the PIN of one gate.
 type GatePIN struct {
 	ID, Name, PIN string
 }
 
-// PINs opens the codes of a stay. Empty without live access.
+// RevealPINs decrypts the PINs of a stay. They are empty without live access.
 func RevealPINs(w Reconciler, propertyID, reservationID string) (StayPINs, error) {
 	run, err := w.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -36,7 +36,7 @@ func RevealPINs(w Reconciler, propertyID, reservationID string) (StayPINs, error
 	for _, h := range held {
 		d := doorByID(run.doors, h.DoorID)
 		if d.ID == "" {
-			d = left[h.DoorID] // open until the new place is known to be
+			d = left[h.DoorID] // open until the new place is proven to open
 		}
 		switch {
 		case !h.Present:
@@ -64,7 +64,7 @@ func (r *liveStay) addGate(to *StayPINs, d Door) error {
 	return err
 }
 
-// codeAt is the code of a door, empty if it has none.
+// codeAt returns the PIN of a door, or empty.
 func (r *liveStay) codeAt(doorID string) (string, error) {
 	p := r.pins.pinAt(doorID)
 	if p == nil {
@@ -73,13 +73,13 @@ func (r *liveStay) codeAt(doorID string) (string, error) {
 	return r.pins.decrypt(p)
 }
 
-// running is the access of a stay that has some now, with its codes and doors.
+// liveStay is the live access of a stay with its PINs and doors.
 type liveStay struct {
 	*grantRun
 	doors []Door
 }
 
-// running loads it; nil without live access.
+// loadLive loads the live access of a stay, or nil.
 func (w Reconciler) loadLive(propertyID, reservationID string) (*liveStay, error) {
 	g, _, err := loadGrants(w.Tx, propertyID, reservationID)
 	if err != nil || !isLive(g) || !g.NotAfter.After(w.Tx.Now()) {
@@ -104,7 +104,7 @@ func (w Reconciler) loadLive(propertyID, reservationID string) (*liveStay, error
 	return run, err
 }
 
-// ownDoor is the door whose PIN is the PIN of the stay: its room's or bed's, or that of the dorm where the bed has none.
+// mainDoor returns the door whose PIN is the PIN of the stay: its room or bed, or the dorm of a bed without a lock.
 func (r *liveStay) mainDoor() string {
 	for _, d := range r.doors {
 		if d.Kind != Gate && d.takesCode() {
@@ -114,21 +114,21 @@ func (r *liveStay) mainDoor() string {
 	return ""
 }
 
-// Part is a part of a key chain that can be drawn anew.
+// Part is a part of the access that can be reset.
 type Part string
 
-// The parts, in the words of the wire.
+// The parts, as the API names them.
 const (
 	PartPIN   Part = "pin"
 	PartKey   Part = "ekey"
 	PartGates Part = "gatesKeyChain"
 )
 
-// Parts are all there are.
+// Parts lists all parts.
 var Parts = []Part{PartPIN, PartKey, PartGates}
 
-// Reset draws parts of the codes of a stay anew and says which could not be: none can without live access, and none of a
-// door that has no lock.
+// Reset replaces parts of the access of a stay, and returns the parts that it could not replace: all without live access, and
+// those without a door that has a lock.
 func Reset(w Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
 	run, err := w.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -163,7 +163,7 @@ func Reset(w Reconciler, propertyID, reservationID string, parts []Part) (failed
 	return failed, err
 }
 
-// resetPIN takes the PINs of all doors but the gates' own out of use; settling the grant draws the next.
+// resetPIN retires the PINs of all doors except gates with their own. The next reconciliation generates new ones.
 func (r *liveStay) resetPIN() (bool, error) {
 	own := r.mainDoor()
 	if r.pins.pinAt(own) == nil || own == "" {
@@ -183,7 +183,7 @@ func (r *liveStay) resetPIN() (bool, error) {
 	return true, nil
 }
 
-// resetKey has SmartKeys that were minted before no longer count.
+// resetKey invalidates the SmartKeys issued so far.
 func (r *liveStay) resetKey() (bool, error) {
 	if !slices.ContainsFunc(r.doors, Door.takesCode) {
 		return false, nil
@@ -196,7 +196,7 @@ func (r *liveStay) resetKey() (bool, error) {
 	return true, nil
 }
 
-// resetGates gives each gate of the stay a PIN of its own, drawn anew.
+// resetGates gives each gate of the stay a new PIN of its own.
 func (r *liveStay) resetGates() (bool, error) {
 	gates := slices.DeleteFunc(slices.Clone(r.doors), func(d Door) bool { return d.Kind != Gate || !d.takesCode() })
 	for _, d := range gates {

@@ -13,20 +13,20 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Token is what is known of the tokens of one phone at one lock.
+// Token is the state of the tokens of one phone at one lock.
 type Token struct {
-	Valid       bool // the phone holds one that is not over, and that this door shall open to
-	BridgeKnows bool // the lock's bridge has said that it holds the keys and the list by which it finds one good
-	Checked     bool // the bridge found one good at this lock
-	Opened      bool // one opened it
-	Stale       bool // the stay's access changed since: the phone has to renew
-	Gone        bool // all are over, or the bridge has said that it holds the list that takes them back
+	Valid       bool // the phone has an unexpired token that this lock must accept
+	BridgeKnows bool // the bridge confirmed the keys and the status list by which it accepts the token
+	Checked     bool // the bridge accepted one at this lock
+	Opened      bool // one opened the lock
+	Stale       bool // access changed since, so the phone must renew
+	Gone        bool // all tokens have expired, or the bridge confirmed the list that revokes them
 }
 
-// climb are the words for SmartKeys at a lock that the stay has a right to, each saying more than the one before.
+// keyLadder orders the evidence for SmartKeys at a lock that the stay may open, from weakest to strongest.
 var keyLadder = []slot.Evidence{slot.Planned, slot.Sent, slot.Accepted, slot.Verified, slot.Used}
 
-// reached is how far the tokens of a phone have come on the way that climb is.
+// rung returns the index in keyLadder that the tokens of a phone have reached.
 func (t Token) rung() int {
 	switch {
 	case !t.Valid:
@@ -41,8 +41,8 @@ func (t Token) rung() int {
 	return 1
 }
 
-// KeyEvidence says what is known of SmartKeys at a lock that the stay has a right to. It climbs while some phone holds a good
-// token, and begins anew without one: a phone has to renew.
+// KeyEvidence returns the evidence for SmartKeys at a lock that the stay may open. Without a valid token it starts over, because
+// a phone must renew.
 func KeyEvidence(tokens []Token) slot.Evidence {
 	most := 0
 	for _, t := range tokens {
@@ -51,7 +51,7 @@ func KeyEvidence(tokens []Token) slot.Evidence {
 	return keyLadder[most]
 }
 
-// KeyLeft says what is known of SmartKeys at a lock that the stay has no right to.
+// RemainingKeyEvidence returns the evidence for SmartKeys at a lock that the stay may not open.
 func RemainingKeyEvidence(tokens []Token) slot.Evidence {
 	if slices.ContainsFunc(tokens, func(t Token) bool { return !t.Gone }) {
 		return slot.Removing
@@ -66,8 +66,8 @@ func (f Facts) tokensAt(d Door) []Token {
 	return f.Tokens[d.Lock.ID]
 }
 
-// keyLeftAt is KeyLeft for a door that is not the stay's: of the lock that is on it, and of those that codes of the stay
-// were on there.
+// remainingKeysAt is RemainingKeyEvidence for a door that is not the stay's: of the lock on it, and of the locks on which the
+// stay had codes there.
 func (f Facts) remainingKeysAt(doorID string) slot.Evidence {
 	var tokens []Token
 	for lockID, at := range f.Tokens {
@@ -79,27 +79,27 @@ func (f Facts) remainingKeysAt(doorID string) slot.Evidence {
 	return RemainingKeyEvidence(tokens)
 }
 
-// staleKey says whether a door may open to a SmartKey from before the last change of the stay's access.
+// hasStaleKey reports whether a door may open to a SmartKey from before the last change of access.
 func (f Facts) hasStaleKey(d Door) bool {
 	return slices.ContainsFunc(f.tokensAt(d), func(t Token) bool { return t.Stale && !t.Gone })
 }
 
-// takesKeys says whether the lock of a door opens to SmartKeys at all.
+// takesKeys reports whether the lock of a door opens to SmartKeys.
 func (d Door) takesKeys() bool { return d.Lock != nil && d.Lock.SmartKey }
 
-// keyOpen is the evidence at a door that the stay has a right to.
+// keyOpen returns the evidence at a door that the stay may open.
 func (f Facts) keyOpen(d Door) slot.Evidence {
 	switch {
 	case !d.takesKeys():
 		return None
-	case d.Lock.Bridge != "": // nobody can tell its bridge anything
+	case d.Lock.Bridge != "": // no bridge can receive keys
 		return slot.Planned
 	}
 	return KeyEvidence(f.tokensAt(d))
 }
 
-// keyClosed is the evidence at a door of a stay that has no right to enter now. had: a code was on the door; planned: the
-// stay is yet to be checked in.
+// keyClosed returns the evidence at a door of a stay that may not enter now. had: a code was on the door; planned: the guest is
+// not checked in yet.
 func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	tokens := f.tokensAt(d)
 	left := RemainingKeyEvidence(tokens)
@@ -116,7 +116,8 @@ func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	return None
 }
 
-// tokens finds what phones hold of a stay, by lock, and the doors of these locks. Without a phone nothing is asked.
+// loadTokens returns the tokens of the phones of a stay, by lock, and the doors of these locks. A stay without a phone needs no
+// query.
 func (w *grantRun) loadTokens() (tokens map[string][]Token, doors map[string]string, err error) {
 	ids := grantsWithKeys(append([]*ent.Grant{w.grant}, w.olderGrants...))
 	if len(ids) == 0 {
@@ -149,14 +150,14 @@ func grantsWithKeys(grants []*ent.Grant) (ids []string) {
 	return ids
 }
 
-// keyFacts is what tokens are judged by.
+// tokenFacts are what tokens are judged by.
 type tokenFacts struct {
 	w             *grantRun
 	issuer        *ent.Issuer
-	minKeySet     int64                  // tokens made under an older key set count for nothing
-	minGeneration map[string]int64       // the least generation, by lock
+	minKeySet     int64                  // tokens of an older key set are invalid
+	minGeneration map[string]int64       // the least valid generation, by lock
 	bridges       map[string]*ent.Bridge // by lock
-	doors         map[string]string      // by lock, of those that are on one
+	doors         map[string]string      // by lock; locks on no door are left out
 }
 
 func (w *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
@@ -202,7 +203,7 @@ func (w *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	return f, nil
 }
 
-// token judges the tokens under one index at one lock.
+// token judges the tokens with one status index at one lock.
 func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 	g, now := f.w.grant, f.w.tx.Now()
 	current := isLive(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil
@@ -217,9 +218,9 @@ func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 	return t
 }
 
-// told says whether a lock's bridge has said that it holds the keys and the list by which it finds an index good, and the list
-// that revokes it. Numbers above the issuer's own are of keys and lists that are not known here (the database was restored from
-// an older copy), and prove nothing.
+// bridgeConfirmed reports whether the bridge of a lock confirmed the keys and the list by which it accepts a token (known), and
+// the list that revokes it (revoked). Numbers above the issuer's own prove nothing: they are of keys and lists from before the
+// database was restored from a backup.
 func bridgeConfirmed(issuer *ent.Issuer, b *ent.Bridge, s *ent.KeyStatus) (known, revoked bool) {
 	if b == nil || b.KeySetVersion == nil || *b.KeySetVersion > issuer.KeySetVersion || b.KeyListNumber > issuer.ListNumber {
 		return false, false

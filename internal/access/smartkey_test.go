@@ -14,7 +14,7 @@ func TestKeyEvidence(t *testing.T) {
 	checked := Token{Valid: true, BridgeKnows: true, Checked: true}
 	opened := Token{Valid: true, BridgeKnows: true, Checked: true, Opened: true}
 	over := Token{BridgeKnows: true, Checked: true, Opened: true, Gone: true}
-	taken := Token{BridgeKnows: true, Opened: true} // taken back, which the bridge has not heard of
+	taken := Token{BridgeKnows: true, Opened: true} // revoked, which the bridge has not confirmed
 	for _, tc := range []struct {
 		what       string
 		tokens     []Token
@@ -22,16 +22,16 @@ func TestKeyEvidence(t *testing.T) {
 	}{
 		{"no phone", nil, slot.Planned, slot.Removed},
 		{"a phone holds a token", []Token{held}, slot.Sent, slot.Removing},
-		{"and the bridge will know it", []Token{known}, slot.Accepted, slot.Removing},
-		{"and found it good", []Token{checked}, slot.Verified, slot.Removing},
+		{"and the bridge knows the list", []Token{known}, slot.Accepted, slot.Removing},
+		{"and the bridge accepted it", []Token{checked}, slot.Verified, slot.Removing},
 		{"and it opened the door", []Token{opened}, slot.Used, slot.Removing},
-		{"it opened, though the bridge came back older", []Token{{Valid: true, Opened: true}}, slot.Used, slot.Removing},
-		{"it is over", []Token{over}, slot.Planned, slot.Removed},
-		{"it is taken back", []Token{taken}, slot.Planned, slot.Removing},
-		{"one of two is over", []Token{over, known}, slot.Accepted, slot.Removing},
-		{"the phone that knows most counts", []Token{held, checked, known}, slot.Verified, slot.Removing},
-		{"what was used and is over counts for nothing", []Token{over, taken, held}, slot.Sent, slot.Removing},
-		{"all are over", []Token{over, over}, slot.Planned, slot.Removed},
+		{"it opened, though the bridge was restored from an older copy", []Token{{Valid: true, Opened: true}}, slot.Used, slot.Removing},
+		{"it has expired", []Token{over}, slot.Planned, slot.Removed},
+		{"it is revoked", []Token{taken}, slot.Planned, slot.Removing},
+		{"one of two has expired", []Token{over, known}, slot.Accepted, slot.Removing},
+		{"the strongest phone counts", []Token{held, checked, known}, slot.Verified, slot.Removing},
+		{"an expired token that was used does not count", []Token{over, taken, held}, slot.Sent, slot.Removing},
+		{"all have expired", []Token{over, over}, slot.Planned, slot.Removed},
 	} {
 		if got := KeyEvidence(tc.tokens); got != tc.open {
 			t.Errorf("%s: %s at a door of the stay, want %s", tc.what, got, tc.open)
@@ -86,8 +86,8 @@ func TestDescribeSmartKeys(t *testing.T) {
 	}
 }
 
-// TestABridgesWordOfKeysCounts has the issuer at key set 2 and list 500, and an index of list 400, revoked in 490.
-func TestABridgesWordOfKeysCounts(t *testing.T) {
+// TestBridgeConfirmed has the issuer at key set 2 and list 500, and an index of list 400, revoked in 490.
+func TestBridgeConfirmed(t *testing.T) {
 	issuer := &ent.Issuer{KeySetVersion: 2, ListNumber: 500}
 	index := &ent.KeyStatus{KeySetVersion: 2, ListNumber: 400, RevokedList: 490}
 	said := func(version, list int64) *ent.Bridge {
@@ -115,9 +115,9 @@ func TestABridgesWordOfKeysCounts(t *testing.T) {
 	}
 }
 
-// TestAStaleSmartKeyIsAChangeUnderWay: while a bridge may accept a SmartKey from before a change, or from before the end, the
+// TestStaleSmartKeyIsAPendingChange: while a bridge may accept a SmartKey from before a change, or from before the end, the
 // status says so.
-func TestAStaleSmartKeyIsAChangeUnderWay(t *testing.T) {
+func TestStaleSmartKeyIsAPendingChange(t *testing.T) {
 	verified := []Held{code("a", slot.Verified)}
 	gone := []Held{but(code("a", slot.Removed), func(h *Held) { h.Present = false })}
 	tokens := func(t Token) map[string][]Token { return map[string][]Token{"l-a": {t}} }

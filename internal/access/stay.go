@@ -1,5 +1,5 @@
-// Package access decides which doors a stay opens and sees to it that the locks come to hold exactly that. It knows no
-// reservation: it takes a stay as a value, so that storing a reservation and planning its access are one transaction.
+// Package access decides which doors a stay opens, and reconciles the codes on the locks with that decision. It does not import
+// reservations: it takes a stay as a value, so that one transaction stores a reservation and plans its access.
 package access
 
 import (
@@ -10,10 +10,10 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// State is the state of a reservation, as the PMS says it.
+// State is the state of a reservation in the PMS.
 type State string
 
-// The states of the wire.
+// The states.
 const (
 	Enquired  State = "enquired"
 	Requested State = "requested"
@@ -24,7 +24,7 @@ const (
 	Canceled  State = "canceled"
 )
 
-// Known says whether the wire has this state.
+// Known reports whether s is one of the states.
 func (s State) Known() bool {
 	switch s {
 	case Enquired, Requested, Optional, Confirmed, Started, Processed, Canceled:
@@ -33,16 +33,16 @@ func (s State) Known() bool {
 	return false
 }
 
-// Stay is what access needs to know of a reservation.
+// Stay is the part of a reservation that access depends on.
 type Stay struct {
 	ReservationID string
 	State         State
 	From, To      time.Time
-	Space         space.Request // what it names; PropertyID and IntegrationID are set
-	Fresh         bool          // it never had access, so none needs to be looked for
+	Space         space.Request // the space that the reservation names; PropertyID and IntegrationID are set
+	Fresh         bool          // it never had access, so there is no grant to load
 }
 
-// Rules are the property's.
+// Rules are the settings of the property that access depends on.
 type Rules struct {
 	Zone       *time.Location
 	EarlyIn    time.Duration
@@ -51,30 +51,29 @@ type Rules struct {
 	GatesAlone bool
 }
 
-// Window is when the codes of a stay open.
+// Window is the time in which a code opens a door.
 type Window struct {
 	From, To time.Time
 }
 
-// Same says whether two windows are the same instants.
+// Same reports whether two windows have the same instants.
 func (w Window) Same(o Window) bool { return w.From.Equal(o.From) && w.To.Equal(o.To) }
 
-// Right is what the state and the dates of a stay give, before any door is looked at.
+// Right is what the state and the dates of a stay allow, independent of any door.
 type Right struct {
 	Open   bool
 	Window Window
-	// Later are the windows that follow, of weekly hours.
+	// Later are the windows after Window, of a code with weekly hours.
 	Later slot.Windows
-	// Held back until Window.From, a later local date than now.
+	// HeldBack reports that codes open only from Window.From, which is after now.
 	HeldBack bool
-	// Why not open, or why held back.
+	// Reason says why the right is not open, or is held back.
 	Reason fault.Reason
 }
 
-// Decide says whether a stay has access now, and from when to when. A check-in opens at once, also before the booked
-// hour, because the desk let the guest in; only a booked day that has not come yet holds access back, until the booked
-// hour less the minutes that the property lets people in early. opened is when the present access began, zero if there is
-// none: it does not begin anew with each change.
+// Decide returns the right of a stay. A check-in opens doors at once, even before the booked hour, because the reception let the
+// guest in. Only a check-in before the booked day is held back, until the booked hour less the property's EarlyIn. opened is when
+// the current access began, or zero: a later change does not restart it.
 func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	switch s.State {
 	case Started:

@@ -102,7 +102,7 @@ func TestDecide(t *testing.T) {
 
 // Whatever the state, the dates and the hour: only a check-in opens, never a window that is over, never later than the
 // booked hour, and deciding again a moment later moves nothing.
-func TestDecideLaws(t *testing.T) {
+func TestDecideProperties(t *testing.T) {
 	z, err := clock.Zone("America/St_Johns")
 	if err != nil {
 		t.Fatal(err)

@@ -11,11 +11,10 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// mostRedraws bounds how often a stay draws anew for locks that call each PIN a duplicate.
+// maxRedraws bounds how often the PINs of a stay are replaced because a lock refuses each as a duplicate.
 const maxRedraws = 5
 
-// prepare has a PIN ready for every door: a lock that refused one as a duplicate gets another. A stay without a door that
-// can be opened gets none.
+// ensureStayPINs makes a PIN for every door that needs one, and replaces a PIN that a lock refused as a duplicate.
 func (w *grantRun) ensureStayPINs(doors []Door, held []installedSlot) (err error) {
 	if w.isNew {
 		w.pins = newPINSet(w.tx, w.keys, w.grant, w.rules.PINLength)
@@ -41,7 +40,7 @@ func (w *grantRun) ensureStayPINs(doors []Door, held []installedSlot) (err error
 	})
 }
 
-// redraw retires a PIN that a lock refused as a duplicate: it is final for that PIN there, and trying again is no use.
+// replaceRefusedPIN retires a PIN that a lock refused as a duplicate: that lock will never take it.
 func (w *grantRun) replaceRefusedPIN(held []installedSlot) error {
 	if w.grant.Redraws >= maxRedraws {
 		return nil
@@ -65,8 +64,8 @@ func (w *grantRun) replaceRefusedPIN(held []installedSlot) error {
 	return nil
 }
 
-// take carries the steps out and gives the codes as they are then. A lock without a free slot is no error: the plan says
-// so and staff are told.
+// execute carries out the steps and returns the codes afterwards. A lock without a free slot is no error: the plan and a notice
+// say so.
 func (w *grantRun) execute(steps []Step, doors []Door, held []installedSlot) ([]installedSlot, error) {
 	for _, s := range steps {
 		var err error
@@ -85,8 +84,8 @@ func (w *grantRun) execute(steps []Step, doors []Door, held []installedSlot) ([]
 	return held, w.assignFreedSlots()
 }
 
-// offer gives places that were free at once, because their codes had never left for the lock, to who waits for them: of such
-// a place nothing is heard.
+// assignFreedSlots gives slots to waiting stays that this run freed at once, because their codes had not been sent to the lock.
+// No evidence follows for these slots.
 func (w *grantRun) assignFreedSlots() error {
 	freed := w.freedSlots
 	w.freedSlots = nil
@@ -108,7 +107,7 @@ func doorByID(doors []Door, id string) Door {
 	return Door{}
 }
 
-// code is what a slot for a door shall hold; false: no PIN is possible there.
+// desiredCode returns what a slot for a door must hold, or false if no PIN is possible there.
 func (w *grantRun) desiredCode(doorID string) (lock.DesiredCode, bool, error) {
 	p := w.pins.pinAt(doorID)
 	if p == nil {

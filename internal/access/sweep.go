@@ -17,14 +17,14 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// Expire does what time alone brings, at most limit of each: it ends the access of stays whose window is over, frees the
-// PINs that outlived their stay, and tells staff of codes that are late. It says how many windows it ended: as many as
-// limit means that there may be more. One grant that cannot be settled holds no other up.
+// Expire does what only time causes, at most limit of each: it ends the access of stays whose window is over, deletes PINs after
+// pinRetention, and notifies staff of late codes. It returns the number of ended windows: limit means that there may be more. A
+// grant that fails does not block the others.
 func Expire(w Reconciler, limit int) (int, error) {
 	due, err := w.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(w.Tx.Now())).
 		Order(entgrant.ByNotAfter()).Limit(limit).All(w.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("look for windows that are over: %w", err)
+		return 0, fmt.Errorf("find windows that are over: %w", err)
 	}
 	n, err := w.forEachGrant(due, func(g *ent.Grant) error { return w.reconcileGrant(g) })
 	if err != nil {
@@ -36,7 +36,7 @@ func Expire(w Reconciler, limit int) (int, error) {
 	return n, w.notifyLateCodes(limit)
 }
 
-// each does something with grants, each as a part of its own, and counts what went well.
+// forEachGrant calls do for each grant in a savepoint of its own, and counts the successes.
 func (w Reconciler) forEachGrant(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
 	n := 0
 	for _, g := range grants {
@@ -46,13 +46,13 @@ func (w Reconciler) forEachGrant(grants []*ent.Grant, do func(g *ent.Grant) erro
 		case w.Tx.Context().Err() != nil:
 			return n, err
 		case w.Log != nil:
-			w.Log.Error("a grant does not settle", slog.String("grant", g.ID), slog.String("property", g.PropertyID), slog.Any("error", err))
+			w.Log.Error("a grant could not be reconciled", slog.String("grant", g.ID), slog.String("property", g.PropertyID), slog.Any("error", err))
 		}
 	}
 	return n, nil
 }
 
-// forget frees the PINs that a stay kept beyond its window, in case it was given more time, and was not.
+// deleteExpiredPINs deletes the PINs that ended stays kept in case of an extension.
 func (w Reconciler) deleteExpiredPINs(limit int) error {
 	kept := func(s *sql.Selector) {
 		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))
@@ -60,7 +60,7 @@ func (w Reconciler) deleteExpiredPINs(limit int) error {
 	over, err := w.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(w.Tx.Now().Add(-pinRetention)),
 		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(w.Tx.Context())
 	if err != nil {
-		return fmt.Errorf("look for PINs that outlived their stay: %w", err)
+		return fmt.Errorf("find expired PINs: %w", err)
 	}
 	for _, g := range over {
 		run := &grantRun{tx: w.Tx, propertyID: g.PropertyID, grant: g}
@@ -74,11 +74,11 @@ func (w Reconciler) deleteExpiredPINs(limit int) error {
 	return nil
 }
 
-// deadline is how long a code that shall open now may take to its lock until staff are told. Nothing else follows from
-// it: the door that a stay leaves stays open.
+// lateAfter is how long a code may take to reach its lock before staff are notified. The notice is its only effect: a door that
+// the stay leaves stays open.
 const lateAfter = 10 * time.Minute
 
-// late tells staff of stays that wait for a lock for longer than the deadline, once each.
+// notifyLateCodes notifies staff once of each stay that waits for a lock longer than lateAfter.
 func (w Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := w.Tx.Context(), w.Tx.Now()
 	untold := func(s *sql.Selector) {
@@ -97,7 +97,7 @@ func (w Reconciler) notifyLateCodes(limit int) error {
 	for _, g := range grants {
 		err := staff.Notify(w.Tx, staff.Notice{
 			PropertyID: g.PropertyID, Kind: codeLate, Subject: g.ReservationID, OnceKey: onceKey(g, codeLate),
-			Text: "A code of this stay has not been known to be on its lock for 10 minutes. Look at the lock and its bridge; until then give another key.",
+			Text: "A code of this stay has not been confirmed by its lock for 10 minutes. Check the lock and its bridge, and give the guest another key until then.",
 		})
 		if err != nil {
 			return err

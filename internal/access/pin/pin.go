@@ -1,4 +1,4 @@
-// Package pin draws the codes that guests type at doors. It is pure but for the source of randomness it is given.
+// Package pin generates the PINs that guests type at doors. It is pure, except for the source of randomness it is given.
 package pin
 
 import (
@@ -17,7 +17,7 @@ const (
 	Longest  = 8
 )
 
-// Digits is the alphabet of a lock that names none.
+// Digits is the alphabet of a lock that specifies none.
 const Digits = "0123456789"
 
 // Rules is what one lock accepts as a PIN.
@@ -29,42 +29,42 @@ type Rules struct {
 	Unusable  bool // a rule of the lock cannot be read, so no PIN is known to fit
 }
 
-// Pattern is what a PIN must not match. Patterns with the same String are the same.
+// Pattern is what a PIN must not match. Patterns with the same String are equal.
 type Pattern interface {
 	Matches(pin string) bool
 	Size() int // an upper bound of the steps to match one character
 	String() string
 }
 
-// ErrImpossible says that no PIN satisfies the rules.
+// ErrImpossible reports that no PIN satisfies the rules.
 var ErrImpossible = errors.New("no PIN satisfies the rules of the locks")
 
-// ErrTaken says that every PIN drawn was taken: the property has too many live codes of this length.
+// ErrTaken reports that every generated PIN was taken: the property has too many live codes of this length.
 var ErrTaken = errors.New("no free PIN was found")
 
 const (
 	// attempts bounds the search; with 10,000 live codes of six digits a single draw fails in about one of five cases.
 	attempts = 400
-	// samples is how many PINs stand for all that satisfy some locks.
+	// samples is how many PINs represent all that satisfy some locks.
 	samples = 32
 	// maxCommon bounds the size of all patterns that one PIN is drawn against.
 	maxCommon = 2048
-	// maxEffort bounds the steps of all draws of a Drawer: some 30 ms. One attempt against 50 locks of different models, with
+	// maxEffort bounds the steps of all draws of a Drawer, about 30 ms. One attempt against 50 locks of different models, with
 	// patterns of 40 instructions each, takes 15,000.
 	maxEffort = 4_000_000
-	// drawing is what drawing one character takes, in steps of matching.
+	// drawing is the cost of one random character, in steps of matching.
 	drawing = 64
 )
 
-// Drawer draws PINs, for the doors of one stay or code. All of them share one bound of computation, because they are drawn
-// inside a transaction. The zero value is ready.
+// Drawer generates PINs for the doors of one stay or code. They share one bound of computation, because they are generated inside
+// a transaction. The zero value is ready to use.
 type Drawer struct {
 	Source io.Reader // nil: crypto/rand
 	effort int       // steps so far
 }
 
-// Draw draws a PIN of the wanted length, or of the nearest length the rules allow, that is not weak and not taken. If no
-// PIN satisfies all locks, it satisfies as many as possible, the first ones first; if all such PINs are taken, the first lock.
+// Draw returns a random PIN of the desired length, or of the nearest length the rules allow, that is not weak and not taken. If
+// no PIN satisfies all locks, it satisfies as many as possible, the first ones first; if all such PINs are taken, the first lock.
 func (d *Drawer) Draw(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {
@@ -94,7 +94,7 @@ func (d *Drawer) Draw(length int, locks []Rules, taken func(string) (bool, error
 	return d.drawFrom(most, length, taken)
 }
 
-// drawFrom draws a PIN that satisfies c and is not taken.
+// drawFrom returns a random PIN that satisfies c and is not taken.
 func (d *Drawer) drawFrom(c combined, length int, taken func(string) (bool, error)) (string, error) {
 	fits := false
 	for n := 0; n < attempts && d.effort < maxEffort; n++ {
@@ -116,8 +116,8 @@ func (d *Drawer) drawFrom(c combined, length int, taken func(string) (bool, erro
 	return "", ErrTaken
 }
 
-// satisfiable combines the rules of as many locks as possible. Each lock is tried once, against PINs that satisfy the locks
-// before it: a lock that takes none of them is left out.
+// satisfiable combines the rules of as many locks as possible. It tries each lock once, against PINs that satisfy the locks
+// before it, and leaves out a lock that takes none of them.
 func (d *Drawer) satisfiable(length int, locks []Rules) (combined, error) {
 	set, possible := anyPIN(), []string(nil)
 	for _, r := range locks {
@@ -145,7 +145,7 @@ func (d *Drawer) satisfiable(length int, locks []Rules) (combined, error) {
 	return set, nil
 }
 
-// sample draws a few PINs that satisfy c.
+// sample returns a few random PINs that satisfy c.
 func (d *Drawer) sample(c combined, length int) ([]string, error) {
 	var out []string
 	for n := 0; n < attempts && len(out) < samples && d.effort < maxEffort; n++ {
@@ -166,7 +166,7 @@ func Satisfies(p string, rules Rules) bool {
 	return ok && len(p) >= c.min && len(p) <= c.max && strings.Trim(p, c.alphabet) == "" && c.permits(p)
 }
 
-// combined is what all locks of a set accept.
+// combined is the rules that all locks of a set share.
 type combined struct {
 	min, max int
 	alphabet string
@@ -177,7 +177,7 @@ type combined struct {
 
 func anyPIN() combined { return combined{min: 1, max: 32, alphabet: Digits} }
 
-// and adds the rules of a lock; false: no PIN can satisfy both, or it would take too long to find out.
+// and adds the rules of a lock. It returns false if no PIN can satisfy both, or if finding one would take too long.
 func (c combined) and(r Rules) (combined, bool) {
 	if r.Unusable || slices.Contains(r.Prefixes, "") {
 		return c, false
@@ -216,7 +216,7 @@ func intersect(a, b string) string {
 	}, a)
 }
 
-// length is the wanted length, moved into what the locks allow.
+// length returns the desired length, moved into what the locks allow.
 func (c combined) length(wanted int) int { return min(max(wanted, c.min), c.max) }
 
 // allows reports whether a PIN is strong enough and satisfies c.
@@ -230,7 +230,7 @@ func (c combined) permits(p string) bool {
 		!slices.ContainsFunc(c.patterns, func(f Pattern) bool { return f.Matches(p) })
 }
 
-// random draws a PIN of the alphabet and length of c.
+// random returns a random PIN of the alphabet and length of c.
 func (d *Drawer) random(c combined, length int) (string, error) {
 	source := d.Source
 	if source == nil {

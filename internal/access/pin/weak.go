@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Weak says whether people would guess the PIN: a digit three times in a row, a run of four, a part that repeats, a
-// year or a date. Characters other than digits are only looked at for repeats.
+// Weak reports whether a PIN is easy to guess: a digit three times in a row, a run of four, a repeated part, a year or a date.
+// Characters other than digits are checked only for repeats.
 func Weak(p string) bool {
 	return tripled(p) || periodic(p) || run(p, 4) || yearly(p) || dated(p)
 }
