@@ -44,16 +44,16 @@ func (r rotation) offers() []step {
 	spec := KeySetSpec{Property: "prp_other", Version: 9, IssuedAt: noon, Keys: r.trust.Keys.keys}
 	foreign := must(SignKeySet(r.a, spec))(r.tb)
 	return []step{
-		{"the next", OK, r.v2},
-		{"one left out", OK, r.v3},
-		{"two left out, signed by a key that came between", UnknownIssuer, r.v4},
-		{"the same", NotNewer, r.v1},
+		{"the next version", OK, r.v2},
+		{"a version skipped", OK, r.v3},
+		{"signed by the current key of a skipped version", UnknownIssuer, r.v4},
+		{"the pinned version", NotNewer, r.v1},
 		{"signed by a stranger", UnknownIssuer, r.keySet(r.stranger, 9, r.stranger)},
 		{"signed by a stranger under the current key's id", BadSignature, r.resign(r.v2)},
 		{"of another property", WrongProperty, foreign},
 		{"high s", BadSignature, highS(r.v2)},
 		{"a token", Malformed, r.phone.token},
-		{"a byte more", Malformed, append(bytes.Clone(r.v2), 0)},
+		{"a trailing byte", Malformed, append(bytes.Clone(r.v2), 0)},
 		{"empty", Malformed, nil},
 	}
 }
@@ -141,10 +141,10 @@ func listOffers(w *world) []step {
 	early := w.listSpec(9, noon.Add(-72*time.Hour))
 	two := w.listDoc(func(c *listClaims) { c.Status.Bits = 2 })
 	return []step{
-		{"the next", OK, w.list(6, noon, 7)},
-		{"numbers left out", OK, w.list(600, noon)},
+		{"the next number", OK, w.list(6, noon, 7)},
+		{"numbers skipped", OK, w.list(600, noon)},
 		{"the same number", NotNewer, w.list(5, noon, 9)},
-		{"the one before", NotNewer, w.list(4, noon)},
+		{"the previous number", NotNewer, w.list(4, noon)},
 		{"of a stranger", UnknownIssuer, must(SignList(stranger, w.listSpec(9, noon)))(w.tb)},
 		{"of a stranger under the current key's id", BadSignature, w.resign(w.list(9, noon))},
 		{"of another property", UnknownIssuer, must(SignList(w.signer, foreign))(w.tb)},
@@ -155,9 +155,9 @@ func listOffers(w *world) []step {
 		{"a door's floor twice", Malformed, w.listDoc(func(c *listClaims) { c.Floors = []Floor{{Door: w.room}, {Door: w.room}} })},
 		{"broken zlib", Malformed, w.listDoc(func(c *listClaims) { c.Status.Compressed = c.Status.Compressed[1:] })},
 		{"bytes after zlib", Malformed, w.listDoc(func(c *listClaims) { c.Status.Compressed = append(c.Status.Compressed, 0) })},
-		{"a bomb", Malformed, w.listDoc(func(c *listClaims) { c.Status.Compressed = must(compress(make([]byte, 8<<20)))(w.tb) })},
+		{"lst that expands to 8 MiB", Malformed, w.listDoc(func(c *listClaims) { c.Status.Compressed = must(compress(make([]byte, 8<<20)))(w.tb) })},
 		{"high s", BadSignature, highS(w.list(9, noon))},
-		{"a byte more", Malformed, append(w.list(9, noon), 0)},
+		{"a trailing byte", Malformed, append(w.list(9, noon), 0)},
 	}
 }
 
@@ -198,13 +198,13 @@ func answers(w *world) (PossessionSpec, []step) {
 	mislabelled := must(readSign1(say(func(*PossessionSpec) {}), typePossession, MaxPossessionSize))(w.tb)
 	mislabelled.KeyID[0] ^= 1
 	return q, []step{
-		{"the phone's", OK, say(func(*PossessionSpec) {})},
+		{"the phone's answer", OK, say(func(*PossessionSpec) {})},
 		{"signed under another key's id", BadSignature, w.signedAs(mislabelled, w.phone.key)},
 		{"to another challenge", WrongChallenge, say(func(q *PossessionSpec) { q.Challenge = bytes.Repeat([]byte{8}, 32) })},
 		{"to the challenge cut short", WrongChallenge, say(func(q *PossessionSpec) { q.Challenge = q.Challenge[:31] })},
 		{"for another purpose", WrongChallenge, say(func(q *PossessionSpec) { q.Purpose = Renew })},
 		{"for another property", WrongProperty, say(func(q *PossessionSpec) { q.Property = "prp_other" })},
-		{"naming a key it does not hold", BadSignature, must(sign1(w.phone.key, typePossession, claims))(w.tb)},
+		{"cnf with another phone's key", BadSignature, must(sign1(w.phone.key, typePossession, claims))(w.tb)},
 		{"signed by another key", BadSignature, w.resign(say(func(*PossessionSpec) {}))},
 		{"high s", BadSignature, highS(say(func(*PossessionSpec) {}))},
 		{"a proof", Malformed, w.prove(func(*ProofSpec) {})},
@@ -248,13 +248,13 @@ func TestKeys(t *testing.T) {
 	off[64] ^= 1
 	p384 := must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))(t)
 	for name, err := range map[string]error{
-		"off the curve": second(NewPublicKey(off)),
-		"compressed":    second(NewPublicKey(append([]byte{2}, off[1:33]...))),
-		"no bytes":      second(NewPublicKey(nil)),
-		"P-384":         second(PublicKeyOf(p384.Public())),
-		"no key":        second(PublicKeyOf(nil)),
-		"infinity":      second(coseKey{Type: 2, Curve: 1}.public()),
-		"P-384's curve": second(coseKey{Type: 2, Curve: 2, X: [32]byte(off[1:33]), Y: [32]byte(off[33:])}.public()),
+		"a point off the curve": second(NewPublicKey(off)),
+		"compressed":            second(NewPublicKey(append([]byte{2}, off[1:33]...))),
+		"no bytes":              second(NewPublicKey(nil)),
+		"P-384":                 second(PublicKeyOf(p384.Public())),
+		"no key":                second(PublicKeyOf(nil)),
+		"infinity":              second(coseKey{Type: 2, Curve: 1}.public()),
+		"P-384's curve":         second(coseKey{Type: 2, Curve: 2, X: [32]byte(off[1:33]), Y: [32]byte(off[33:])}.public()),
 	} {
 		if err == nil {
 			t.Errorf("%s: taken for a key", name)

@@ -147,7 +147,7 @@ func (w *world) oddities(raw []byte, key *ecdsa.PrivateKey, limit int) []step {
 	for _, odd := range []struct {
 		name  string
 		value any
-	}{{"a whole number as a float", float64(noon.Unix())}, {"text", "1795262400"}, {"nine bytes", cbor.RawMessage(slices.Concat([]byte{0x1b, 0, 0, 0, 0}, mustEncode(noon.Unix())[1:]))}} {
+	}{{"a float", float64(noon.Unix())}, {"text", "1795262400"}, {"nine bytes", cbor.RawMessage(slices.Concat([]byte{0x1b, 0, 0, 0, 0}, mustEncode(noon.Unix())[1:]))}} {
 		steps = append(steps, step{"iat as " + odd.name, Malformed, make1(func(_, c members) { c[6] = odd.value })})
 	}
 	if limit < MaxListSize { // the largest list has cases of its own
@@ -198,6 +198,6 @@ func oddKeys(k PublicKey) map[string]any {
 		"kty 1": key(1, 1, x, y), "curve P-384": key(2, 2, x, y), "curve as text": key(2, "P-256", x, y),
 		"x of 31 bytes": key(2, 1, x[1:], y), "x of 33 bytes": key(2, 1, append([]byte{0}, x...), y), "y of 33 bytes": key(2, 1, x, append([]byte{0}, y...)),
 		"x of 33 bytes and y of 31": key(2, 1, point[1:34], point[34:]),
-		"y as a sign":               members{1: 2, -1: 1, -2: x, -3: true}, "off the curve": key(2, 1, x, off), "a key id inside": more,
+		"a compressed y":            members{1: 2, -1: 1, -2: x, -3: true}, "a point off the curve": key(2, 1, x, off), "a kid member": more,
 	}
 }

@@ -94,7 +94,7 @@ func edgeRows() []row {
 
 		list("list issued 300 s and the error ahead of the clock", OK, false, 10*sec, issued(-310*sec, time.Hour)),
 		list("list issued 301 s and the error ahead of the clock", ClockUntrusted, false, 10*sec, issued(-311*sec, time.Hour)),
-		list("list of another name ahead of the clock", StaleList, false, 10*sec, func(s *ListSpec) { issued(-time.Hour, time.Hour)(s); s.URI += "x" }),
+		list("list with another URI ahead of the clock", StaleList, false, 10*sec, func(s *ListSpec) { issued(-time.Hour, time.Hour)(s); s.URI += "x" }),
 		list("window over and the list ahead of the clock", ClockUntrusted, false, sec, issued(-30*time.Hour, time.Hour)),
 		list("list as old as the door accepts, by now + e", OK, true, 10*sec, issued(890*sec, time.Hour)),
 		list("list a second older than the door accepts, by now + e", StaleList, true, 10*sec, issued(891*sec, time.Hour)),
@@ -107,7 +107,7 @@ func edgeRows() []row {
 		list("generation at the floor of the second door", OK, true, sec, func(s *ListSpec) {
 			s.Floors = []Floor{{Door: DoorID(testBridge, "0x00158d0001a2b3c4"), Generation: 900}, {Door: DoorID(testBridge, "gate"), Generation: 7}}
 		}),
-		list("generation a step below the floor of the door after", OK, false, sec, func(s *ListSpec) {
+		list("only another door has a floor", OK, false, sec, func(s *ListSpec) {
 			s.Floors = []Floor{{Door: DoorID(testBridge, "gate"), Generation: maxNumber}}
 		}),
 	}
@@ -117,38 +117,38 @@ func edgeRows() []row {
 func orderRows() []row {
 	over := func(in Input) Input { in.Clock.Now = noon.Add(25 * time.Hour); return in }
 	return []row{
-		{"malformed and of another property", Malformed, func(w *world) Input {
+		{"malformed token of another property", Malformed, func(w *world) Input {
 			return w.with(w.forge(func(c *tokenClaims) { c.Issuer, c.Operations = "prp_other", nil }))
 		}},
-		{"unknown key id and a bad signature", UnknownIssuer, func(w *world) Input {
+		{"token with an unknown key id and a bad signature", UnknownIssuer, func(w *world) Input {
 			return w.with(w.resign(w.remake(w.phone.token, w.signer, func(h, _ members) { h[4] = make([]byte, 8) })))
 		}},
-		{"outlives its key and a bad signature", UnknownIssuer, func(w *world) Input {
+		{"token that outlives its key, with a bad signature", UnknownIssuer, func(w *world) Input {
 			w.served(noon.Add(-time.Hour), noon.Add(time.Hour))
 			return w.with(w.strangersToken())
 		}},
-		{"the token's signature and the proof's form", BadSignature, func(w *world) Input { in := w.with(w.strangersToken()); in.Proof = nil; return in }},
-		{"the proof's form and another phone", Malformed, func(w *world) Input {
+		{"token with a bad signature, and no proof", BadSignature, func(w *world) Input { in := w.with(w.strangersToken()); in.Proof = nil; return in }},
+		{"malformed proof of another phone", Malformed, func(w *world) Input {
 			in := w.use()
 			in.Proof = w.remake(in.Proof, must(GenerateKey(w.random))(w.tb), func(h, c members) { h[4] = make([]byte, 8); c[-65544] = 0 })
 			return in
 		}},
-		{"another phone and a bad signature", Cloned, func(w *world) Input {
+		{"proof of another phone with a bad signature", Cloned, func(w *world) Input {
 			in := w.use()
 			in.Proof = w.resign(w.remake(in.Proof, w.phone.key, func(h, _ members) { h[4] = make([]byte, 8) }))
 			return in
 		}},
-		{"the proof's signature and another token", BadSignature, func(w *world) Input {
+		{"proof for another token with a bad signature", BadSignature, func(w *world) Input {
 			in := w.use()
 			in.Proof, in.Token = w.resign(in.Proof), w.mint(noon.Add(time.Second)).Raw
 			return in
 		}},
-		{"another token and another bridge", WrongToken, func(w *world) Input {
+		{"proof for another token and another bridge", WrongToken, func(w *world) Input {
 			in := w.use()
 			in.Proof, in.Token = w.prove(func(x *ProofSpec) { x.Bridge = "brg_other" }), w.mint(noon.Add(time.Second)).Raw
 			return in
 		}},
-		{"another bridge and a nonce of chance", WrongBridge, func(w *world) Input {
+		{"proof for another bridge with a random nonce", WrongBridge, func(w *world) Input {
 			in := w.use()
 			in.Proof = w.prove(func(x *ProofSpec) { x.Bridge, x.Nonce = "brg_other", make([]byte, 32) })
 			return in
@@ -164,7 +164,7 @@ func orderRows() []row {
 			in.Proof = w.prove(func(x *ProofSpec) { x.Bridge = testSite })
 			return in
 		}},
-		{"token for a site, bridge of none", WrongBridge, func(w *world) Input {
+		{"token for a site, bridge without a site", WrongBridge, func(w *world) Input {
 			w.grant.Audience = testSite
 			in := w.with(w.mint(noon).Raw)
 			in.Trust.Site = ""
@@ -180,9 +180,9 @@ func orderRows() []row {
 		{"another door and another operation", WrongDoor, func(w *world) Input { in := w.use(); in.Door, in.Operation = w.gate, Check; return in }},
 		{"another operation after the window", WrongOperation, func(w *world) Input { in := over(w.use()); in.Operation = Check; return in }},
 		{"after the window and no list", Expired, func(w *world) Input { w.trust.List = List{}; return over(w.use()) }},
-		{"no idea of the time after the window", ClockUntrusted, func(w *world) Input { in := over(w.use()); in.Clock.Error = -1; return in }},
+		{"after the window, no known bound of the clock's error", ClockUntrusted, func(w *world) Input { in := over(w.use()); in.Clock.Error = -1; return in }},
 		{"revoked after the window", Expired, func(w *world) Input { w.hold(w.list(2, noon, 1234)); return over(w.use()) }},
-		{"list of another name that revokes", StaleList, func(w *world) Input {
+		{"list with another URI that revokes", StaleList, func(w *world) Input {
 			return w.listed(w.room, sec, func(s *ListSpec) { s.URI += "x"; s.Revoked = []uint32{1234} })
 		}},
 		{"below the floor and revoked", Superseded, func(w *world) Input {
@@ -247,9 +247,9 @@ func boundRows() []row {
 		raw("cti of 17 bytes", func(c members) { c[7] = make([]byte, 17) }),
 		raw("a door of 7 bytes", func(c members) { c[-65537] = append([]any{[]byte("\x00short7")}, c[-65537].([]any)...) }),
 		raw("a door of 9 bytes", func(c members) { c[-65537] = append([]any{[]byte("\x00too long")}, c[-65537].([]any)...) }),
-		raw("a member more in cnf", func(c members) { c[8].(map[any]any)[2] = []byte{1} }),
-		raw("a member more in status", func(c members) { c[65535].(map[any]any)["x"] = 1 }),
-		raw("a member more in status_list", func(c members) { c[65535].(map[any]any)["status_list"].(map[any]any)["x"] = 1 }),
+		raw("an additional member in cnf", func(c members) { c[8].(map[any]any)[2] = []byte{1} }),
+		raw("an additional member in status", func(c members) { c[65535].(map[any]any)["x"] = 1 }),
+		raw("an additional member in status_list", func(c members) { c[65535].(map[any]any)["status_list"].(map[any]any)["x"] = 1 }),
 		raw("negative generation", func(c members) { c[-65539] = -1 }),
 
 		{"index just beyond the list", StaleList, func(w *world) Input {
@@ -269,7 +269,7 @@ func boundRows() []row {
 			w.trust.Site = long
 			return w.with(w.forge(func(c *tokenClaims) { c.Audience = long }))
 		}},
-		proof("nonce of 16 bytes that was not given out", UnknownNonce, func(c *proofClaims) { c.Nonce = make([]byte, 16) }),
+		proof("nonce of 16 bytes that was not issued", UnknownNonce, func(c *proofClaims) { c.Nonce = make([]byte, 16) }),
 		proof("nonce of 33 bytes", Malformed, func(c *proofClaims) { c.Nonce = append(c.Nonce, 0) }),
 		proof("proof with operation 0", Malformed, func(c *proofClaims) { c.Operation = 0 }),
 		proof("proof with operation 255", WrongOperation, func(c *proofClaims) { c.Operation = 255 }),
@@ -279,7 +279,7 @@ func boundRows() []row {
 		proof("proof for no bridge", Malformed, func(c *proofClaims) { c.Bridge = "" }),
 		proof("proof of a phone whose clock is years behind", OK, func(c *proofClaims) { c.SignedAt = 0 }),
 		proof("proof of a phone whose clock is far ahead", OK, func(c *proofClaims) { c.SignedAt = maxNumber }),
-		{"used in the moment in which the nonce was given out", OK, func(w *world) Input { in := w.use(); in.Elapsed = time.Hour; return in }},
+		{"used at the moment when the nonce was issued", OK, func(w *world) Input { in := w.use(); in.Elapsed = time.Hour; return in }},
 		{"token's signature with a zero before s", Malformed, func(w *world) Input { return w.with(padded(w.phone.token)) }},
 		{"proof's signature with a zero before s", Malformed, func(w *world) Input { in := w.use(); in.Proof = padded(in.Proof); return in }},
 	}

@@ -47,11 +47,11 @@ func acceptedRows() []row {
 			return w.use()
 		}},
 		{"neighbours of the index revoked", OK, func(w *world) Input { w.hold(w.list(2, noon, 1233, 1235)); return w.use() }},
-		{"token with operations to come", OK, func(w *world) Input {
+		{"token with operations of later versions", OK, func(w *world) Input {
 			w.grant.Operations = []Operation{Unlock, 9, 255}
 			return w.with(w.mint(noon).Raw)
 		}},
-		{"an unknown operation besides", OK, func(w *world) Input {
+		{"token with an unknown operation in addition", OK, func(w *world) Input {
 			return w.with(w.forge(func(c *tokenClaims) { c.Operations = []Operation{Unlock, Check, 255} }))
 		}},
 	}
@@ -114,20 +114,20 @@ func refusedRows() []row {
 			w.grant.Audience = "brg_other"
 			return w.with(w.mint(noon).Raw)
 		}},
-		{"nonce of another start", UnknownNonce, func(w *world) Input {
+		{"nonce from before a restart", UnknownNonce, func(w *world) Input {
 			in := w.use()
 			in.Nonces = must(NewNonces(w.random, testBridge))(w.tb)
 			return in
 		}},
-		{"nonce of thirty seconds ago", UnknownNonce, func(w *world) Input { in := w.use(); in.Elapsed = time.Hour + NonceLife; return in }},
+		{"nonce issued thirty seconds ago", UnknownNonce, func(w *world) Input { in := w.use(); in.Elapsed = time.Hour + NonceLife; return in }},
 		{"nonce from the future", UnknownNonce, func(w *world) Input { in := w.use(); in.Elapsed = time.Hour - time.Millisecond; return in }},
-		{"nonce of chance", UnknownNonce, func(w *world) Input {
+		{"random nonce", UnknownNonce, func(w *world) Input {
 			in := w.use()
 			in.Proof = w.prove(func(x *ProofSpec) { x.Nonce = make([]byte, 32) })
 			return in
 		}},
 		{"used before", Replayed, func(w *world) Input { in := w.use(); in.Nonces = Verify(in).Nonces; return in }},
-		{"too many within thirty seconds", Busy, func(w *world) Input {
+		{"the memory for nonces is full", Busy, func(w *world) Input {
 			in := w.use()
 			in.Nonces = in.Nonces.full()
 			return in
@@ -137,12 +137,12 @@ func refusedRows() []row {
 			in.Nonces = Verify(in).Nonces.full()
 			return in
 		}},
-		{"too many within thirty seconds, for another bridge", WrongBridge, func(w *world) Input {
+		{"the memory for nonces is full, proof for another bridge", WrongBridge, func(w *world) Input {
 			in := w.use()
 			in.Nonces, in.Proof = in.Nonces.full(), w.prove(func(x *ProofSpec) { x.Bridge = "brg_other" })
 			return in
 		}},
-		{"too many within thirty seconds, at another door", Busy, func(w *world) Input {
+		{"the memory for nonces is full, at another door", Busy, func(w *world) Input {
 			in := w.use()
 			in.Nonces, in.Door = in.Nonces.full(), w.gate
 			return in
@@ -173,7 +173,7 @@ func refusedRows() []row {
 			return w.with(w.mint(noon).Raw)
 		}},
 		{"after the window", Expired, func(w *world) Input { return w.clock(noon.Add(25*time.Hour), time.Second, Synchronized) }},
-		{"no idea of the time", ClockUntrusted, func(w *world) Input { return w.clock(noon, -1, Untrusted) }},
+		{"no known bound of the clock's error", ClockUntrusted, func(w *world) Input { return w.clock(noon, -1, Untrusted) }},
 		{"no time at all", ClockUntrusted, func(w *world) Input { return w.clock(time.Time{}, 0, Synchronized) }},
 		{"clock back before the token's issue", ClockUntrusted, func(w *world) Input { return w.clock(noon.AddDate(-1, 0, 0), time.Second, Untrusted) }},
 		{"clock back before the list's issue", ClockUntrusted, func(w *world) Input {
@@ -190,7 +190,7 @@ func refusedRows() []row {
 		{"revoked", Revoked, func(w *world) Input { w.hold(w.list(2, noon, 1234)); return w.use() }},
 		{"revoked by an old list", Revoked, func(w *world) Input { w.hold(w.list(2, noon.Add(-48*time.Hour), 1234)); return w.useAt(w.gate, Unlock) }},
 		{"no list", StaleList, func(w *world) Input { w.trust.List = List{}; return w.use() }},
-		{"list of another name", StaleList, func(w *world) Input {
+		{"list with another URI", StaleList, func(w *world) Input {
 			spec := w.listSpec(2, noon)
 			spec.URI += "x"
 			w.hold(must(SignList(w.signer, spec))(w.tb))

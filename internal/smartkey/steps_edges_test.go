@@ -86,7 +86,7 @@ func (r rotation) keySteps() []keyStep {
 			delete(c[-65542].([]any)[1].(map[any]any), label)
 		})}, v1})
 	}
-	return append(steps, keyStep{step{"a key with a member more", Malformed, r.remake(r.v2, r.a, func(_, c members) {
+	return append(steps, keyStep{step{"a key with an additional member", Malformed, r.remake(r.v2, r.a, func(_, c members) {
 		c[-65542].([]any)[1].(map[any]any)[uint64(6)] = 1
 	})}, v1})
 }
@@ -137,7 +137,7 @@ func (r rotation) listSteps() []listStep {
 	steps := []step{
 		{"ends a second before its issue", Malformed, doc(func(c *listClaims) { c.Expires = c.IssuedAt - 1 })},
 		{"ends a second after its issue", OK, doc(func(c *listClaims) { c.Expires = c.IssuedAt + 1 })},
-		{"of 53 bits", OK, doc(func(c *listClaims) { c.Number = maxNumber })},
+		{"number of 53 bits", OK, doc(func(c *listClaims) { c.Number = maxNumber })},
 		{"bits 0", Malformed, doc(func(c *listClaims) { c.Status.Bits = 0 })},
 		{"URI of 256 bytes", OK, doc(func(c *listClaims) { c.Subject = strings.Repeat("!~", 128) })},
 		{"URI of 257 bytes", Malformed, doc(func(c *listClaims) { c.Subject = strings.Repeat("x", 257) })},
@@ -148,7 +148,7 @@ func (r rotation) listSteps() []listStep {
 		{"a floor beyond 53 bits", Malformed, doc(func(c *listClaims) { c.Floors = []Floor{{Door: w.room, Generation: 1 << 53}} })},
 		{"a floor of 53 bits", OK, doc(func(c *listClaims) { c.Floors = []Floor{{Door: w.room, Generation: maxNumber}} })},
 		{"a floor of three members", Malformed, w.remake(w.list(9, noon), w.signer, func(_, c members) { c[-65541] = []any{[]any{w.room[:], 1, 1}} })},
-		{"a member more in status_list", Malformed, w.remake(w.list(9, noon), w.signer, func(_, c members) { c[65533].(map[any]any)["x"] = 1 })},
+		{"an additional member in status_list", Malformed, w.remake(w.list(9, noon), w.signer, func(_, c members) { c[65533].(map[any]any)["x"] = 1 })},
 		lst("lst empty", Malformed, []byte{}),
 		lst("lst of no bytes", Malformed, zip(0)),
 		lst("lst of 1 byte", OK, zip(1)),
@@ -253,7 +253,7 @@ func (w *world) possessionSteps() (questions []PossessionSpec, steps []step) {
 		add(q, s.name, s.want, s.raw)
 	}
 	odd := oddKeys(w.grant.Phone)
-	add(q, "a member more in cnf", Malformed, w.remake(good, w.phone.key, func(_, c members) { c[8].(map[any]any)[uint64(2)] = []byte{1} }))
+	add(q, "an additional member in cnf", Malformed, w.remake(good, w.phone.key, func(_, c members) { c[8].(map[any]any)[uint64(2)] = []byte{1} }))
 	for _, name := range sortedNames(odd) {
 		add(q, "cnf with "+name, Malformed, change(8, members{1: odd[name]}))
 	}
