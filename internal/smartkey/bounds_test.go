@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestSpentNoncesAreForgottenInTime: not before their thirty seconds are over, and then.
+// TestSpentNoncesAreForgottenInTime: a spent nonce is stored for thirty seconds, and then deleted.
 func TestSpentNoncesAreForgottenInTime(t *testing.T) {
 	random := chance(41)
 	memory := must(NewNonces(random, testBridge))(t)
@@ -58,7 +58,7 @@ func TestAFullMemoryEmptiesItself(t *testing.T) {
 	}
 }
 
-// TestSizesComeFirst: what is too large is refused without a look inside.
+// TestSizesComeFirst: a document that is too large is refused before it is parsed.
 func TestSizesComeFirst(t *testing.T) {
 	w := newWorld(t, 43)
 	big := make([]byte, 1<<20)

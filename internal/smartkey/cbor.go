@@ -34,27 +34,18 @@ func newModes() modes {
 	if err != nil {
 		panic(err) // constant options
 	}
+	// decodeExact refuses most other encodings by itself. The strict options refuse them before more work is done, except UTF8,
+	// which only the option checks.
 	decMode, err := cbor.DecOptions{
-		DupMapKey:                 cbor.DupMapKeyEnforcedAPF,
-		IndefLength:               cbor.IndefLengthForbidden,
-		TagsMd:                    cbor.TagsForbidden,
-		ExtraReturnErrors:         cbor.ExtraDecErrorUnknownField,
-		FieldNameMatching:         cbor.FieldNameMatchingCaseSensitive,
-		NaN:                       cbor.NaNDecodeForbidden,
-		Inf:                       cbor.InfDecodeForbidden,
-		MaxNestedLevels:           8,
-		MaxArrayElements:          MaxFloors,
-		MaxMapPairs:               32,
-		UTF8:                      cbor.UTF8RejectInvalid,
-		IntDec:                    cbor.IntDecConvertNone,
-		ByteStringToString:        cbor.ByteStringToStringForbidden,
-		ByteStringToTime:          cbor.ByteStringToTimeForbidden,
-		ByteStringExpectedFormat:  cbor.ByteStringExpectedFormatNone,
-		UnrecognizedTagToAny:      cbor.UnrecognizedTagNumAndContentToAny,
-		BignumTag:                 cbor.BignumTagForbidden,
-		BinaryUnmarshaler:         cbor.BinaryUnmarshalerNone,
-		TextUnmarshaler:           cbor.TextUnmarshalerNone,
-		JSONUnmarshalerTranscoder: nil,
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
+		UTF8:              cbor.UTF8RejectInvalid,
+		MaxNestedLevels:   8,
+		MaxArrayElements:  MaxFloors,
+		MaxMapPairs:       32,
 	}.DecMode()
 	if err != nil {
 		panic(err) // constant options

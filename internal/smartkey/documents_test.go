@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// step is a key set or status list that a verifier is offered.
+// step is a key set or status list that is offered to a verifier.
 type step struct {
 	name string
 	want Reason
@@ -39,7 +39,7 @@ func newRotation(tb failer) rotation {
 	return r
 }
 
-// offers returns what a verifier that pinned version 1 says to key sets.
+// offers are key sets for a verifier that pinned version 1.
 func (r rotation) offers() []step {
 	spec := KeySetSpec{Property: "prp_other", Version: 9, IssuedAt: noon, Keys: r.trust.Keys.keys}
 	foreign := must(SignKeySet(r.a, spec))(r.tb)
@@ -80,8 +80,7 @@ func TestKeySetOffers(t *testing.T) {
 	}
 }
 
-// TestRotation: tokens of the old key serve through the overlap and not after
-// it; the old key cannot bring itself back.
+// TestRotation: tokens of the old key are valid through the overlap and not after it. The old key cannot bring itself back.
 func TestRotation(t *testing.T) {
 	r := newRotation(t)
 	old := r.phone.token
@@ -110,8 +109,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestListOfARemovedKey: a list whose signer was removed counts as none, so
-// that a stolen key's list of the greatest number does not block later ones.
+// TestListOfARemovedKey: a list whose signer was removed counts as none, so that a stolen key's list with the greatest number does
+// not block later lists.
 func TestListOfARemovedKey(t *testing.T) {
 	r := newRotation(t)
 	keys := must(must(r.trust.Keys.Advance(r.v3))(t).Advance(r.v4))(t)
@@ -133,7 +132,7 @@ func TestListOfARemovedKey(t *testing.T) {
 	}
 }
 
-// listOffers returns what a verifier that holds list 5 says to lists.
+// listOffers are lists for a verifier that holds list 5.
 func listOffers(w *world) []step {
 	stranger := must(GenerateKey(w.random))(w.tb)
 	foreign := w.listSpec(9, noon)
@@ -183,7 +182,7 @@ func TestListOffers(t *testing.T) {
 	}
 }
 
-// answers returns what the server says to phones that answer its question.
+// answers are possessions that phones send in answer to a server's challenge.
 func answers(w *world) (PossessionSpec, []step) {
 	q := PossessionSpec{Property: testProperty, Purpose: Enrol, Challenge: bytes.Repeat([]byte{7}, 32)}
 	say := func(change func(*PossessionSpec)) []byte {
@@ -270,7 +269,7 @@ func TestKeys(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestNothingSecretPrints: what holds keys says nothing of them, however it is printed.
+// TestNothingSecretPrints: a value that contains a key does not print it, in any format.
 func TestNothingSecretPrints(t *testing.T) {
 	w := newWorld(t, 9)
 	var out bytes.Buffer

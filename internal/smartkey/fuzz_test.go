@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// mutate writes patch into raw at an offset: over it, before it, or instead of it to the end.
+// mutate changes raw at an offset: patch overwrites, is inserted, replaces the rest, or its length is deleted.
 func mutate(raw []byte, offset uint16, how uint8, patch []byte) []byte {
 	at := int(offset) % (len(raw) + 1)
 	out := slices.Clone(raw)
@@ -23,7 +23,7 @@ func mutate(raw []byte, offset uint16, how uint8, patch []byte) []byte {
 	}
 }
 
-// seeds adds a document whole, and hints at what to change about it.
+// seeds adds whole documents and likely changes of them.
 func seeds(f *testing.F, raws ...[]byte) {
 	for _, raw := range raws {
 		f.Add(uint16(0), uint8(0), raw)
@@ -37,7 +37,7 @@ func seeds(f *testing.F, raws ...[]byte) {
 	}
 }
 
-// FuzzToken: the only mutation of a valid token that is taken is the token itself.
+// FuzzToken: no mutation of a valid token is accepted.
 func FuzzToken(f *testing.F) {
 	w := newWorld(f, 21)
 	good := w.phone.token

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// row is one use of a SmartKey and what must become of it. The rows are also
-// written to the published vectors, except where they depend on what only this
-// implementation has.
+// row is one use of a SmartKey and the reason that must come out. The rows are also written to the published vectors, except those
+// that depend on internals of this implementation.
 type row struct {
 	name string
 	want Reason
 	in   func(w *world) Input
 }
 
-// own names the rows that no other implementation can run.
+// own names the rows that another implementation cannot run.
 var own = []string{"no time at all", "nonce from the future"}
 
 func allRows() []row {

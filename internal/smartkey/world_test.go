@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// noon is the middle of the stay that most tests play.
+// noon is the middle of the stay that most tests use.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const (
@@ -17,14 +17,14 @@ const (
 	testURI      = "https://keys.example/v1/status/1"
 )
 
-// chance is a generator that repeats itself for a seed.
+// chance is a random generator that is determined by a seed.
 func chance(seed uint64) io.Reader {
 	var s [32]byte
 	s[0], s[1], s[2] = byte(seed), byte(seed>>8), byte(seed>>16)
 	return rand.NewChaCha8(s)
 }
 
-// failer is what helpers need of a test; rapid's tests have it too.
+// failer is the part of *testing.T that the helpers need. rapid's tests implement it too.
 type failer interface {
 	Helper()
 	Fatal(args ...any)
@@ -74,7 +74,7 @@ func (w *world) mint(now time.Time) Token {
 	return must(w.issuer.Mint(w.grant, now))(w.tb)
 }
 
-// keySet signs a set of keys that serve a year; the first is the current one.
+// keySet signs a set of keys that are valid for a year. The first key is the current one.
 func (w *world) keySet(signer *ecdsa.PrivateKey, version uint64, keys ...*ecdsa.PrivateKey) []byte {
 	w.tb.Helper()
 	spec := KeySetSpec{Property: testProperty, Version: version, IssuedAt: noon.Add(-48 * time.Hour)}
@@ -99,7 +99,7 @@ func (w *world) listSpec(number uint64, issued time.Time, revoked ...uint32) Lis
 	}
 }
 
-// hold makes a list the one the bridge holds.
+// hold gives the bridge a list.
 func (w *world) hold(raw []byte) {
 	w.tb.Helper()
 	w.trust.List = must(w.trust.Keys.OpenList(raw))(w.tb)
@@ -131,7 +131,7 @@ func (w *world) prove(change func(*ProofSpec)) []byte {
 	return must(SignProof(w.phone.key, w.phone.token, spec, noon))(w.tb)
 }
 
-// forge signs claims that no honest issuer would.
+// forge signs changed claims of the token with the issuer key.
 func (w *world) forge(change func(*tokenClaims)) []byte {
 	w.tb.Helper()
 	doc := must(readSign1(w.phone.token, typeToken, MaxTokenSize))(w.tb)
