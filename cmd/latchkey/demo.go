@@ -163,7 +163,7 @@ func stay(ctx context.Context, w *sandbox.World) error {
 
 func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.World) error {
 	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")
-	if err := w.Tell(ctx, &narrator{ctx: ctx, out: std.out}); err != nil && ctx.Err() != nil {
+	if err := w.RunDemo(ctx, &narrator{ctx: ctx, out: std.out}); err != nil && ctx.Err() != nil {
 		return errStopped
 	} else if err != nil {
 		return fmt.Errorf("the demo failed at %w", err)

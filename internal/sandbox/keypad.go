@@ -18,7 +18,7 @@ func (w *World) KeypadURL() string {
 // PMSURL is the PMS's own address.
 func (w *World) PMSURL() string { return "http://" + w.pms.Addr().String() }
 
-// Type presses the keys of a door's keypad.
+// Type types a PIN at a door's keypad.
 func (w *World) Type(_ context.Context, doorID, pin string) (sim.Press, error) {
 	return w.House.Press(w.doors[doorID], slot.PIN(pin))
 }
@@ -40,7 +40,7 @@ func (w *World) press(rw http.ResponseWriter, r *http.Request) {
 		PIN string `json:"pin"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<10)).Decode(&in); err != nil {
-		reply(rw, http.StatusBadRequest, failure("badJson", `want {"pin": "..."}, with the PIN as a string`))
+		reply(rw, http.StatusBadRequest, failure("badJson", `the body must be {"pin": "..."}, with the PIN as a string`))
 		return
 	}
 	p, err := w.House.Press(address, slot.PIN(in.PIN))

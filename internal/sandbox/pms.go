@@ -1,5 +1,5 @@
-// Package sandbox simulates a property: a property management system with rooms, beds and reservations, guests who press
-// keys, and virtual locks behind a real bridge. The demo and the end-to-end tests use it. It uses only the public interfaces
+// Package sandbox simulates a property: a property management system with rooms, beds and reservations, guests who type
+// PINs, and virtual locks behind a real bridge. The demo and the end-to-end tests use it. It uses only the public interfaces
 // of the service.
 package sandbox
 
@@ -21,7 +21,7 @@ import (
 // PMS is a property management system: it serves the three endpoints that the service calls, and pushes its reservations.
 type PMS struct {
 	Service string // the base address of the service's REST API
-	Token   string // what the service shows to it
+	Token   string // what the service sends to it
 	client  *http.Client
 
 	mu           sync.Mutex
@@ -48,10 +48,10 @@ type Space struct {
 type Call struct {
 	Action   string    `json:"action"`
 	At       time.Time `json:"at"`
-	Verified bool      `json:"verified"` // its signature was right
+	Verified bool      `json:"verified"` // its signature was valid
 }
 
-// What a PMS keeps is bounded.
+// Limits of what a PMS stores.
 const (
 	mostCalls        = 1000
 	mostReservations = 10_000
@@ -64,21 +64,21 @@ func NewPMS(token string, spaces []Space) *PMS {
 	}
 }
 
-// Trust gives the PMS its credentials with the service.
-func (p *PMS) Trust(service, clientToken, accessToken string) {
+// SetCredentials sets the PMS's credentials at the service.
+func (p *PMS) SetCredentials(service, clientToken, accessToken string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.Service, p.clientToken, p.accessToken = service, clientToken, accessToken
 }
 
-// SetSpaces changes what getSpaces answers.
+// SetSpaces changes the answer of getSpaces.
 func (p *PMS) SetSpaces(spaces []Space) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.spaces = slices.Clone(spaces)
 }
 
-// Break has the PMS answer every call of the service with an HTTP status; 0 mends it.
+// Break makes the PMS answer every call of the service with an HTTP status. 0 repairs it.
 func (p *PMS) Break(status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *PMS) Calls() []Call {
 	return slices.Clone(p.calls)
 }
 
-// Answer is what the service answered.
+// Answer is an answer of the service.
 type Answer struct {
 	Status int
 	Body   map[string]any
@@ -110,7 +110,7 @@ func (p *PMS) Do(ctx context.Context, method, path string, body any) (Answer, er
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return Answer{}, fmt.Errorf("write a request: %w", err)
+			return Answer{}, fmt.Errorf("encode a request: %w", err)
 		}
 		raw = bytes.NewReader(b)
 	}
@@ -131,7 +131,7 @@ func (p *PMS) Do(ctx context.Context, method, path string, body any) (Answer, er
 	defer res.Body.Close()
 	a := Answer{Status: res.StatusCode, Body: map[string]any{}}
 	if err := json.NewDecoder(io.LimitReader(res.Body, 4<<20)).Decode(&a.Body); err != nil {
-		return a, fmt.Errorf("%s %s answered %d and no JSON: %w", method, path, res.StatusCode, err)
+		return a, fmt.Errorf("%s %s answered %d without JSON: %w", method, path, res.StatusCode, err)
 	}
 	return a, nil
 }
@@ -170,19 +170,19 @@ func (p *PMS) Push(ctx context.Context, id string, fields map[string]any) (Answe
 	meta["id"] = id
 	meta["updatedAt"] = time.Now().UTC().Format(time.RFC3339Nano)
 	sent["pmsMeta"] = meta
-	if err := p.keep(id, fields); err != nil {
+	if err := p.store(id, fields); err != nil {
 		return Answer{}, err
 	}
 	return p.Do(ctx, http.MethodPatch, "/v1/reservations", sent)
 }
 
-func (p *PMS) keep(id string, fields map[string]any) error {
+func (p *PMS) store(id string, fields map[string]any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	held := p.reservations[id]
 	if held == nil {
 		if len(p.reservations) >= mostReservations {
-			return fmt.Errorf("this PMS has room for %d reservations, and no more", mostReservations)
+			return fmt.Errorf("this PMS can store at most %d reservations", mostReservations)
 		}
 		held = map[string]any{}
 		p.reservations[id] = held
@@ -191,8 +191,8 @@ func (p *PMS) keep(id string, fields map[string]any) error {
 	return nil
 }
 
-// note records a call and reports whether it may be answered.
-func (p *PMS) note(action string, r *http.Request, body []byte) bool {
+// recordCall records a call and reports whether its token is valid.
+func (p *PMS) recordCall(action string, r *http.Request, body []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	verified := false

@@ -8,59 +8,59 @@ import (
 	"slices"
 )
 
-// Handler serves what the service calls, and the PMS's own desk at /reservations.
+// Handler serves the endpoints for the service, and /reservations for changes by hand.
 func (p *PMS) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/spaces", p.asked("getSpaces", func(w http.ResponseWriter, _ *http.Request, _ []byte) {
+	mux.HandleFunc("/spaces", p.authorized("getSpaces", func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		reply(w, http.StatusOK, p.spaces)
 	}))
-	mux.HandleFunc("/check-in-status", p.asked("getCheckInStatus", p.status))
-	mux.HandleFunc("POST /check-in", p.asked("checkIn", p.checkIn))
+	mux.HandleFunc("/check-in-status", p.authorized("getCheckInStatus", p.status))
+	mux.HandleFunc("POST /check-in", p.authorized("checkIn", p.checkIn))
 	mux.HandleFunc("GET /reservations", func(w http.ResponseWriter, _ *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		ids := slices.Sorted(maps.Keys(p.reservations))
 		reply(w, http.StatusOK, map[string]any{"reservations": ids})
 	})
-	mux.HandleFunc("PATCH /reservations/{id}", p.desk)
+	mux.HandleFunc("PATCH /reservations/{id}", p.edit)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, "A property management system to play with.\n\n"+
-			"GET   /reservations        what it has\n"+
-			"PATCH /reservations/{id}   change one, as the desk would; it is pushed to Latchkey, whose answer you get\n"+
-			"GET   /spaces?token=...    what Latchkey reads\n")
+		_, _ = io.WriteString(w, "A simulated property management system.\n\n"+
+			"GET   /reservations        its reservations\n"+
+			"PATCH /reservations/{id}   change one; the PMS pushes it to Latchkey and returns the answer\n"+
+			"GET   /spaces?token=...    its rooms and beds, for Latchkey\n")
 	})
 	return mux
 }
 
 const mostBody = 1 << 20
 
-// asked wraps a call of the service: it is noted, and refused without the token.
-func (p *PMS) asked(action string, next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
+// authorized wraps an endpoint for the service: it records the call, and refuses it without the token.
+func (p *PMS) authorized(action string, next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 		if err != nil {
 			reply(w, http.StatusBadRequest, failure("unreadable", "the body could not be read"))
 			return
 		}
-		if !p.note(action, r, body) {
-			reply(w, http.StatusUnauthorized, failure("wrongToken", "the token is not the one that was registered"))
+		if !p.recordCall(action, r, body) {
+			reply(w, http.StatusUnauthorized, failure("wrongToken", "wrong token"))
 			return
 		}
 		p.mu.Lock()
 		broken := p.broken
 		p.mu.Unlock()
 		if broken != 0 {
-			reply(w, broken, failure("broken", "the PMS is out of order"))
+			reply(w, broken, failure("broken", "the PMS is broken"))
 			return
 		}
 		next(w, r, body)
 	}
 }
 
-// unknown is what the PMS says of a reservation it does not have.
+// unknown is the error for an unknown reservation.
 var unknown = failure("reservationNotFound", "no such reservation")
 
 func (p *PMS) status(w http.ResponseWriter, r *http.Request, _ []byte) {
@@ -100,8 +100,8 @@ func (p *PMS) checkIn(w http.ResponseWriter, r *http.Request, body []byte) {
 	reply(w, http.StatusOK, map[string]any{})
 }
 
-// desk changes a reservation by hand.
-func (p *PMS) desk(w http.ResponseWriter, r *http.Request) {
+// edit changes a reservation by hand.
+func (p *PMS) edit(w http.ResponseWriter, r *http.Request) {
 	var fields map[string]any
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&fields); err != nil || fields == nil {
 		reply(w, http.StatusBadRequest, failure("badJson", "send a JSON object of fields to change"))

@@ -29,7 +29,7 @@ type World struct {
 
 	ClientToken, AccessToken, APIKey, StaffToken string
 	PropertyID, IntegrationID                    string
-	Spaces                                       map[string]string // our space id by name
+	Spaces                                       map[string]string // space id by name
 	doors                                        map[string]string // the lock's address by door id
 	app                                          string            // the PMS's partner app
 
@@ -48,7 +48,7 @@ type World struct {
 
 // Config configures a World.
 type Config struct {
-	Server  config.Config // its partner rules are widened to this world's PMS alone
+	Server  config.Config // its partner rules additionally allow this world's PMS
 	Options server.Options
 	Dir     string // of the bridge
 	// Latency of every lock.
@@ -56,23 +56,23 @@ type Config struct {
 	// Forgetful makes locks lose their state at a restart of the world. Other locks write their state to a file, which takes
 	// time.
 	Forgetful bool
-	// Profile of every lock; empty: one that tells what its keypad does and can be read.
+	// Profile of every lock; empty: a lock that reports keypad events and can be read.
 	Profile string
 	// Link, when set, receives the server's address for bridges and returns the address that the bridge connects to. A test
 	// can put a faulty network between them.
 	Link func(address string) (string, error)
-	// Retry is the most between two attempts of the bridge to reach the service; 0: the bridge's own.
+	// Retry is the maximum pause between two attempts of the bridge to connect; 0: the bridge's default.
 	Retry time.Duration
 	// Driver, when set, wraps the driver of the virtual locks.
 	Driver func(driver.Driver) driver.Driver
-	// Phones, when set, is where the bridge serves phones itself.
+	// Phones, when set, is the bridge's own listener for phones.
 	Phones *agent.Local
 }
 
-// Lockout is a profile of locks that can be read, tell what their keypad does, and have a lockout after wrong PINs.
+// Lockout is a profile of locks that can be read, report keypad events, and have a lockout after wrong PINs.
 const Lockout = sim.ZWaveUser
 
-// Build starts a world and sets it up through the public interfaces, as the people of a property would.
+// Build starts a world and sets it up through the public interfaces, like the staff of a property.
 func Build(ctx context.Context, c Config) (_ *World, err error) {
 	w := &World{log: c.Options.Logger, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4)}
 	if w.log == nil {
@@ -83,7 +83,7 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if err := w.openSites(); err != nil {
+	if err := w.openPMSAndKeypads(); err != nil {
 		return nil, err
 	}
 	c.Server.Partner.Allow = append(c.Server.Partner.Allow, w.pms.Addr().String())
@@ -94,14 +94,14 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 	if err := w.dial(); err != nil {
 		return nil, err
 	}
-	if err := w.settle(ctx, c); err != nil {
-		return nil, fmt.Errorf("set the demo property up: %w", err)
+	if err := w.setUp(ctx, c); err != nil {
+		return nil, fmt.Errorf("set up the demo property: %w", err)
 	}
 	return w, nil
 }
 
-// openSites opens what is not Latchkey's own: the PMS and the keypads.
-func (w *World) openSites() (err error) {
+// openPMSAndKeypads opens the listeners of the PMS and of the keypads.
+func (w *World) openPMSAndKeypads() (err error) {
 	if w.pms, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func (w *World) openSites() (err error) {
 		return err
 	}
 	w.PMS = NewPMS("pms-secret", Listing())
-	w.site(w.pms, w.PMS.Handler())
-	w.site(w.keypads, http.HandlerFunc(w.press))
+	w.serve(w.pms, w.PMS.Handler())
+	w.serve(w.keypads, http.HandlerFunc(w.press))
 	return nil
 }
 
-func (w *World) site(l net.Listener, h http.Handler) {
+func (w *World) serve(l net.Listener, h http.Handler) {
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	w.start(func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -146,7 +146,7 @@ func (w *World) start(run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// Failed returns a channel that reports parts that ended by themselves.
+// Failed returns a channel for the errors of parts that ended by themselves.
 func (w *World) Failed() <-chan error { return w.failures }
 
 func (w *World) dial() (err error) {
@@ -158,11 +158,12 @@ func (w *World) dial() (err error) {
 	return err
 }
 
-// lifetime is the fence of the virtual locks: a lock that a bridge never drove is first written to after twice of it.
+// lifetime is how long an operation of the virtual locks can take effect. A new bridge waits twice as long before its first
+// operation.
 const lifetime = 100 * time.Millisecond
 
-// openHouse builds the virtual locks, one for each address.
-func (w *World) openHouse(c Config, addresses []string) (err error) {
+// createLocks creates the virtual locks, one for each address.
+func (w *World) createLocks(c Config, addresses []string) (err error) {
 	profile := c.Profile
 	if profile == "" {
 		profile = sim.ZWave

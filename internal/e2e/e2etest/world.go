@@ -63,7 +63,7 @@ func Open(t testing.TB, options ...Option) *World {
 func (w *World) Next() *World {
 	w.t.Helper()
 	dir := w.t.TempDir()
-	n, err := w.World.Neighbour(w.t.Context(), sandbox.Config{Dir: dir})
+	n, err := w.World.AddProperty(w.t.Context(), sandbox.Config{Dir: dir})
 	if err != nil {
 		w.t.Fatal(err)
 	}

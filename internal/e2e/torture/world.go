@@ -260,7 +260,7 @@ func (w *world) connect(pmsURL string) {
 	w.must(err)
 	w.integration = in.GetData().GetId()
 	w.partner = e2etest.Caller{Name: "partner", Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": in.GetAccessToken()}}
-	w.pms.Trust(w.Base, app.GetClientToken(), in.GetAccessToken())
+	w.pms.SetCredentials(w.Base, app.GetClientToken(), in.GetAccessToken())
 	w.must(w.pms.Register(ctx, pmsURL))
 	mappings := propertyv1.NewMappingServiceClient(w.Public)
 	w.must(program.Await(ctx, "getSpaces is read", func() (bool, error) {

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/actor"
 )
 
-// The house: three rooms for one party each, a dorm with four beds, each with a locker, and a front door.
+// The property has three private rooms, a dorm with four beds that each have a locker, and a front door.
 const (
 	Dorm  = "Dorm 4"
 	Front = "Front door"
@@ -25,7 +25,7 @@ var Rooms = []string{"Room 101", "Room 102", "Room 103"}
 // Beds are the beds of the dorm.
 var Beds = []string{"Bed A", "Bed B", "Bed C", "Bed D"}
 
-// Listing is what the PMS calls the same rooms and beds.
+// Listing is the PMS's list of the same rooms and beds.
 func Listing() []Space {
 	var out []Space
 	for i, name := range Rooms {
@@ -38,9 +38,9 @@ func Listing() []Space {
 	return out
 }
 
-// settle creates the property and everything that belongs to it.
-func (w *World) settle(ctx context.Context, c Config) error {
-	for _, step := range []func(context.Context, Config) error{w.makeProperty, w.makeSpaces, w.makeBridge, w.connectPMS, w.mapSpaces} {
+// setUp creates the property and everything in it.
+func (w *World) setUp(ctx context.Context, c Config) error {
+	for _, step := range []func(context.Context, Config) error{w.createProperty, w.createSpaces, w.createBridge, w.connectPMS, w.mapSpaces} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (w *World) settle(ctx context.Context, c Config) error {
 	return nil
 }
 
-func (w *World) makeProperty(ctx context.Context, _ Config) error {
+func (w *World) createProperty(ctx context.Context, _ Config) error {
 	name, zone := "Hostel Miramar", "Europe/Lisbon"
 	p, err := adminv1.NewPropertyServiceClient(w.admin).CreateProperty(ctx, &adminv1.CreatePropertyRequest{
 		Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone},
@@ -65,12 +65,12 @@ func (w *World) makeProperty(ctx context.Context, _ Config) error {
 	return nil
 }
 
-// Staff is a context in which calls are made as the owner of the property.
+// Staff returns a context for calls as the owner of the property.
 func (w *World) Staff(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+w.StaffToken)
 }
 
-func (w *World) makeSpaces(ctx context.Context, _ Config) error {
+func (w *World) createSpaces(ctx context.Context, _ Config) error {
 	ctx = w.Staff(ctx)
 	spaces := propertyv1.NewSpaceServiceClient(w.public)
 	add := func(kind, name, parent string) (string, error) {
@@ -104,10 +104,10 @@ func (w *World) makeSpaces(ctx context.Context, _ Config) error {
 	return nil
 }
 
-// makeBridge enrols a bridge with a lock for every door and puts each lock on its door.
-func (w *World) makeBridge(ctx context.Context, c Config) error {
+// createBridge enrols a bridge with a lock for every door and assigns each lock to its door.
+func (w *World) createBridge(ctx context.Context, c Config) error {
 	names := slices.Concat(Rooms, []string{Dorm}, Beds, []string{Front})
-	if err := w.openHouse(c, names); err != nil {
+	if err := w.createLocks(c, names); err != nil {
 		return err
 	}
 	staff := w.Staff(ctx)
@@ -120,7 +120,7 @@ func (w *World) makeBridge(ctx context.Context, c Config) error {
 	}
 	locks := propertyv1.NewLockServiceClient(w.public)
 	var found *propertyv1.ListLocksResponse
-	err = w.Await(ctx, "the bridge shows its locks", func(ctx context.Context) (bool, error) {
+	err = w.Await(ctx, "the bridge reports its locks", func(ctx context.Context) (bool, error) {
 		found, err = locks.ListLocks(w.Staff(ctx), &propertyv1.ListLocksRequest{PageSize: 200})
 		return len(found.GetData().GetList()) == len(names), err
 	})
@@ -130,14 +130,14 @@ func (w *World) makeBridge(ctx context.Context, c Config) error {
 	for _, l := range found.GetData().GetList() {
 		door := w.Spaces[l.GetAddress()]
 		if _, err := locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: l.GetId(), DoorId: &door}); err != nil {
-			return fmt.Errorf("put the lock on %s: %w", l.GetAddress(), err)
+			return fmt.Errorf("assign the lock of %s: %w", l.GetAddress(), err)
 		}
 		w.doors[door] = l.GetAddress()
 	}
 	return nil
 }
 
-// connectPMS makes the PMS a partner app of the property, which registers its endpoints.
+// connectPMS connects the PMS as a partner app of the property. The PMS registers its endpoints.
 func (w *World) connectPMS(ctx context.Context, _ Config) error {
 	if w.app == "" {
 		app, err := adminv1.NewAppServiceClient(w.admin).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Sandbox PMS"})
@@ -160,7 +160,7 @@ func (w *World) connectPMS(ctx context.Context, _ Config) error {
 		return err
 	}
 	w.APIKey = key.GetApiKey()
-	w.PMS.Trust("http://"+w.Server.HTTPAddr(), w.ClientToken, w.AccessToken)
+	w.PMS.SetCredentials("http://"+w.Server.HTTPAddr(), w.ClientToken, w.AccessToken)
 	return w.PMS.Register(ctx, "http://"+w.pms.Addr().String())
 }
 
@@ -199,7 +199,7 @@ func (w *World) Await(ctx context.Context, what string, holds func(context.Conte
 			if err != nil {
 				return fmt.Errorf("waiting until %s: %w", what, err)
 			}
-			return fmt.Errorf("waited %s for this, in vain: %s", patience, what)
+			return fmt.Errorf("timeout after %s: waiting until %s", patience, what)
 		case failed := <-w.failures:
 			return fmt.Errorf("a part of the sandbox ended: %w", failed)
 		case <-time.After(pause):

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Step is one step of the story.
+// Step is one step of the demo.
 type Step struct {
 	Title string
-	// Tell carries the step out and says in a few words what came of it.
-	Tell func(ctx context.Context) (outcome []string, err error)
+	// Run runs the step and describes its outcome.
+	Run func(ctx context.Context) (outcome []string, err error)
 }
 
-// Teller is told the story as it goes.
-type Teller interface {
+// Observer is called at the beginning and the end of each step.
+type Observer interface {
 	Begin(number int, title string)
 	End(outcome []string, err error, took time.Duration)
 }
 
-// StepError says which step of the story failed.
+// StepError names the step that failed.
 type StepError struct {
 	Number int
 	Title  string
@@ -29,16 +29,16 @@ type StepError struct {
 
 func (e *StepError) Error() string { return fmt.Sprintf("step %d, %q: %v", e.Number, e.Title, e.Err) }
 
-// Unwrap is why it failed.
+// Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Tell tells the whole story and checks every step. It ends at the first that fails.
-func (w *World) Tell(ctx context.Context, to Teller) error {
-	s := &story{World: w}
+// RunDemo runs and checks every step. It ends with the first failure.
+func (w *World) RunDemo(ctx context.Context, to Observer) error {
+	s := &demo{World: w}
 	for i, step := range s.steps() {
 		to.Begin(i+1, step.Title)
 		began := time.Now()
-		outcome, err := step.Tell(ctx)
+		outcome, err := step.Run(ctx)
 		to.End(outcome, err, time.Since(began))
 		if err != nil {
 			return &StepError{i + 1, step.Title, err}
@@ -47,37 +47,37 @@ func (w *World) Tell(ctx context.Context, to Teller) error {
 	return nil
 }
 
-// story remembers what happened so far.
-type story struct {
+// demo is the state of a running demo.
+type demo struct {
 	*World
 	pins map[string]string // by the PMS's reservation id
 }
 
-// The people of the story and what they booked.
+// The guests of the demo and their spaces.
 const (
 	ada    = "B-1001"   // Room 101
 	grace  = "B-1002-1" // Bed A
 	edsger = "B-1002-2" // Bed B
 )
 
-func (s *story) steps() []Step {
+func (s *demo) steps() []Step {
 	s.pins = map[string]string{}
 	return []Step{
-		{"The PMS has registered its three endpoints", s.endpoints},
-		{"Its rooms and beds are mapped to ours", s.mapped},
-		{"A booking for Room 101 arrives, and one for two beds", s.bookings},
-		{"The desk checks the guests in", s.checkIn},
-		{"The PINs are on the locks", s.verified},
-		{"Guests type their PINs", s.pressed},
+		{"The PMS has registered its three endpoints", s.checkEndpoints},
+		{"Its rooms and beds are mapped to those of the property", s.checkMapping},
+		{"A booking for Room 101 arrives, and one for two beds", s.book},
+		{"The PMS checks the guests in", s.checkIn},
+		{"The PINs are on the locks", s.awaitVerified},
+		{"Guests type their PINs", s.typePINs},
 		{"Ada stays a day longer", s.extend},
 		{"Ada moves to Room 102", s.move},
-		{"Everybody checks out", s.checkOut},
-		{"The same PINs are refused", s.refused},
+		{"All guests check out", s.checkOut},
+		{"The same PINs are refused", s.typeOldPINs},
 	}
 }
 
-func (s *story) endpoints(ctx context.Context) ([]string, error) {
-	a, err := s.ask(ctx, "GET", "/v1/endpoints", nil)
+func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {
+	a, err := s.call(ctx, "GET", "/v1/endpoints", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -86,27 +86,27 @@ func (s *story) endpoints(ctx context.Context) ([]string, error) {
 		names = append(names, text(e, "action"))
 	}
 	if len(names) != 3 {
-		return nil, fmt.Errorf("the service knows %d endpoints, not 3", len(names))
+		return nil, fmt.Errorf("the service has %d endpoints, not 3", len(names))
 	}
-	t, err := s.ask(ctx, "POST", "/v1/endpoints/getSpaces:test", map[string]any{})
+	t, err := s.call(ctx, "POST", "/v1/endpoints/getSpaces:test", map[string]any{})
 	if err != nil {
 		return nil, err
 	}
 	if ok, _ := t.Data()["ok"].(bool); !ok {
-		return nil, fmt.Errorf("getSpaces breaks the contract: %v", t.Data()["violations"])
+		return nil, fmt.Errorf("getSpaces gives an invalid answer: %v", t.Data()["violations"])
 	}
-	return []string{strings.Join(names, ", "), fmt.Sprintf("getSpaces answers as agreed, in %.1f ms", t.Data()["latencyMs"])}, nil
+	return []string{strings.Join(names, ", "), fmt.Sprintf("getSpaces gives a valid answer in %.1f ms", t.Data()["latencyMs"])}, nil
 }
 
-func (s *story) mapped(ctx context.Context) ([]string, error) {
-	a, err := s.ask(ctx, "GET", "/v1/spaces?page[limit]=200", nil)
+func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
+	a, err := s.call(ctx, "GET", "/v1/spaces?page[limit]=200", nil)
 	if err != nil {
 		return nil, err
 	}
 	var pairs []string
 	for _, sp := range items(a.Data(), "list") {
 		if text(sp, "pmsSpaceId") == "" {
-			return nil, fmt.Errorf("%s is mapped to nothing", text(sp, "name"))
+			return nil, fmt.Errorf("%s is not mapped", text(sp, "name"))
 		}
 		pairs = append(pairs, text(sp, "pmsSpaceId")+" = "+text(sp, "name"))
 	}
@@ -129,7 +129,7 @@ func booking(number, last string, nights int, more map[string]any) map[string]an
 	return b
 }
 
-func (s *story) bookings(ctx context.Context) ([]string, error) {
+func (s *demo) book(ctx context.Context) ([]string, error) {
 	for id, b := range map[string]map[string]any{
 		ada:    booking("1001", "Lovelace", 2, map[string]any{"roomId": "R101"}),
 		grace:  booking("1002", "Hopper", 3, map[string]any{"roomId": "D4", "bedId": "D4-A", "pmsMeta": map[string]any{"groupId": "1002"}}),
@@ -146,7 +146,7 @@ func (s *story) bookings(ctx context.Context) ([]string, error) {
 	return []string{"Ada: Room 101. Grace and Edsger: Bed A and Bed B of Dorm 4", "confirmed: no access yet, and the answer says why: notCheckedIn"}, nil
 }
 
-func (s *story) checkIn(ctx context.Context) ([]string, error) {
+func (s *demo) checkIn(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, g := range []struct{ id, name string }{{ada, "Ada"}, {grace, "Grace"}, {edsger, "Edsger"}} {
 		a, err := s.push(ctx, g.id, map[string]any{"state": "started"})
@@ -166,10 +166,10 @@ func (s *story) checkIn(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-func (s *story) verified(ctx context.Context) ([]string, error) {
+func (s *demo) awaitVerified(ctx context.Context) ([]string, error) {
 	n := 0
 	for _, id := range []string{ada, grace, edsger} {
-		a, err := s.settled(ctx, id, "issued", "verified")
+		a, err := s.awaitPlan(ctx, id, "issued", "verified")
 		if err != nil {
 			return nil, err
 		}
