@@ -23,8 +23,8 @@ import (
 	"latchkey.dev/internal/bridgelink"
 )
 
-// bareServer is the floor of the fleet: gRPC streams under the same TLS and the same options as the product's listener of
-// bridges, that speak its messages and keep, decide and store nothing.
+// bareServer is the floor of the fleet benchmark: gRPC streams with the TLS and the options of the product's bridge listener.
+// They use its messages, but decide and store nothing.
 type bareServer struct {
 	lockv1.UnimplementedBridgeServiceServer
 	grpc    *grpc.Server
@@ -98,7 +98,7 @@ func (s *bareServer) certificate(name string, use x509.ExtKeyUsage) (tls.Certifi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: s.key}, err
 }
 
-// ticket lets one client in.
+// ticket creates the credentials of one client.
 func (s *bareServer) ticket(n int) (ticket, error) {
 	boot := fmt.Sprintf("bare-%d", n)
 	cert, err := s.certificate(boot, x509.ExtKeyUsageClientAuth)
@@ -108,7 +108,7 @@ func (s *bareServer) ticket(n int) (ticket, error) {
 	}, err
 }
 
-// Connect holds one stream.
+// Connect serves one stream.
 func (s *bareServer) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
 	first, err := st.Recv()
 	if err != nil {
@@ -170,17 +170,17 @@ func (s *bareServer) Close() error {
 	return nil
 }
 
-// barePart is a bare server in a process of its own, with a listener at which an act is asked for, as at the product's.
+// barePart is a bare server in its own process. Like the product, it has a listener for unlock commands.
 type barePart struct {
 	process
 	server *bareServer
 	front  *grpc.Server
 }
 
-// actMethod is the call that asks the bare server for an act.
+// actMethod is the call that sends an unlock command through the bare server.
 const actMethod = "/latchkey.bench/Act"
 
-// Bare is how a bare server is reached.
+// Bare has the address of a bare server.
 type Bare struct {
 	Front   string
 	Tickets []ticket
@@ -190,7 +190,7 @@ func (p *barePart) methods() methods {
 	return p.process.methods().and(methods{"Start": method(p.Start)})
 }
 
-// Start starts it and makes tickets for so many streams.
+// Start starts the server and creates a ticket for each stream.
 func (p *barePart) Start(streams int, out *Bare) (err error) {
 	if p.server, err = newBareServer(); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (p *barePart) Start(streams int, out *Bare) (err error) {
 	return nil
 }
 
-// Close ends it.
+// Close stops the server.
 func (p *barePart) Close() error {
 	if p.front == nil {
 		return errors.New("the bare server was not started")

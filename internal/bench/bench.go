@@ -1,6 +1,6 @@
-// Package bench measures the product against what the same machine does at best, in the same run: each round measures
-// the floor and the product one after the other, and the medians of the rounds are compared. What is measured runs in
-// processes of its own, on loopback, in a temporary directory, and ends by itself.
+// Package bench compares the product with a floor, the least work that the machine needs for the same result. Each round
+// measures the floor and the product one after the other, and the medians of the rounds are compared. The measured programs run
+// in their own processes, on loopback, in a temporary directory.
 package bench
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Result is what one benchmark found.
+// Result is the result of one benchmark.
 type Result struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -39,7 +39,7 @@ type Check struct {
 	Met     bool    `json:"met"`
 }
 
-// Note is a further number.
+// Note is an additional number.
 type Note struct {
 	What  string  `json:"what"`
 	Value float64 `json:"value"`
@@ -58,7 +58,7 @@ func (r *Result) note(what string, value float64, unit string) {
 	r.Notes = append(r.Notes, Note{what, round(value), unit})
 }
 
-// finish rounds what is shown and works out the ratio.
+// finish computes the ratio and rounds the numbers.
 func (r *Result) finish() *Result {
 	r.Ratio = round(ratio(r.Value, r.Floor))
 	for _, f := range []*float64{&r.Value, &r.Floor, &r.P50, &r.P99, &r.FloorP50, &r.FloorP99} {
@@ -68,7 +68,7 @@ func (r *Result) finish() *Result {
 	return r
 }
 
-// round keeps three digits behind the point of small numbers, and none of large ones.
+// round keeps three decimals of small numbers, and none of large ones.
 func round(v float64) float64 {
 	if math.Abs(v) >= 1000 {
 		return math.Round(v)
@@ -102,7 +102,7 @@ func (r *Result) Write(w io.Writer) {
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// ratio of a to b; 0 if b is, for there is no number in JSON for what that would be.
+// ratio of a to b. It is 0 if b is 0, because JSON has no infinity.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -110,7 +110,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// quantile of values in any order; 0 of none.
+// quantile of unordered values. It is 0 if there are none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

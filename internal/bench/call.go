@@ -8,8 +8,8 @@ import (
 	"maps"
 )
 
-// A part answers one call after the other, each a line of JSON on its standard input and one on its standard output. net/rpc
-// would do the same, and link the HTML templates of its debug page and the unused methods of every type into the program.
+// A part answers one call at a time: a line of JSON on its standard input, and one on its standard output. net/rpc
+// would add its HTML debug page and the unused methods of every type to the program.
 
 type request struct {
 	Method string
@@ -21,10 +21,10 @@ type response struct {
 	Reply json.RawMessage `json:",omitempty"`
 }
 
-// methods are what a part can be called for, by name.
+// methods are the methods of a part, by name.
 type methods map[string]func(args json.RawMessage) (reply any, err error)
 
-// method makes one of methods from a function.
+// method adapts a function.
 func method[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (any, error) {
 	return func(raw json.RawMessage) (any, error) {
 		var args Args
@@ -36,7 +36,7 @@ func method[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (
 	}
 }
 
-// and is m with more methods.
+// and returns m with more methods.
 func (m methods) and(more methods) methods {
 	maps.Copy(m, more)
 	return m
@@ -74,7 +74,7 @@ func (m methods) answer(r request) response {
 	return response{Reply: raw}
 }
 
-// caller is the other side. It makes one call at a time.
+// caller is the client of a part. It makes one call at a time.
 type caller struct {
 	in    io.Closer
 	calls *json.Encoder
@@ -103,5 +103,5 @@ func (c *caller) call(method string, args, reply any) error {
 	return json.Unmarshal(r.Reply, reply)
 }
 
-// close ends the part.
+// close stops the part.
 func (c *caller) close() error { return c.in.Close() }

@@ -11,13 +11,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Sizes of the commits that a check-in makes: what the product's own change the same number of pages.
+// Sizes of the commits of a check-in. The product's commits change the same number of pages.
 const (
 	serverPages = 16 // 4 KiB pages that a check-in of a room with a gate changes in SQLite
 	bridgeBytes = 700
 )
 
-// commits are the parts that no check-in can do without: a durable commit of each side, and a stream between them.
+// commits are the floor of a check-in: a durable commit on each side, and a stream between them.
 type commits struct {
 	server *sql.DB
 	bridge *bbolt.DB
@@ -53,7 +53,7 @@ func newCommits(ctx context.Context, dir string) (_ *commits, err error) {
 	return c, err
 }
 
-// cost is what one round of the floor found, in milliseconds.
+// cost is the result of one round of the floor, in milliseconds.
 type cost struct {
 	all   []float64
 	parts map[string][]float64
@@ -114,10 +114,10 @@ func (c *commits) close() (err error) {
 	return err
 }
 
-// echo is a bare stream under mutual TLS, with an answer to each message.
+// echo is a stream over mutual TLS that answers each message.
 type echo struct {
 	server *bareServer
-	client *rider
+	client *simBridge
 	boot   string
 }
 
@@ -137,7 +137,7 @@ func newEcho(ctx context.Context) (_ *echo, err error) {
 	return e, nil
 }
 
-// trip is one round trip.
+// trip makes one round trip.
 func (e *echo) trip(ctx context.Context) error { return e.server.act(ctx, e.boot) }
 
 func (e *echo) close() (err error) {

@@ -19,19 +19,19 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// Converge says how to measure when an online lock is as a change says, and known to be.
+// Converge measures how long a change takes until the API reports the locks as verified.
 type Converge struct {
 	Stays   int           // that are followed, each through a check-in and new dates
-	Beside  time.Duration // between two changes of other stays at the same bridge
+	Beside  time.Duration // interval between changes of other stays at the same bridge
 	Profile string        // of the locks
 }
 
-// Run measures from the API's answer to a change until the API says that every door of the stay is verified: the lock has
-// the code with its window, and was read back. The locks answer at once. The API is asked again and again for it, so that
-// a reading and the pause before it are in what is found.
+// Run measures from the API's answer to a change until the API reports every door of the stay as verified: the lock has
+// the code with its window, and was read back. The locks answer at once. The benchmark polls the API, so the result includes
+// a reading and the pause before it.
 func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Stays <= 0 || b.Beside <= 0 {
-		return nil, errors.New("converge: want at least one stay, and time between the changes beside it")
+		return nil, errors.New("converge: want at least one stay, and an interval between changes of other stays")
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
@@ -43,10 +43,10 @@ func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	riding, stop := context.WithCancel(ctx)
-	var beside bustle
-	beside.begin(riding, f, b.Beside)
-	defer beside.all.Wait()
+	background, stop := context.WithCancel(ctx)
+	var others backgroundStays
+	others.begin(background, f, b.Beside)
+	defer others.all.Wait()
 	defer stop()
 	began := time.Now()
 	for n := range b.Stays + warmStays {
@@ -55,23 +55,23 @@ func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 		}
 	}
 	stop()
-	beside.all.Wait()
-	if failed := beside.failed.Load(); failed != nil {
-		return nil, fmt.Errorf("a change beside: %w", *failed)
+	others.all.Wait()
+	if failed := others.failed.Load(); failed != nil {
+		return nil, fmt.Errorf("a change of another stay: %w", *failed)
 	}
-	return b.result(f, float64(beside.sent.Load())/time.Since(began).Seconds()), nil
+	return b.result(f, float64(others.sent.Load())/time.Since(began).Seconds()), nil
 }
 
-// warmStays are followed first and not counted.
+// warmStays run first and are not counted.
 const warmStays = 5
 
-func (b Converge) result(f *followed, beside float64) *Result {
+func (b Converge) result(f *convergeWorld, othersPerSecond float64) *Result {
 	all := append(append([]float64{}, f.checkIn...), f.dates...)
 	r := &Result{Name: "converge", Unit: "ms", Rounds: 1}
 	r.P50, r.P99 = quantile(all, 0.5), quantile(all, 0.99)
 	r.Value = r.P99
 	r.note("changes followed", float64(len(all)), "")
-	r.note("changes of other stays beside, a second", beside, "")
+	r.note("changes of other stays, a second", othersPerSecond, "")
 	r.note("after a check-in, p50", quantile(f.checkIn, 0.5), "ms")
 	r.note("after a check-in, p99", quantile(f.checkIn, 0.99), "ms")
 	r.note("after new dates, p50", quantile(f.dates, 0.5), "ms")
@@ -83,8 +83,8 @@ func (b Converge) result(f *followed, beside float64) *Result {
 	return r.finish()
 }
 
-// followed is a world in which changes are followed until they are verified.
-type followed struct {
+// convergeWorld is a world in which changes are followed until they are verified.
+type convergeWorld struct {
 	world *sandbox.World
 	log   *os.File
 	conn  *grpc.ClientConn
@@ -94,8 +94,8 @@ type followed struct {
 	atOnce         int
 }
 
-func (b Converge) open(ctx context.Context, dir string) (_ *followed, err error) {
-	f := &followed{}
+func (b Converge) open(ctx context.Context, dir string) (_ *convergeWorld, err error) {
+	f := &convergeWorld{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.close())
@@ -114,7 +114,7 @@ func (b Converge) open(ctx context.Context, dir string) (_ *followed, err error)
 	return f, err
 }
 
-func (f *followed) close() (err error) {
+func (f *convergeWorld) close() (err error) {
 	if f.conn != nil {
 		err = f.conn.Close()
 	}
@@ -127,8 +127,8 @@ func (f *followed) close() (err error) {
 	return err
 }
 
-// push sends a change of a stay and returns when it was answered.
-func (f *followed) push(ctx context.Context, id string, fields map[string]any) (time.Time, error) {
+// push sends a change of a stay and returns the time of the answer.
+func (f *convergeWorld) push(ctx context.Context, id string, fields map[string]any) (time.Time, error) {
 	a, err := f.world.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("a change of %s was answered %d: %v", id, a.Status, a.Body["error"])
@@ -136,7 +136,7 @@ func (f *followed) push(ctx context.Context, id string, fields map[string]any) (
 	return time.Now(), err
 }
 
-// stay is a reservation of a space from today.
+// stay is a reservation of a space that begins today.
 func stay(id string, place [2]string, nights int) map[string]any {
 	out := map[string]any{
 		"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": place[0],
@@ -151,16 +151,16 @@ func stay(id string, place [2]string, nights int) map[string]any {
 func until(nights int) string { return time.Now().AddDate(0, 0, nights).Format(time.DateOnly) }
 
 // follow checks a guest in, moves the end of the stay, and checks the guest out.
-func (f *followed) follow(ctx context.Context, n int, keep bool) error {
+func (f *convergeWorld) follow(ctx context.Context, n int, keep bool) error {
 	id := fmt.Sprintf("C-%d", n)
 	if _, err := f.push(ctx, id, stay(id, places[0], 2)); err != nil {
 		return err
 	}
-	in, _, err := f.settles(ctx, id, map[string]any{"state": "started"}, "issued", slot.Verified)
+	in, _, err := f.changeAndWait(ctx, id, map[string]any{"state": "started"}, "issued", slot.Verified)
 	if err != nil {
 		return err
 	}
-	dates, reads, err := f.settles(ctx, id, map[string]any{"toDate": until(5)}, "issued", slot.Verified)
+	dates, reads, err := f.changeAndWait(ctx, id, map[string]any{"toDate": until(5)}, "issued", slot.Verified)
 	if err != nil {
 		return err
 	}
@@ -172,16 +172,16 @@ func (f *followed) follow(ctx context.Context, n int, keep bool) error {
 	} else {
 		f.reading = nil
 	}
-	_, _, err = f.settles(ctx, id, map[string]any{"state": "processed"}, "removed", slot.Removed)
+	_, _, err = f.changeAndWait(ctx, id, map[string]any{"state": "processed"}, "removed", slot.Removed)
 	return err
 }
 
-// pause is between two readings of what is waited for.
+// pause is the time between two readings.
 const pause = time.Millisecond
 
-// settles makes a change and waits until every door of the stay is as it says; it returns how long after the answer the
-// API said so, in milliseconds, and after how many readings.
-func (f *followed) settles(ctx context.Context, id string, change map[string]any, status string, evidence slot.Evidence) (took float64, reads int, err error) {
+// changeAndWait makes a change and waits until every door of the stay has the status. It returns the time since the answer in
+// milliseconds, and the number of readings.
+func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map[string]any, status string, evidence slot.Evidence) (took float64, reads int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	answered, err := f.push(ctx, id, change)
@@ -202,7 +202,7 @@ func (f *followed) settles(ctx context.Context, id string, change map[string]any
 			return 0, reads, err
 		}
 		f.reading = append(f.reading, milliseconds(time.Since(began)))
-		if plan = found.GetData().GetAccess(); settledPlan(plan, status, evidence) {
+		if plan = found.GetData().GetAccess(); planHas(plan, status, evidence) {
 			return milliseconds(time.Since(answered)), reads, nil
 		}
 		select {
@@ -212,8 +212,8 @@ func (f *followed) settles(ctx context.Context, id string, change map[string]any
 	}
 }
 
-// settledPlan says whether a plan has doors and each is as far as it shall be.
-func settledPlan(p *partnerv1.AccessPlan, status string, evidence slot.Evidence) bool {
+// planHas reports whether a plan has doors, the status, and the evidence at each door.
+func planHas(p *partnerv1.AccessPlan, status string, evidence slot.Evidence) bool {
 	for _, d := range p.GetDoors() {
 		if d.GetPin() != string(evidence) {
 			return false
@@ -222,15 +222,15 @@ func settledPlan(p *partnerv1.AccessPlan, status string, evidence slot.Evidence)
 	return p.GetStatus() == status && len(p.GetDoors()) > 0
 }
 
-// bustle is other stays of the house, whose changes go to the same bridge and partly the same lock.
-type bustle struct {
+// backgroundStays are other stays, whose changes go to the same bridge and partly the same lock.
+type backgroundStays struct {
 	all    sync.WaitGroup
 	sent   atomic.Int64
 	failed atomic.Pointer[error]
 }
 
-// begin has guests come, stay longer and go in all other places until ctx ends, a change at each interval.
-func (b *bustle) begin(ctx context.Context, f *followed, every time.Duration) {
+// begin checks guests in, moves their dates and checks them out in all other spaces, one change per interval, until ctx ends.
+func (b *backgroundStays) begin(ctx context.Context, f *convergeWorld, every time.Duration) {
 	others := places[1:]
 	for i, place := range others {
 		b.all.Go(func() {

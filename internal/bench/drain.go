@@ -21,22 +21,22 @@ import (
 	"latchkey.dev/internal/db/pgtemp"
 )
 
-// Drain says how to measure a server that is told to stop while many bridges are connected to it and doors are opened,
-// with a second server on the same database for them to go to.
+// Drain measures the stop of a server with many connected bridges during unlock commands. The bridges move to a second server
+// on the same database.
 type Drain struct {
 	Bridges int
 	Unlocks int // a second
 }
 
 const (
-	calm = 5 * time.Second // unlocks before the first server is told to stop, and after the last bridge has moved
+	calm = 5 * time.Second // unlock commands before the first server stops, and after the last bridge has moved
 	// notice is what a load balancer takes after the first server said that it is not ready.
 	notice = 2 * time.Second
 )
 
-// Run has every bridge connected to one of two servers on a temporary PostgreSQL, and tells that one to stop as SIGTERM
-// does, with the product's own time to drain. Doors are opened at a steady pace all the while, at both servers, and at the
-// second alone once a load balancer would have noticed. No call is tried again.
+// Run connects every bridge to one of two servers on a temporary PostgreSQL, and stops that server like SIGTERM, with
+// the default drain time. It sends unlock commands at a fixed rate to both servers, and only to the second when a
+// load balancer would have noticed the stop. It retries no call.
 func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges < 2 || b.Unlocks < 1 {
 		return nil, errors.New("fleet --drain: want at least two bridges and one unlock a second")
@@ -64,7 +64,7 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 func (b Drain) drain(ctx context.Context, p *pair, o *owner) (*Result, error) {
 	riding, stop := context.WithCancel(ctx)
 	m := &movers{address: [2]string{p.at[0].Bridge, p.at[1].Bridge}, home: make([]atomic.Int32, b.Bridges)}
-	k := &knocks{pair: p, owner: o, failed: map[string]int{}}
+	k := &unlockLoad{pair: p, owner: o, failed: map[string]int{}}
 	defer m.all.Wait()
 	defer k.all.Wait()
 	defer stop()
@@ -75,22 +75,22 @@ func (b Drain) drain(ctx context.Context, p *pair, o *owner) (*Result, error) {
 		return nil, fmt.Errorf("before the drain: %w", err)
 	}
 	go k.watch(riding)
-	knocking, enough := context.WithCancel(ctx)
+	sending, enough := context.WithCancel(ctx)
 	defer enough()
-	k.all.Go(func() { k.knock(knocking, time.Second/time.Duration(b.Unlocks)) })
+	k.all.Go(func() { k.send(sending, time.Second/time.Duration(b.Unlocks)) })
 	wait(ctx, calm)
 	k.phase.Store(during)
 	m.leave.Store(true)
-	told := time.Now()
+	stopped := time.Now()
 	var moved time.Duration
 	all := make(chan error, 1)
 	go func() {
 		err := m.await(ctx, 1)
-		moved = time.Since(told)
+		moved = time.Since(stopped)
 		all <- err
 	}()
 	err := p.part[0].call(ctx, "Stop", None{}, &None{})
-	drained := time.Since(told)
+	drained := time.Since(stopped)
 	if err := errors.Join(err, <-all); err != nil {
 		return nil, fmt.Errorf("the drain: %w", err)
 	}
@@ -101,8 +101,8 @@ func (b Drain) drain(ctx context.Context, p *pair, o *owner) (*Result, error) {
 	r := k.result()
 	r.Value = drained.Seconds()
 	r.note("bridges", float64(b.Bridges), "")
-	r.note("every bridge in session with the other server, after it was told", moved.Seconds(), "s")
-	r.atMost("until the server that was told to stop has ended, s", r.Value, 30)
+	r.note("every bridge in session with the other server, after the stop", moved.Seconds(), "s")
+	r.atMost("until the stopping server has ended, s", r.Value, 30)
 	return r.finish(), ctx.Err()
 }
 
@@ -113,7 +113,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// pair is two servers on one database.
+// pair has two servers on one database.
 type pair struct {
 	database *pgtemp.Cluster
 	bus      *natsserver.Server
@@ -185,16 +185,16 @@ func (p *pair) end() (err error) {
 	return err
 }
 
-// movers are bridges that go elsewhere when their server asks them to.
+// movers are bridges that move to the other server when their server asks them to leave.
 type movers struct {
 	address [2]string
-	leave   atomic.Bool    // the first server was told to stop
+	leave   atomic.Bool    // the first server is stopping
 	home    []atomic.Int32 // 1 and up: with which server each is in session; 0: with none
 	all     sync.WaitGroup
 }
 
-// pick is the server to try. Once the first leaves, the bridges' name has a record for either, in any order, and as gRPC
-// does, the next is taken where nobody listens.
+// pick returns the server to try. When the first server stops, the bridges' name has a record for both servers in random order.
+// Like gRPC, pick takes the next record if no server listens.
 func (m *movers) pick(ctx context.Context) int {
 	if !m.leave.Load() {
 		return 0
@@ -208,8 +208,8 @@ func (m *movers) pick(ctx context.Context) int {
 	return 1 - at
 }
 
-// live keeps one bridge connected. Asked to leave it waits as it is told to, which is half a second to one; after a
-// failure as the product's bridges do.
+// live keeps one bridge connected. When the server asks it to leave, it waits as requested (half a second to a second). After a
+// failure it waits like the product's bridges.
 func (m *movers) live(ctx context.Context, n int, t ticket) {
 	for most := firstWait; ctx.Err() == nil; {
 		at := m.pick(ctx)
@@ -221,7 +221,7 @@ func (m *movers) live(ctx context.Context, n int, t ticket) {
 		most = min(2*most, mostWait)
 		if err == nil {
 			m.home[n].Store(int32(at) + 1)
-			ride(ctx, r)
+			keepAlive(ctx, r)
 			m.home[n].Store(0)
 			most, pause = firstWait, time.Second/2+rand.N(time.Second/2)
 		}
@@ -229,7 +229,7 @@ func (m *movers) live(ctx context.Context, n int, t ticket) {
 	}
 }
 
-// await waits until all are in session with one server.
+// await waits until all bridges are connected to one server.
 func (m *movers) await(ctx context.Context, server int) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -250,8 +250,8 @@ func (m *movers) await(ctx context.Context, server int) error {
 	}
 }
 
-// watch takes the first server out of use once a load balancer would.
-func (k *knocks) watch(ctx context.Context) {
+// watch stops sending to the first server when a load balancer would.
+func (k *unlockLoad) watch(ctx context.Context) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()
 	s, err := healthv1.NewHealthClient(k.pair.front[0]).Watch(watching, &healthv1.HealthCheckRequest{})

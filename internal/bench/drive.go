@@ -18,7 +18,7 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 )
 
-// drive sends changes to one world from many clients, each waiting for its answer.
+// drive sends changes to one world from many clients. Each client waits for its answer.
 type drive struct {
 	clients int
 	stored  int // reservations old-1 and on, of which half of the changes are to one
@@ -35,13 +35,13 @@ type change struct {
 	nights int
 }
 
-// burst is what one round of driving found.
+// burst is the result of one round.
 type burst struct {
 	perSecond float64
 	took      []float64 // milliseconds, of each call
 }
 
-// run drives for a while. The first call that fails ends it.
+// run sends changes for a while. The first failed call ends it.
 func (d *drive) run(ctx context.Context, span time.Duration) (burst, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -78,7 +78,7 @@ func (d *drive) run(ctx context.Context, span time.Duration) (burst, error) {
 	return b, nil
 }
 
-// next draws a call: every second one is a change, of any stored reservation, or of one that this client made.
+// next returns a random call. Every second call changes an existing reservation: a stored one, or one of this client.
 func (d *drive) next(own *[]int64) change {
 	c := change{nights: 1 + rand.IntN(20)}
 	if rand.IntN(2) == 0 {
@@ -99,7 +99,7 @@ func (d *drive) next(own *[]int64) change {
 	return c
 }
 
-// places are rooms and beds of the sandbox's house, as its PMS calls them: space, and room of a bed.
+// places are the PMS's ids of the sandbox's rooms and beds: space, and room of a bed.
 var places = [][2]string{{"R101"}, {"R102"}, {"R103"}, {"D4-A", "D4"}, {"D4-B", "D4"}, {"D4-C", "D4"}, {"D4-D", "D4"}}
 
 const (
@@ -113,11 +113,11 @@ func (c change) place() (spaceID, parentID string) {
 	return p[0], p[1]
 }
 
-// from is today or later: at each hour of the day one stay in sixty begins within the next 24 hours.
+// from is today or later. At any time, one stay in sixty begins within the next 24 hours.
 func (c change) from() time.Time { return time.Now().AddDate(0, 0, int(c.number%60)) }
 func (c change) to() time.Time   { return c.from().AddDate(0, 0, c.nights) }
 
-// json is the change as a PMS sends it.
+// json is the REST body of the change.
 func (c change) json() []byte {
 	spaceID, parentID := c.place()
 	if parentID != "" {
@@ -129,7 +129,7 @@ func (c change) json() []byte {
 		c.from().Format(time.DateOnly), c.to().Format(time.DateOnly), c.nights)
 }
 
-// message is the same over gRPC.
+// message is the gRPC message of the change.
 func (c change) message() *partnerv1.UpsertReservationRequest {
 	spaceID, parentID := c.place()
 	text := func(s string) *string { return &s }
@@ -149,7 +149,7 @@ func (c change) message() *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: r}
 }
 
-// overREST drives with Go's own HTTP client, a kept connection for each of the clients.
+// overREST uses Go's HTTP client, with one connection per client.
 func overREST(w World, clients int) *drive {
 	transport := &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
 	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
@@ -178,7 +178,7 @@ func overREST(w World, clients int) *drive {
 // perConnection is how many clients share a gRPC connection.
 const perConnection = 16
 
-// overGRPC drives with Go's gRPC client.
+// overGRPC uses Go's gRPC client.
 func overGRPC(w World, clients int) (*drive, error) {
 	var conns []*grpc.ClientConn
 	d := &drive{clients: clients, close: func() error {

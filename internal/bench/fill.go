@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Fill stores count reservations under the PMS's ids old-1, old-2 and on, each a copy of the template of its number. It writes
-// beside the server, which would take an hour for a million.
+// Fill stores count reservations with the PMS's ids old-1, old-2 and so on, each a copy of a template. It writes to the
+// database directly: through the server, a million would take an hour.
 func (p *worldPart) Fill(count int, _ *None) (err error) {
 	var keys *keyring.Ring
 	path := (&url.URL{Path: filepath.Join(p.dir, "data", "latchkey.db")}).EscapedPath()
@@ -39,14 +39,14 @@ func (p *worldPart) Fill(count int, _ *None) (err error) {
 	if err := copyTemplates(d, count); err != nil {
 		return err
 	}
-	if err := settleIn(d); err != nil {
+	if err := storeDerivedRows(d); err != nil {
 		return err
 	}
 	_, err = d.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
-// copyTemplates stores the reservations themselves and the names that find them.
+// copyTemplates stores the reservations and their name index.
 func copyTemplates(d *sql.DB, count int) error {
 	columns, err := columnsOf(d, "reservations")
 	if err != nil {
@@ -79,9 +79,9 @@ func copyTemplates(d *sql.DB, count int) error {
 	return nil
 }
 
-// settleIn stores what the server would have with reservations that were stored by it a while ago: their place in lists, by ids
-// below all that it gave since it was started, and looks at those who arrive, which are not due all at once.
-func settleIn(d *sql.DB) error {
+// storeDerivedRows stores what the server would have stored for old reservations: their change entries, with ids below
+// all new ones, and their arrival checks, spread over time.
+func storeDerivedRows(d *sql.DB) error {
 	if _, err := d.Exec(`INSERT INTO reservation_changes (id, property_id, integration_id, reservation_id, changed_at)
 		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
 		return fmt.Errorf("list the reservations: %w", err)
@@ -97,7 +97,7 @@ func settleIn(d *sql.DB) error {
 	return nil
 }
 
-// columnsOf lists the columns of a table, each between commas.
+// columnsOf lists the columns of a table, separated by commas.
 func columnsOf(d *sql.DB, table string) (string, error) {
 	rows, err := d.Query("SELECT name FROM pragma_table_info(?)", table)
 	if err != nil {
@@ -115,7 +115,7 @@ func columnsOf(d *sql.DB, table string) (string, error) {
 	return columns, rows.Err()
 }
 
-// connector opens connections of a driver of its own, which no other connection of the process shares.
+// connector opens connections with its own driver, which the process uses for nothing else.
 type connector struct {
 	dsn    string
 	driver driver.Driver
@@ -124,7 +124,7 @@ type connector struct {
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c connector) Driver() driver.Driver                        { return c.driver }
 
-// storedKeys reads the data keys that the server has stored.
+// storedKeys reads the server's data keys.
 type storedKeys struct{ d *sql.DB }
 
 var errReadOnly = errors.New("the benchmark makes no keys")

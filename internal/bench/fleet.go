@@ -23,20 +23,20 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// Fleet says how to measure many bridges.
+// Fleet measures a server with many bridges.
 type Fleet struct {
 	Bridges int
 	Acts    int // of each round
 	Rounds  int
 }
 
-// warm is how many streams are open before memory is looked at, so that what a process needs once is not counted.
+// warm is the number of streams before memory is measured, so that one-time allocations are not counted.
 const warm = 50
 
 // fleet is a server with bridges: the product, or the bare one.
 type fleet struct {
 	*part
-	herd     *herd
+	simFleet *simFleet
 	act      func(context.Context) error
 	conn     *grpc.ClientConn
 	kilobyte float64 // resident, of each stream
@@ -44,7 +44,7 @@ type fleet struct {
 	p99      []float64
 }
 
-// Run measures the memory that an idle bridge takes in a server, and the round trip of an act while all are connected.
+// Run measures the server's memory per idle bridge, and the round trip of an unlock command with all bridges connected.
 func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges <= warm || b.Acts < 1 || b.Rounds < 1 {
 		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one act and one round", warm)
@@ -98,17 +98,17 @@ func (b Fleet) result(floor, product *fleet, commit float64) *Result {
 	return r.finish()
 }
 
-// fill connects the riders and sees how much the server grows by.
+// fill connects the bridges and measures the growth of the server's memory.
 func (f *fleet) fill(ctx context.Context, tickets []ticket) error {
-	f.herd = newHerd()
-	if err := f.herd.join(ctx, tickets[:warm]); err != nil {
+	f.simFleet = newSimFleet()
+	if err := f.simFleet.join(ctx, tickets[:warm]); err != nil {
 		return err
 	}
 	before, err := f.resident(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f.herd.join(ctx, tickets[warm:]); err != nil {
+	if err := f.simFleet.join(ctx, tickets[warm:]); err != nil {
 		return err
 	}
 	after, err := f.resident(ctx)
@@ -148,8 +148,8 @@ func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
 }
 
 func (f *fleet) end() error {
-	if f.herd != nil {
-		_ = f.herd.close() // streams that broke are told by what went over them
+	if f.simFleet != nil {
+		_ = f.simFleet.close() // broken streams already failed their calls
 	}
 	if f.conn != nil {
 		_ = f.conn.Close()
@@ -200,7 +200,7 @@ func (b Fleet) bare(ctx context.Context, l Launch) (_ *fleet, err error) {
 	return f, f.fill(ctx, at.Tickets)
 }
 
-// product enrols bridges with a server, and starts it anew before they connect for the measurement.
+// product enrols bridges at a server, and restarts the server before the measurement.
 func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
 	dir = filepath.Join(dir, "fleet")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -240,7 +240,7 @@ func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err
 	return f, f.fill(ctx, o.tickets)
 }
 
-// owner is who has the property of the fleet.
+// owner is the owner of the fleet's property.
 type owner struct {
 	token   string
 	tickets []ticket
@@ -251,7 +251,7 @@ func (o *owner) as(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+o.token)
 }
 
-// setUp makes a property with enrolled bridges, of which each third has no, one or two locks, through the public calls.
+// setUp creates a property with enrolled bridges through the public API. Bridges have no, one or two locks in turn.
 func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (err error) {
 	p, err := l.start(ctx, "server")
 	if err != nil {
@@ -265,7 +265,7 @@ func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (e
 	return o.setUpAt(ctx, at, bridges)
 }
 
-// setUpAt is setUp at a server that runs.
+// setUpAt is setUp at a running server.
 func (o *owner) setUpAt(ctx context.Context, at Addresses, bridges int) (err error) {
 	if err := o.makeProperty(ctx, at.Socket); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (o *owner) setUpAt(ctx context.Context, at Addresses, bridges int) (err err
 	if err := o.enrol(ctx, conn, bridges); err != nil {
 		return err
 	}
-	h := newHerd()
+	h := newSimFleet()
 	for i := range o.tickets {
 		o.tickets[i].Address = at.Bridge
 	}
@@ -308,7 +308,7 @@ func (o *owner) makeProperty(ctx context.Context, socket string) error {
 	return err
 }
 
-// enrol enrols bridges. One key serves all: what is measured is the server.
+// enrol enrols bridges. All use one key, because only the server is measured.
 func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -325,7 +325,7 @@ func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) e
 	seal := make([]byte, 32)
 	_, _ = rand.Read(seal)
 	o.tickets = make([]ticket, bridges)
-	err = atOnce(ctx, bridges, func(ctx context.Context, n int) error {
+	err = inParallel(ctx, bridges, func(ctx context.Context, n int) error {
 		b, err := propertyv1.NewBridgeServiceClient(conn).CreateBridge(o.as(ctx), &propertyv1.CreateBridgeRequest{Name: fmt.Sprintf("Bridge %d", n)})
 		if err != nil {
 			return err
@@ -355,7 +355,7 @@ func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) e
 	return nil
 }
 
-// findLocks lists the locks that the bridges brought along.
+// findLocks lists the locks of the bridges.
 func (o *owner) findLocks(ctx context.Context, conn *grpc.ClientConn) error {
 	page := ""
 	for {

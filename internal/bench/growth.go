@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Growth says how to measure whether a bridge costs the same among many as among few.
+// Growth compares the cost of a bridge among many and among few.
 type Growth struct {
 	Few, Many int // bridges
 	Acts      int // with all connected
 }
 
-// idleSpan is how long idle bridges are watched for the CPU they take: so many beats of each.
+// idleSpan is how long the CPU of idle bridges is measured: several heartbeats of each.
 const idleSpan = 2 * beatEvery
 
-// grown is what a bridge costs among so many.
+// grown is the cost of one bridge at one size.
 type grown struct {
 	kilobyte float64
 	cpu      float64   // microseconds of the server's CPU a second, of each idle bridge
 	acts     []float64 // milliseconds, of each
 }
 
-// Run has few bridges and then many connect to a server of their own each.
+// Run connects first few and then many bridges, each time to a new server.
 func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 	if b.Few <= warm || b.Many <= b.Few || b.Acts < 1 {
 		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one act", warm)
@@ -60,7 +60,7 @@ func (b Growth) result(few, many grown) *Result {
 	return r.finish()
 }
 
-// measure connects so many bridges to a server of their own and ends it.
+// measure connects bridges to a new server and stops it.
 func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g grown, err error) {
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Ingest says how to measure durable changes of reservations.
+// Ingest measures durable changes of reservations.
 type Ingest struct {
 	GRPC    bool
 	Rows    int           // reservations stored before; 0: only an empty database is measured
@@ -20,7 +20,7 @@ type Ingest struct {
 	Profile string
 }
 
-// site is a world under measurement, and what drives it.
+// site is a measured world with its clients.
 type site struct {
 	*part
 	*drive
@@ -29,7 +29,7 @@ type site struct {
 	costs []float64 // microseconds of the server's CPU, a call
 }
 
-// Run measures: half of the calls are new reservations and half changes, each confirmed and durable when it is answered.
+// Run measures. Half of the calls are new reservations and half changes; each is durable when it is answered.
 func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Rows < 0 || b.Span <= 0 || b.Rounds < 1 || b.Clients < 1 {
 		return nil, errors.New("ingest: want at least one round, one client and a part of a second, and not fewer than 0 rows")
@@ -99,8 +99,8 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 	return s, nil
 }
 
-// fill stores reservations as new ones with the numbers 1 to rows would have been, so that a change of one of them changes
-// what a change of a new one does.
+// fill stores reservations with the numbers 1 to rows, so that a change of one of them costs as much as a change of a
+// new one.
 func (s *site) fill(ctx context.Context, rows int) error {
 	for n := range templates {
 		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", template, n), number: int64(n), nights: 1}); err != nil {
@@ -113,7 +113,7 @@ func (s *site) fill(ctx context.Context, rows int) error {
 
 func (s *site) end() error { return errors.Join(s.drive.close(), s.part.stop()) }
 
-// measure drives for a while; the first time, to warm up, it is not kept.
+// measure runs the clients for a while. The first, warm-up run is not kept.
 func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profile string) (err error) {
 	var before, after Use
 	if err := s.call(ctx, "Usage", None{}, &before); err != nil {

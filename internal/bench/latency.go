@@ -13,17 +13,17 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// Latency says how to measure the way of a check-in to the lock.
+// Latency measures how long a check-in takes to reach the lock.
 type Latency struct {
 	Samples int // of each round
 	Rounds  int
 }
 
-// door is the one whose lock is watched.
+// door has the watched lock.
 const door = "Room 101"
 
-// Run measures from sending the PATCH with "started" until the virtual lock, which answers at once, holds the code. The
-// floor is what cannot be left out: one durable commit of each side, and one round trip on a stream between them.
+// Run measures from sending the PATCH with "started" until the virtual lock, which answers at once, has the code. The
+// floor is the necessary work: a durable commit on each side, and a round trip on a stream between them.
 func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Samples < 1 || b.Rounds < 1 {
 		return nil, errors.New("latency: want at least one check-in and one round")
@@ -38,7 +38,7 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, floor.close()) }()
-	p, err := newPassage(ctx, dir)
+	p, err := newLatencyWorld(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +77,16 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// passage is a world in which check-ins are followed to the lock.
-type passage struct {
-	world *sandbox.World
-	log   *os.File
-	held  chan held // what the watched lock came to
-	count int
+// latencyWorld is a world in which check-ins are followed to the lock.
+type latencyWorld struct {
+	world   *sandbox.World
+	log     *os.File
+	changes chan lockChange // of the watched lock
+	count   int
 }
 
-func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
-	p := &passage{held: make(chan held, 16)}
+func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err error) {
+	p := &latencyWorld{changes: make(chan lockChange, 16)}
 	o, log, err := options(dir)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
 	p.log = log
 	p.world, err = sandbox.Build(ctx, sandbox.Config{
 		Server: settings(dir), Options: o, Dir: dir, Forgetful: true,
-		Driver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.held} },
+		Driver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.changes} },
 	})
 	if err != nil {
 		return nil, errors.Join(err, p.log.Close())
@@ -102,19 +102,19 @@ func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
 	return p, nil
 }
 
-func (p *passage) close() error { return errors.Join(p.world.Close(), p.log.Close()) }
+func (p *latencyWorld) close() error { return errors.Join(p.world.Close(), p.log.Close()) }
 
-// held says that a lock came to hold a code, or none, and when.
-type held struct {
+// lockChange is the time when a lock got or lost its code.
+type lockChange struct {
 	code bool
 	at   time.Time
 }
 
-// passed is what one round found, in milliseconds.
+// passed is the result of one round, in milliseconds.
 type passed struct{ answers, locks []float64 }
 
-// measure checks guests in to one room, one after the other, and out again.
-func (p *passage) measure(ctx context.Context, samples int) (passed, error) {
+// measure checks guests in to one room and out again, one after the other.
+func (p *latencyWorld) measure(ctx context.Context, samples int) (passed, error) {
 	var out passed
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	for range samples {
@@ -137,7 +137,7 @@ func (p *passage) measure(ctx context.Context, samples int) (passed, error) {
 		}
 		out.answers = append(out.answers, milliseconds(answered))
 		out.locks = append(out.locks, milliseconds(at.Sub(sent)))
-		if err := p.settled(ctx, id, "issued"); err != nil {
+		if err := p.awaitStatus(ctx, id, "issued"); err != nil {
 			return out, err
 		}
 		if err := p.push(ctx, id, map[string]any{"state": "processed"}); err != nil {
@@ -146,14 +146,14 @@ func (p *passage) measure(ctx context.Context, samples int) (passed, error) {
 		if _, err := p.await(ctx, false); err != nil {
 			return out, err
 		}
-		if err := p.settled(ctx, id, "removed"); err != nil {
+		if err := p.awaitStatus(ctx, id, "removed"); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
 }
 
-func (p *passage) push(ctx context.Context, id string, fields map[string]any) error {
+func (p *latencyWorld) push(ctx context.Context, id string, fields map[string]any) error {
 	a, err := p.world.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("a change was answered %d: %v", a.Status, a.Body["error"])
@@ -161,8 +161,8 @@ func (p *passage) push(ctx context.Context, id string, fields map[string]any) er
 	return err
 }
 
-// settled waits until every door of a stay is as the status says, so that the next stay meets a quiet world.
-func (p *passage) settled(ctx context.Context, id, status string) error {
+// awaitStatus waits until every door of a stay has a status, so that no work is left when the next stay begins.
+func (p *latencyWorld) awaitStatus(ctx context.Context, id, status string) error {
 	return p.world.Await(ctx, "the locks of "+id+" settle", func(ctx context.Context) (bool, error) {
 		a, err := p.world.PMS.Do(ctx, http.MethodGet, "/v1/reservations/find?extend=access&pmsId="+id, nil)
 		if err != nil {
@@ -183,26 +183,26 @@ func (p *passage) settled(ctx context.Context, id, status string) error {
 	})
 }
 
-// await waits for word of the watched lock.
-func (p *passage) await(ctx context.Context, code bool) (time.Time, error) {
+// await waits for a change of the watched lock.
+func (p *latencyWorld) await(ctx context.Context, code bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		select {
-		case h := <-p.held:
+		case h := <-p.changes:
 			if h.code == code {
 				return h.at, nil
 			}
 		case <-ctx.Done():
-			return time.Time{}, errors.New("the lock did not come to hold what it shall")
+			return time.Time{}, errors.New("the lock did not get its code, or did not lose it")
 		}
 	}
 }
 
-// watchedDriver tells when the watched lock took or lost a code.
+// watchedDriver reports when the watched lock gets or loses a code.
 type watchedDriver struct {
 	driver.Driver
-	held chan<- held
+	changes chan<- lockChange
 }
 
 // Locks implements driver.Driver.
@@ -210,7 +210,7 @@ func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	all, err := d.Driver.Locks(ctx)
 	for i, l := range all {
 		if l.Address() == door {
-			all[i] = watchedLock{l, d.held}
+			all[i] = watchedLock{l, d.changes}
 		}
 	}
 	return all, err
@@ -218,22 +218,22 @@ func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 
 type watchedLock struct {
 	driver.Lock
-	held chan<- held
+	changes chan<- lockChange
 }
 
-func (l watchedLock) tell(a driver.Answer, code bool) driver.Answer {
+func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	if a.Result == slot.OK {
-		l.held <- held{code, time.Now()}
+		l.changes <- lockChange{code, time.Now()}
 	}
 	return a
 }
 
 // Set implements driver.Lock.
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
-	return l.tell(l.Lock.Set(ctx, s), true)
+	return l.report(l.Lock.Set(ctx, s), true)
 }
 
 // Clear implements driver.Lock.
 func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
-	return l.tell(l.Lock.Clear(ctx, number), false)
+	return l.report(l.Lock.Clear(ctx, number), false)
 }

@@ -17,16 +17,16 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// Launch says how to start this program again as one part of a benchmark: its command line but for the role.
+// Launch is the command line, without the role, that starts this program as one part of a benchmark.
 type Launch []string
 
-// part is a process under measurement, as the measuring process sees it.
+// part is a measured process.
 type part struct {
 	command *exec.Cmd
 	caller  *caller
 }
 
-// start runs a part. It ends when its standard input does, so it cannot outlive this process.
+// start starts a part. The part ends when its standard input ends, so it cannot outlive this process.
 func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	if len(l) == 0 {
 		return nil, errors.New("bench: no way to start a part was given")
@@ -47,7 +47,7 @@ func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	return &part{command: c, caller: newCaller(in, out)}, nil
 }
 
-// call calls the part and waits. After a call that ctx cut short the part is of no use.
+// call calls the part and waits. After a call that ctx ended, the part is unusable.
 func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	done := make(chan error, 1)
 	go func() { done <- p.caller.call(method, args, reply) }()
@@ -62,7 +62,7 @@ func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	}
 }
 
-// stop ends the part and waits for it.
+// stop stops the part and waits for its end.
 func (p *part) stop() error {
 	if p == nil {
 		return nil
@@ -73,7 +73,7 @@ func (p *part) stop() error {
 	return p.command.Wait()
 }
 
-// RunPart is the other side: it serves one part until in ends.
+// RunPart runs in the measured process: it serves one part until in ends.
 func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	roles := map[string]func() role{
 		"world":  func() role { return &worldPart{} },
@@ -94,13 +94,13 @@ func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	return p.methods().serve(in, out)
 }
 
-// role is what one part of a benchmark does.
+// role is the work of one part.
 type role interface {
 	methods() methods
 	Close() error
 }
 
-// None is an empty argument or answer.
+// None is an empty argument or reply.
 type None struct{}
 
 // Use is what a process has used so far.
@@ -109,14 +109,14 @@ type Use struct {
 	Resident int64         // bytes, now
 }
 
-// process is what every part can tell of itself.
+// process has the methods that every part has.
 type process struct{ profile *os.File }
 
 func (p *process) methods() methods {
 	return methods{"Usage": method(p.Usage), "Settle": method(p.Settle), "Profile": method(p.Profile)}
 }
 
-// Usage tells what the process has used.
+// Usage returns what the process has used.
 func (*process) Usage(_ None, u *Use) error {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -136,7 +136,7 @@ func (*process) Usage(_ None, u *Use) error {
 	return err
 }
 
-// Settle collects garbage and gives free memory back, as time does in an idle process.
+// Settle collects garbage and returns free memory to the system, as an idle process does over time.
 func (*process) Settle(None, *None) error {
 	debug.FreeOSMemory()
 	debug.FreeOSMemory()

@@ -16,18 +16,18 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// Restart says how to measure a server that is killed under many bridges and comes back.
+// Restart measures the return of many bridges after a crash of the server.
 type Restart struct {
 	Bridges int
 	Away    time.Duration // how long no server runs
 	Profile string        // if set, a file for a CPU profile of the server while the bridges return
 }
 
-// most is how long bridges are waited for, after the server is back.
+// most is the maximum wait for the bridges after the restart.
 const most = 2 * time.Minute
 
-// Run kills a server that many bridges are connected to, starts it again, and sees when they are back in session and how
-// the API answers meanwhile. Memory is that of idle bridges before.
+// Run kills a server with many connected bridges, starts it again, and measures when the bridges are connected again and how
+// the API answers meanwhile. It measures the memory of idle bridges before.
 func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges <= warm || b.Away < 0 {
 		return nil, fmt.Errorf("fleet --restart: want more than %d bridges, and not less than 0 s away", warm)
@@ -65,7 +65,7 @@ func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// filesFor refuses to begin what the limit of open files would end.
+// filesFor returns an error if the limit of open files is too low.
 func filesFor(bridges int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -77,7 +77,7 @@ func filesFor(bridges int) error {
 	return nil
 }
 
-// served is a server that can be killed and started again on the same data, at other addresses.
+// served is a server that can be killed and restarted with the same data, at other addresses.
 type served struct {
 	launch Launch
 	dir    string
@@ -106,7 +106,7 @@ func (s *served) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// kill ends the server as kill -9 does.
+// kill kills the server like kill -9.
 func (s *served) kill() {
 	_ = s.part.command.Process.Kill()
 	_ = s.part.command.Wait()
@@ -155,18 +155,18 @@ func ownCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// memory connects every bridge once and sees what each takes in the server.
+// memory connects every bridge once and measures the server's memory per bridge.
 func (b Restart) memory(ctx context.Context, s *served, tickets []ticket) (float64, error) {
 	for i := range tickets {
 		tickets[i].Address = *s.bridge.Load()
 	}
 	f := &fleet{part: s.part}
 	err := f.fill(ctx, tickets)
-	_ = f.herd.close()
+	_ = f.simFleet.close()
 	return f.kilobyte, err
 }
 
-// restart has every bridge come back by itself after the server was killed.
+// restart kills the server and waits until every bridge has reconnected by itself.
 func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) error {
 	riding, stop := context.WithCancel(ctx)
 	flock := &returning{served: s, back: make([]atomic.Int64, b.Bridges)}
@@ -193,12 +193,12 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 	if err != nil {
 		return err
 	}
-	asked := make(chan calls, 1)
-	asking, enough := context.WithCancel(ctx)
-	go func() { asked <- ask(asking, s, o) }()
+	results := make(chan calls, 1)
+	calling, enough := context.WithCancel(ctx)
+	go func() { results <- callSteadily(calling, s, o) }()
 	back, err := flock.await(ctx, up.Add(most))
 	enough()
-	api := <-asked
+	api := <-results
 	if err != nil {
 		return fmt.Errorf("after the server was back: %w", err)
 	}
@@ -222,7 +222,7 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 	return nil
 }
 
-// returning are bridges that connect again by themselves, as the product's own do.
+// returning are bridges that reconnect by themselves, like the product's bridges.
 type returning struct {
 	served *served
 	life   atomic.Int64   // how often the server was killed
@@ -247,7 +247,7 @@ func (f *returning) live(ctx context.Context, n int, t ticket) {
 		if err == nil {
 			f.back[n].Store(time.Now().UnixNano()<<1 | life&1)
 			wait = firstWait
-			ride(ctx, r)
+			keepAlive(ctx, r)
 		}
 		pause := rand.N(wait)
 		if l := (*later)(nil); errors.As(err, &l) {
@@ -260,8 +260,8 @@ func (f *returning) live(ctx context.Context, n int, t ticket) {
 	}
 }
 
-// ride beats until the stream ends.
-func ride(ctx context.Context, r *rider) {
+// keepAlive sends heartbeats until the stream ends.
+func keepAlive(ctx context.Context, r *simBridge) {
 	t := time.NewTicker(beatEvery)
 	defer t.Stop()
 	defer func() { _ = r.close() }()
@@ -277,7 +277,7 @@ func ride(ctx context.Context, r *rider) {
 	}
 }
 
-// await waits until all are connected to the present server and says when each was.
+// await waits until all bridges are connected to the current server, and returns the time of each.
 func (f *returning) await(ctx context.Context, until time.Time) ([]time.Time, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -303,14 +303,14 @@ func (f *returning) await(ctx context.Context, until time.Time) ([]time.Time, er
 	}
 }
 
-// calls is what came of calls of the API.
+// calls are the results of API calls.
 type calls struct {
 	took   []float64 // milliseconds
 	failed int
 }
 
-// ask calls the API at a steady pace, each call in time whatever the ones before take, until ctx ends.
-func ask(ctx context.Context, s *served, o *owner) (out calls) {
+// callSteadily calls the API at a fixed rate, even if earlier calls still run, until ctx ends.
+func callSteadily(ctx context.Context, s *served, o *owner) (out calls) {
 	const pace = 50 * time.Millisecond
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -327,7 +327,7 @@ func ask(ctx context.Context, s *served, o *owner) (out calls) {
 		}
 		select {
 		case room <- struct{}{}:
-		default: // so many wait already: that is told by how long they do
+		default: // too many calls wait already; their duration shows it
 			continue
 		}
 		all.Go(func() {

@@ -180,7 +180,7 @@ func TestResultOfGrowth(t *testing.T) {
 }
 
 func TestResultOfADrain(t *testing.T) {
-	k := &knocks{failed: map[string]int{"Unavailable": 2, "denied": 1}, first: 1}
+	k := &unlockLoad{failed: map[string]int{"Unavailable": 2, "denied": 1}, first: 1}
 	k.took[before], k.took[during], k.took[after] = []float64{5}, []float64{10, 300, 20}, []float64{5, 6}
 	r := k.result()
 	r.Value = 3

@@ -57,7 +57,7 @@ func (b Ingest) on(t *testing.T) func() (*Result, error) {
 	return func() (*Result, error) { return b.Run(t.Context(), self()) }
 }
 
-// Each bench that takes seconds is run with next to nothing to do; how fast it was is not looked at.
+// Each benchmark that takes seconds runs with little work. The test does not check its speed.
 func TestSmallRuns(t *testing.T) {
 	profile := filepath.Join(t.TempDir(), "profile")
 	t.Cleanup(func() {

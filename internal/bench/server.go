@@ -11,10 +11,10 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// Addresses are where a server is reached.
+// Addresses are the addresses of a server.
 type Addresses struct{ GRPC, Bridge, Socket string }
 
-// serverPart is the product's server alone.
+// serverPart is the product's server without a property.
 type serverPart struct {
 	process
 	server *server.Server
@@ -28,7 +28,7 @@ func (p *serverPart) methods() methods {
 	return p.process.methods().and(methods{"Start": method(p.Start), "StartNode": method(p.StartNode), "Stop": method(p.Stop)})
 }
 
-// Start starts it on a directory, which may hold data of an earlier one.
+// Start starts the server with a data directory, which may have data already.
 func (p *serverPart) Start(dir string, out *Addresses) error { return p.start(dir, settings(dir), out) }
 
 // Node is one of several servers on one database.
@@ -37,14 +37,14 @@ type Node struct {
 	Drain                    time.Duration
 }
 
-// StartNode starts it as one of several.
+// StartNode starts the server as one of several.
 func (p *serverPart) StartNode(n Node, out *Addresses) error {
 	c := settings(n.Dir)
 	c.Database, c.NATS.URL, c.KeyFile, c.Drain = n.Database, n.NATS, n.Key, n.Drain
 	return p.start(n.Dir, c, out)
 }
 
-// Stop does what SIGTERM does, and returns when the server has ended.
+// Stop stops the server like SIGTERM and waits for its end.
 func (p *serverPart) Stop(None, *None) error {
 	p.stop()
 	p.run.Wait()
@@ -67,7 +67,7 @@ func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
 	return nil
 }
 
-// Close ends it.
+// Close stops the server.
 func (p *serverPart) Close() (err error) {
 	if p.stop != nil {
 		p.stop()

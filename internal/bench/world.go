@@ -17,13 +17,13 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// World is how a world under measurement is reached.
+// World has the addresses and tokens of a measured world.
 type World struct {
 	HTTP, GRPC               string
 	ClientToken, AccessToken string
 }
 
-// worldPart is a whole property on a server of its own.
+// worldPart is a property on its own server.
 type worldPart struct {
 	process
 	world *sandbox.World
@@ -32,7 +32,7 @@ type worldPart struct {
 	idle  atomic.Bool // a change does nothing
 }
 
-// settings are the product's own, but for limits that a benchmark reaches, and addresses.
+// settings are the product's defaults, except for the addresses and for limits that a benchmark reaches.
 func settings(dir string) config.Config {
 	c := config.Default()
 	c.DataDir = filepath.Join(dir, "data")
@@ -43,7 +43,7 @@ func settings(dir string) config.Config {
 	return c
 }
 
-// options has a server log to a file, as it does under a supervisor.
+// options makes a server log to a file, as it does under a supervisor.
 func options(dir string) (server.Options, *os.File, error) {
 	f, err := os.Create(filepath.Join(dir, "server.log"))
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *worldPart) methods() methods {
 	return p.process.methods().and(methods{"Start": method(p.Start), "Idle": method(p.Idle), "Fill": method(p.Fill)})
 }
 
-// Start builds the world in a directory.
+// Start creates the world in a directory.
 func (p *worldPart) Start(dir string, out *World) error {
 	p.dir = dir
 	o, log, err := options(dir)
@@ -74,7 +74,7 @@ func (p *worldPart) Start(dir string, out *World) error {
 	return nil
 }
 
-// around answers in place of the handler while the world is idle: what is left is the floor, a call that passes the
+// around answers instead of the handler while the world is idle. The rest is the floor: a call that passes the
 // gateway and every interceptor and does nothing.
 func (p *worldPart) around(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if p.idle.Load() && info.FullMethod == partnerv1.ReservationService_UpsertReservation_FullMethodName {
@@ -83,7 +83,7 @@ func (p *worldPart) around(ctx context.Context, req any, info *grpc.UnaryServerI
 	return next(ctx, req)
 }
 
-// Idle has changes of reservations do nothing, or something again.
+// Idle switches the work of reservation changes off and on.
 func (p *worldPart) Idle(idle bool, _ *None) error {
 	p.idle.Store(idle)
 	return nil

@@ -16,29 +16,29 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// The phases of a drain, as unlocks are counted by when they were asked for.
+// The phases of a drain. An unlock command counts for the phase of its call.
 const (
 	before = iota
 	during
 	after
 )
 
-// knocks are doors that are opened at a steady pace, and what came of it.
-type knocks struct {
+// unlockLoad sends unlock commands at a fixed rate and counts the results.
+type unlockLoad struct {
 	pair  *pair
 	owner *owner
 	phase atomic.Int32
-	away  atomic.Bool // the first server is asked for nothing any more
+	away  atomic.Bool // the first server is results for nothing any more
 	all   sync.WaitGroup
 
 	mu     sync.Mutex
 	took   [after + 1][]float64 // milliseconds, of those that were opened, by phase
-	first  int                  // of those during the drain: how many were asked for at the server that drains
+	first  int                  // of those during the drain: how many were results for at the server that drains
 	failed map[string]int       // by how
 }
 
-// knock asks for an unlock at each interval, whatever those before take, until ctx ends; none is asked for twice.
-func (k *knocks) knock(ctx context.Context, every time.Duration) {
+// send sends an unlock command at each interval, even if earlier ones still run, until ctx ends. It retries none.
+func (k *unlockLoad) send(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for n := 0; ; n++ {
@@ -55,7 +55,7 @@ func (k *knocks) knock(ctx context.Context, every time.Duration) {
 	}
 }
 
-func (k *knocks) unlock(ctx context.Context, server int) {
+func (k *unlockLoad) unlock(ctx context.Context, server int) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	phase, began := k.phase.Load(), time.Now()
@@ -78,7 +78,7 @@ func (k *knocks) unlock(ctx context.Context, server int) {
 	}
 }
 
-func (k *knocks) result() *Result {
+func (k *unlockLoad) result() *Result {
 	r := &Result{Name: "fleet --drain", Unit: "s", Rounds: 1}
 	r.P50, r.P99 = quantile(k.took[during], 0.5), quantile(k.took[during], 0.99)
 	waited := 0
@@ -94,8 +94,8 @@ func (k *knocks) result() *Result {
 	}
 	r.note("doors opened before", float64(len(k.took[before])), "")
 	r.note("p99 before", quantile(k.took[before], 0.99), "ms")
-	r.note("doors opened that were asked for during the drain", float64(len(k.took[during])), "")
-	r.note("asked for during the drain at the server that drains", float64(k.first), "")
+	r.note("doors opened that were results for during the drain", float64(len(k.took[during])), "")
+	r.note("results for during the drain at the server that drains", float64(k.first), "")
 	r.note("doors opened during the drain after more than 250 ms", float64(waited), "")
 	r.note("the longest during the drain", quantile(k.took[during], 1), "ms")
 	r.note("doors opened after", float64(len(k.took[after])), "")

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// ticket is what a simulated bridge connects with. Its exported fields travel between the processes of a benchmark.
+// ticket has the credentials of a simulated bridge. Its exported fields are sent between the processes of a benchmark.
 type ticket struct {
 	Address    string
 	Boot       string
@@ -30,7 +30,7 @@ type ticket struct {
 	tls *tls.Config
 }
 
-// pack puts the TLS configuration into the fields that travel.
+// pack encodes the TLS configuration into the exported fields.
 func (t *ticket) pack(ca *x509.Certificate) (err error) {
 	cert := t.tls.Certificates[0]
 	t.Cert, t.CA = cert.Certificate[0], ca.Raw
@@ -38,7 +38,7 @@ func (t *ticket) pack(ca *x509.Certificate) (err error) {
 	return err
 }
 
-// unpack makes the TLS configuration; pool holds the CA.
+// unpack decodes the TLS configuration. pool has the CA.
 func (t *ticket) unpack(pool *x509.CertPool) error {
 	key, err := x509.ParsePKCS8PrivateKey(t.Key)
 	if err != nil {
@@ -51,9 +51,9 @@ func (t *ticket) unpack(pool *x509.CertPool) error {
 	return nil
 }
 
-// rider is a simulated bridge: a connection and a stream of its own, the real protocol, and next to no memory. It says
-// Hello, beats when it is told to, and reports every act as done.
-type rider struct {
+// simBridge is a simulated bridge with its own connection and stream, the real protocol, and little memory. It sends
+// Hello and heartbeats, and reports every act as done.
+type simBridge struct {
 	conn   *grpc.ClientConn
 	stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	stop   context.CancelFunc
@@ -63,9 +63,9 @@ type rider struct {
 	epoch uint64
 }
 
-// connect opens a rider's stream and waits for Welcome.
-func connect(ctx context.Context, t ticket) (_ *rider, err error) {
-	r := &rider{ended: make(chan struct{})}
+// connect opens a bridge's stream and waits for Welcome.
+func connect(ctx context.Context, t ticket) (_ *simBridge, err error) {
+	r := &simBridge{ended: make(chan struct{})}
 	r.conn, err = grpc.NewClient(t.Address, grpc.WithTransportCredentials(credentials.NewTLS(t.tls)),
 		grpc.WithReadBufferSize(2<<10), grpc.WithWriteBufferSize(2<<10), grpc.WithIdleTimeout(0))
 	if err != nil {
@@ -97,11 +97,11 @@ func connect(ctx context.Context, t ticket) (_ *rider, err error) {
 	if r.epoch = first.GetWelcome().GetEpoch(); r.epoch == 0 {
 		return nil, fmt.Errorf("%s was not welcomed: %v", t.Boot, first)
 	}
-	go r.ride()
+	go r.answerActs()
 	return r, nil
 }
 
-// later is a server's request to connect again after a while.
+// later is a server's request to reconnect after a while.
 type later struct{ after time.Duration }
 
 func (l *later) Error() string {
@@ -124,8 +124,8 @@ func (t ticket) hello() *lockv1.Hello {
 	return h
 }
 
-// ride answers until the stream ends.
-func (r *rider) ride() {
+// answerActs answers acts until the stream ends.
+func (r *simBridge) answerActs() {
 	defer close(r.ended)
 	for {
 		m, err := r.stream.Recv()
@@ -140,43 +140,43 @@ func (r *rider) ride() {
 	}
 }
 
-func (r *rider) send(m *lockv1.ConnectRequest) error {
+func (r *simBridge) send(m *lockv1.ConnectRequest) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m.Epoch = r.epoch
 	return r.stream.Send(m)
 }
 
-func (r *rider) beat() error {
+func (r *simBridge) beat() error {
 	return r.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Heartbeat{Heartbeat: &lockv1.Heartbeat{Clock: timestamppb.Now()}}})
 }
 
-func (r *rider) close() error {
+func (r *simBridge) close() error {
 	r.stop()
 	<-r.ended
 	return r.conn.Close()
 }
 
-// herd is many riders, with one heartbeat for all.
-type herd struct {
-	mu     sync.Mutex
-	riders []*rider
-	stop   context.CancelFunc
-	beats  sync.WaitGroup
+// simFleet is many simulated bridges with one heartbeat loop.
+type simFleet struct {
+	mu      sync.Mutex
+	bridges []*simBridge
+	stop    context.CancelFunc
+	beats   sync.WaitGroup
 }
 
-// beatEvery is the product's own interval.
+// beatEvery is the product's heartbeat interval.
 const beatEvery = 15 * time.Second
 
-func newHerd() *herd {
+func newSimFleet() *simFleet {
 	ctx, stop := context.WithCancel(context.Background())
-	h := &herd{stop: stop}
+	h := &simFleet{stop: stop}
 	h.beats.Go(func() { h.beatAll(ctx) })
 	return h
 }
 
-// beatAll beats each rider every interval, spread over it.
-func (h *herd) beatAll(ctx context.Context) {
+// beatAll sends each bridge's heartbeats, spread over the interval.
+func (h *simFleet) beatAll(ctx context.Context) {
 	const steps = 150
 	t := time.NewTicker(beatEvery / steps)
 	defer t.Stop()
@@ -187,18 +187,18 @@ func (h *herd) beatAll(ctx context.Context) {
 		case <-t.C:
 		}
 		h.mu.Lock()
-		riders := h.riders
+		bridges := h.bridges
 		h.mu.Unlock()
-		for n := step; n < len(riders); n += steps {
-			_ = riders[n].beat() // an act on a stream that is gone fails, and that is told
+		for n := step; n < len(bridges); n += steps {
+			_ = bridges[n].beat() // an act on a broken stream fails and is reported
 		}
 	}
 }
 
-// join connects riders, so many at once.
-func (h *herd) join(ctx context.Context, tickets []ticket) error {
-	got := make([]*rider, len(tickets))
-	err := atOnce(ctx, len(tickets), func(ctx context.Context, n int) (err error) {
+// join connects bridges, several at a time.
+func (h *simFleet) join(ctx context.Context, tickets []ticket) error {
+	got := make([]*simBridge, len(tickets))
+	err := inParallel(ctx, len(tickets), func(ctx context.Context, n int) (err error) {
 		got[n], err = connect(ctx, tickets[n])
 		return err
 	})
@@ -206,23 +206,23 @@ func (h *herd) join(ctx context.Context, tickets []ticket) error {
 	defer h.mu.Unlock()
 	for _, r := range got {
 		if r != nil {
-			h.riders = append(h.riders, r)
+			h.bridges = append(h.bridges, r)
 		}
 	}
 	return err
 }
 
-func (h *herd) close() (err error) {
+func (h *simFleet) close() (err error) {
 	h.stop()
 	h.beats.Wait()
-	return atOnce(context.Background(), len(h.riders), func(_ context.Context, n int) error { return h.riders[n].close() })
+	return inParallel(context.Background(), len(h.bridges), func(_ context.Context, n int) error { return h.bridges[n].close() })
 }
 
-// parallel is how many set-up calls run at once.
+// parallel is the number of concurrent set-up calls.
 const parallel = 32
 
-// atOnce does something many times, some at once, until one fails.
-func atOnce(ctx context.Context, times int, do func(context.Context, int) error) error {
+// inParallel calls do many times, several at a time, until one fails.
+func inParallel(ctx context.Context, times int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
