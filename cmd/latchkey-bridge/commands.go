@@ -14,12 +14,12 @@ func software() string { return "latchkey-bridge/" + version }
 
 type enroll struct {
 	Server    string `arg:"" help:"host:port of the service's gRPC listener."`
-	JoinCode  string `help:"The code that latchkey bridge create, or latchkey bridge join-code, shows to staff; better from the environment, where other users of this machine do not see it." env:"LATCHKEY_JOIN_CODE"`
-	Plaintext bool   `help:"Speak without TLS, to a service on this machine only."`
-	Connect   string `help:"host:port of the bridges' listener, if it is not the one the service names."`
+	JoinCode  string `help:"The join code, from latchkey bridge create or latchkey bridge join-code. Better set it in the environment, where other users of this machine cannot see it." env:"LATCHKEY_JOIN_CODE"`
+	Plaintext bool   `help:"Connect without TLS. Only for a service on this machine."`
+	Connect   string `help:"host:port of the bridges' listener, if it is not the one that the service returns."`
 }
 
-var errNoJoinCode = errors.New("a join code is missing. Staff make one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +
+var errNoJoinCode = errors.New("a join code is missing. Staff create one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +
 	"with `latchkey bridge join-code BRIDGE`; it serves once, for an hour. Give it in LATCHKEY_JOIN_CODE or with --join-code")
 
 func (e *enroll) Run(ctx context.Context, c *commands) error {
@@ -32,7 +32,7 @@ func (e *enroll) Run(ctx context.Context, c *commands) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Printf("This machine is bridge %s now. Its keys are in %s.\n\nNext:\n  latchkey-bridge --dir %[2]s run    drives the locks; see latchkey-bridge run --help\n", id, c.Dir)
+	_, err = fmt.Printf("This machine is now bridge %s. Its keys are in %s.\n\nNext:\n  latchkey-bridge --dir %[2]s run    drives the locks; see latchkey-bridge run --help\n", id, c.Dir)
 	return err
 }
 
@@ -41,16 +41,16 @@ type run struct {
 	SmartKey phones `embed:"" prefix:"smartkey-" envprefix:"LATCHKEY_SMARTKEY_" group:"Phones on the local network"`
 }
 
-// A bridge has little to keep in memory and a small machine to do it on.
-const memoryAim = 20 << 20 // bytes
+// The memory limit keeps the bridge small on small machines.
+const memoryLimit = 20 << 20 // bytes
 
 func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
-	debug.SetMemoryLimit(memoryAim)
+	debug.SetMemoryLimit(memoryLimit)
 	if r.Driver == "" {
 		r.Driver = "sim"
 	}
 	for {
-		err := r.once(ctx, c, log)
+		err := r.runOnce(ctx, c, log)
 		if !errors.Is(err, agent.ErrLocksChanged) {
 			return err
 		}
@@ -58,8 +58,8 @@ func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	}
 }
 
-// once runs a bridge until it ends or its locks change.
-func (r *run) once(ctx context.Context, c *commands, log *slog.Logger) (err error) {
+// runOnce runs a bridge until it ends or its locks change.
+func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err error) {
 	drv, closeDriver, err := r.open(ctx, c.Dir, log)
 	if err != nil {
 		return err
@@ -81,11 +81,11 @@ func (r *run) once(ctx context.Context, c *commands, log *slog.Logger) (err erro
 		return join(err, drv.Close())
 	}
 	defer func() { err = join(err, b.Close()) }()
-	log.Info("bridge starts", "bridge", b.ID(), "driver", r.Driver)
+	log.Info("starting the bridge", "bridge", b.ID(), "driver", r.Driver)
 	return b.Run(ctx)
 }
 
-// join keeps an error as it is when there is no other.
+// join does not wrap err if other is nil.
 func join(err, other error) error {
 	if other == nil {
 		return err

@@ -21,30 +21,30 @@ type doctor struct {
 	hardware
 }
 
-var errUnwell = errors.New("not all is well; see what each line says to do")
+var errChecksFailed = errors.New("some checks failed; each one says what to do")
 
-// Run looks at everything a bridge needs, and says what to do about what is not well.
+// Run checks everything a bridge needs and says how to fix what is wrong.
 func (d *doctor) Run(ctx context.Context, c *commands) error {
-	found := agent.Examine(ctx, c.Dir)
+	findings := agent.Examine(ctx, c.Dir)
 	if h, err := agent.AskHealth(ctx, c.Dir); err == nil {
 		for _, l := range h.Locks {
-			found = append(found, examineLock(l))
+			findings = append(findings, examineLock(l))
 		}
 	} else if errors.Is(err, agent.ErrNotRunning) {
-		found = append(found, d.stopped(ctx, func() ([]byte, error) { return agent.LastSettings(c.Dir) })...)
+		findings = append(findings, d.checkDriver(ctx, func() ([]byte, error) { return agent.LastSettings(c.Dir) })...)
 	}
-	return tell(text.Terminal(os.Stdout), found)
+	return printFindings(text.Terminal(os.Stdout), findings)
 }
 
-// tell lists what was found, and below what is not well what to do about it.
-func tell(w io.Writer, found []agent.Finding) (err error) {
+// printFindings prints the findings, each failed one with its advice.
+func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, f := range found {
-		mark := "ok"
+	for _, f := range findings {
+		verdict := "ok"
 		if !f.OK {
-			mark, err = "BAD", errUnwell
+			verdict, err = "BAD", errChecksFailed
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", mark, f.What, f.Detail)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", verdict, f.What, f.Detail)
 		if f.Advice != "" {
 			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", f.Advice)
 		}
@@ -52,8 +52,8 @@ func tell(w io.Writer, found []agent.Finding) (err error) {
 	return join(table.Flush(), err)
 }
 
-// stopped asks the driver itself, with the settings that were given or that the bridge last ran with.
-func (d *doctor) stopped(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
+// checkDriver asks the driver itself, with the given settings or those of the bridge's last run.
+func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
 	h, f := d.settings(last)
 	if f != nil {
 		return []agent.Finding{*f}
@@ -64,7 +64,7 @@ func (d *doctor) stopped(ctx context.Context, last func() ([]byte, error)) []age
 const giveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
-// settings returns what to look at the hardware with, or why that is not known.
+// settings returns the settings of the hardware, or a finding why they are unknown.
 func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
@@ -73,15 +73,15 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Find
 	raw, err := stored()
 	switch {
 	case err != nil:
-		f.Detail = "the settings that the bridge last ran with cannot be read: " + err.Error()
+		f.Detail = "the settings of the bridge's last run cannot be read: " + err.Error()
 		return nil, f
 	case raw == nil:
-		f.Detail = "not known: the bridge never ran on this directory"
+		f.Detail = "unknown: the bridge never ran on this directory"
 		return nil, f
 	}
 	var last lastRun
 	if err := json.Unmarshal(raw, &last); err != nil {
-		f.Detail = "the settings that the bridge last ran with cannot be read: " + err.Error()
+		f.Detail = "the settings of the bridge's last run cannot be read: " + err.Error()
 		return nil, f
 	}
 	h := last.Hardware
@@ -89,18 +89,18 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Find
 		h.MQTT.PasswordFile = d.MQTT.PasswordFile
 	}
 	if h.Driver == "zigbee2mqtt" && last.Password && h.MQTT.Password == "" && h.MQTT.PasswordFile == "" {
-		f.What, f.Detail = "driver zigbee2mqtt", "the password of the MQTT broker "+h.MQTT.URL+" is not known here, so nothing was asked there: the bridge stores its settings without passwords"
+		f.What, f.Detail = "driver zigbee2mqtt", "the password of the MQTT broker "+h.MQTT.URL+" is unknown, so the broker was not asked: the bridge stores its settings without passwords"
 		f.Advice = "start the bridge and run doctor again, or give LATCHKEY_MQTT_PASSWORD (the installed service has it in /etc/latchkey-bridge.env)"
 		return nil, f
 	}
 	return &h, nil
 }
 
-// locks asks the driver for its locks, and each how it does.
+// locks checks the driver and each of its locks.
 func (h *hardware) locks(ctx context.Context) []agent.Finding {
 	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {
-		f.OK, f.Detail = true, "simulated locks, no real ones: give --driver and its settings as for run to look at real locks"
+		f.OK, f.Detail = true, "simulated locks only. To check real locks, give --driver and its settings as for run"
 		return []agent.Finding{f}
 	}
 	drv, err := h.MQTT.open(slog.New(slog.DiscardHandler))
@@ -116,7 +116,7 @@ func (h *hardware) locks(ctx context.Context) []agent.Finding {
 	}
 	f.OK, f.Detail = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
 	if !f.OK {
-		f.Advice = "pair a lock with Zigbee2MQTT; if one is there, its log says why the bridge leaves it out"
+		f.Advice = "pair a lock with Zigbee2MQTT; if one is paired, the log of latchkey-bridge says why it is left out"
 	}
 	out := []agent.Finding{f}
 	for _, l := range locks {
@@ -125,7 +125,7 @@ func (h *hardware) locks(ctx context.Context) []agent.Finding {
 	return out
 }
 
-// readLock asks one lock how it does.
+// readLock checks one lock.
 func readLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
@@ -139,17 +139,17 @@ func readLock(ctx context.Context, l driver.Lock) agent.Finding {
 
 const weakBattery = 20 // percent
 
-// examineLock judges how a lock does.
+// examineLock checks a lock's state.
 func examineLock(l agent.LockHealth) agent.Finding {
 	f := agent.Finding{What: "lock " + title(l), OK: true, Detail: l.Model + ", online"}
 	switch {
 	case unreachable[l.OfflineCause] != "" && !l.Online:
 		f.OK, f.Detail, f.Advice = false, l.Model+", unknown: "+unreachable[l.OfflineCause], "see the line of the driver"
 	case !l.Online && l.LastSeen.IsZero():
-		f.OK, f.Detail, f.Advice = false, l.Model+", never heard", "press a key at the lock; if the bridge still does not hear it, pair it again"
+		f.OK, f.Detail, f.Advice = false, l.Model+", never seen", "press a key at the lock; if the bridge still does not see it, pair it again"
 	case !l.Online:
 		f.OK, f.Detail = false, l.Model+", offline since "+l.LastSeen.Local().Format(time.DateTime)
-		f.Advice = "look at its batteries first, then whether something stands between it and the radio"
+		f.Advice = "check its batteries first, then whether something blocks the radio"
 	case l.Bolt == string(slot.Jammed):
 		f.OK, f.Detail = false, l.Model+", online, jammed"
 		f.Advice = "free the bolt at the door: until it moves, no code opens this lock"

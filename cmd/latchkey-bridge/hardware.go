@@ -20,47 +20,46 @@ import (
 	"latchkey.dev/internal/agent/driver/zigbee2mqtt"
 )
 
-// hardware says what talks to the locks; run and doctor share it.
+// hardware are the settings of the locks' driver, for run and doctor.
 type hardware struct {
-	Driver string `help:"What talks to the locks: sim (simulated ones) or zigbee2mqtt. run uses sim unless told otherwise, doctor what the bridge last ran with." enum:",sim,zigbee2mqtt" default:"" env:"LATCHKEY_BRIDGE_DRIVER"`
-	MQTT   mqtt   `embed:"" prefix:"mqtt-" envprefix:"LATCHKEY_MQTT_" group:"Zigbee2MQTT"`
-	Sim    house  `embed:"" prefix:"sim-" group:"Simulated locks"`
+	Driver string     `help:"What talks to the locks: sim (simulated ones) or zigbee2mqtt. Default: sim for run; the driver of the last run for doctor." enum:",sim,zigbee2mqtt" default:"" env:"LATCHKEY_BRIDGE_DRIVER"`
+	MQTT   mqtt       `embed:"" prefix:"mqtt-" envprefix:"LATCHKEY_MQTT_" group:"Zigbee2MQTT"`
+	Sim    simulation `embed:"" prefix:"sim-" group:"Simulated locks"`
 }
 
 type mqtt struct {
 	URL          string   `help:"The broker: mqtt://host:1883, or mqtts://host:8883 with TLS." default:"mqtt://localhost:1883" env:"URL"`
 	Base         string   `help:"Zigbee2MQTT's base_topic." default:"zigbee2mqtt" env:"BASE"`
 	User         string   `help:"The broker's user for this bridge." env:"USER"`
-	Password     string   `json:"-" help:"Its password; better from the environment or a file, where other users of this machine do not see it." env:"PASSWORD" xor:"password"`
+	Password     string   `json:"-" help:"Its password. Better set it in the environment or a file, where other users of this machine cannot see it." env:"PASSWORD" xor:"password"`
 	PasswordFile string   `help:"A file that holds the password." env:"PASSWORD_FILE" type:"path" xor:"password"`
 	CA           string   `help:"PEM file of the CA that signed the broker's certificate; empty: the machine's CAs." env:"CA" type:"path"`
 	Cert         string   `help:"PEM file of a client certificate for the broker." env:"CERT" type:"path" and:"pair"`
 	Key          string   `help:"PEM file of its key." env:"KEY" type:"path" and:"pair"`
-	Insecure     bool     `help:"Allow mqtt:// to another machine: PINs then cross the network in the clear." env:"INSECURE"`
-	Lock         []string `help:"What Zigbee2MQTT does not know of a lock, once for each: its address, the users it has, how long PINs may be, and read=no if it never answers when a slot is read." placeholder:"0x00158d0001a2b3c4:slots=30,pin=4-8,read=no" sep:";" env:"LOCK"`
+	Insecure     bool     `help:"Allow mqtt:// to another machine: PINs then cross the network unencrypted." env:"INSECURE"`
+	Lock         []string `help:"Settings that Zigbee2MQTT does not know, once for each lock: its address, its number of users, the allowed PIN lengths, and read=no if it never answers when a slot is read." placeholder:"0x00158d0001a2b3c4:slots=30,pin=4-8,read=no" sep:";" env:"LOCK"`
 }
 
-type house struct {
+type simulation struct {
 	Locks   map[string]string `help:"Simulated locks, as address=profile; profiles: zwave, zwaveUser, matter, zigbee2mqtt, nuki, ttlock." placeholder:"FRONT=zwave" mapsep:","`
 	Latency time.Duration     `help:"How long a simulated operation takes." default:"0s"`
 	Seed    uint64            `help:"Seed of the simulation." default:"1"`
-	House   string            `help:"URL of simulated locks that another process on this machine serves, instead of --sim-locks; it is for tests." placeholder:"http://127.0.0.1:9000"`
+	House   string            `help:"URL of simulated locks in another process on this machine, instead of --sim-locks. For tests." placeholder:"http://127.0.0.1:9000"`
 	Keypads string            `help:"host:port to serve the simulated keypads on: POST /{address} with {\"pin\": \"...\"}; empty: none." placeholder:"127.0.0.1:0"`
-	Script  string            `help:"File of what befalls the simulated locks and when, a JSON object a line." type:"path"`
+	Script  string            `help:"File with faults of the simulated locks and when they happen, one JSON object per line." type:"path"`
 }
 
-// lastRun is what a bridge stores of its settings: all but passwords.
+// lastRun is what a bridge stores of its settings: everything but passwords.
 type lastRun struct {
 	Hardware hardware `json:"hardware"`
-	Password bool     `json:"password"` // the broker's was given, not in a file
+	Password bool     `json:"password"` // the broker's password was given, not in a file
 }
 
 func (h *hardware) stored() ([]byte, error) {
 	return json.Marshal(lastRun{Hardware: *h, Password: h.MQTT.Password != ""})
 }
 
-// open connects to what talks to the locks. Closing ends all that was begun; the driver itself is the
-// bridge's to close.
+// open creates the driver. The returned function stops what open started; the bridge closes the driver itself.
 func (h *hardware) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if h.Driver == "zigbee2mqtt" {
 		d, err := h.MQTT.open(log)
@@ -109,15 +108,15 @@ func (m *mqtt) tls() (*tls.Config, error) {
 	if m.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(m.Cert, m.Key)
 		if err != nil {
-			return nil, fmt.Errorf("our certificate for the broker: %w", err)
+			return nil, fmt.Errorf("the client certificate for the broker: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
 }
 
-// open builds the simulated house in the bridge's directory.
-func (s *house) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
+// open creates the simulated locks, which store their state in the bridge's directory.
+func (s *simulation) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -131,11 +130,11 @@ func (s *house) open(ctx context.Context, dir string, log *slog.Logger) (driver.
 	for address, profile := range s.Locks {
 		config.Locks = append(config.Locks, sim.Spec{Address: address, Profile: profile, Latency: s.Latency})
 	}
-	built, err := sim.NewHouse(config)
+	house, err := sim.NewHouse(config)
 	if err != nil {
 		return nil, nil, err
 	}
-	closers := []func() error{built.Close}
+	closers := []func() error{house.Close}
 	closeAll := func() (err error) {
 		for _, c := range closers {
 			err = errors.Join(err, c())
@@ -143,23 +142,23 @@ func (s *house) open(ctx context.Context, dir string, log *slog.Logger) (driver.
 		return err
 	}
 	if s.Script != "" {
-		stop, err := s.play(ctx, built, log)
+		stop, err := s.play(ctx, house, log)
 		if err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}
 		closers = append([]func() error{stop}, closers...)
 	}
 	if s.Keypads != "" {
-		stop, err := s.serve(ctx, built, log)
+		stop, err := s.serve(ctx, house, log)
 		if err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}
 		closers = append([]func() error{stop}, closers...)
 	}
-	return built.Driver(), closeAll, nil
+	return house.Driver(), closeAll, nil
 }
 
-func (s *house) play(ctx context.Context, built *sim.House, log *slog.Logger) (stop func() error, err error) {
+func (s *simulation) play(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
 	f, err := os.Open(s.Script)
 	if err != nil {
 		return nil, fmt.Errorf("the script: %w", err)
@@ -172,19 +171,19 @@ func (s *house) play(ctx context.Context, built *sim.House, log *slog.Logger) (s
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := built.Play(ctx, moves); err != nil && ctx.Err() == nil {
+		if err := house.Play(ctx, moves); err != nil && ctx.Err() == nil {
 			log.Error("script", "error", err)
 		}
 	}()
 	return func() error { cancel(); <-done; return nil }, nil
 }
 
-func (s *house) serve(ctx context.Context, built *sim.House, log *slog.Logger) (stop func() error, err error) {
+func (s *simulation) serve(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
 	lis, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Keypads)
 	if err != nil {
 		return nil, fmt.Errorf("keypads: %w", err)
 	}
-	srv := &http.Server{Handler: sim.Keypads(built), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: sim.Keypads(house), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -79,7 +79,7 @@ func TestTheDoctorLooksAtRealLocks(t *testing.T) {
 		d := doctor{hardware{Driver: "zigbee2mqtt", MQTT: m}}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		return d.stopped(ctx, nil)
+		return d.checkDriver(ctx, nil)
 	}
 	found := look(mqtt{URL: "mqtt://" + broker.Addr})
 	if len(found) != 2 || !found[0].OK || found[0].Detail != "locks found: 1" || found[1].What != "lock front (0x00158d0000000001)" {
@@ -157,7 +157,7 @@ events       12 not yet delivered
 LOCK                           MODEL  STATE                                                    BATTERY  CLOCK  CODES                                                 FAILED TRIES
 room 101 (0x00158d0001a2b3c4)  M1     online, locked                                           90%      -3s    3 verified, 2 empty; changing: 2 new, 1 sent; 1 busy  4 since 2026-11-21 11:08:07
 back                           M2     offline since 2026-11-21 11:08:07                        -        -      no code                                               -
-side                           M3     offline, never heard                                     -        -      no code, 1 empty                                      -
+side                           M3     offline, never seen                                      -        -      no code, 1 empty                                      -
 gate                           M5     online, locked, keypad paused until 2026-11-21 11:08:07  -        -      no code                                               -
 cellar                         M4     unknown, no connection to the MQTT broker                -        -      no code                                               -
 `
@@ -212,7 +212,7 @@ func TestTheDoctorUsesTheSettingsThatTheBridgeLastRanWith(t *testing.T) {
 		"never ran":                     {doctor{}, func() ([]byte, error) { return nil, nil }, 1, "driver", "never ran"},
 		"a store that cannot be read":   {doctor{}, func() ([]byte, error) { return nil, io.ErrUnexpectedEOF }, 1, "driver", "cannot be read"},
 	} {
-		found := tt.given.stopped(t.Context(), tt.last)
+		found := tt.given.checkDriver(t.Context(), tt.last)
 		well := tt.found == 2 || tt.what == "driver sim"
 		if len(found) != tt.found || found[0].OK != well || found[0].What != tt.what || !strings.Contains(found[0].Detail, tt.seen) || !well && found[0].Advice == "" {
 			t.Errorf("%s: %+v", name, found)
@@ -226,7 +226,7 @@ func TestASimulatedHouseWithAScript(t *testing.T) {
 	if err := os.WriteFile(script, []byte(`{"at":"0s","lock":"front","deed":"jams"}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := house{Locks: map[string]string{"front": "zwave"}, Keypads: "127.0.0.1:0", Script: script}
+	s := simulation{Locks: map[string]string{"front": "zwave"}, Keypads: "127.0.0.1:0", Script: script}
 	drv, stop, err := s.open(t.Context(), dir, discard())
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestASimulatedHouseWithAScript(t *testing.T) {
 }
 
 func TestServedSimulatedLocksTakeNoOtherFlag(t *testing.T) {
-	s := house{House: "http://127.0.0.1:1", Locks: map[string]string{"front": "zwave"}}
+	s := simulation{House: "http://127.0.0.1:1", Locks: map[string]string{"front": "zwave"}}
 	if _, _, err := s.open(t.Context(), t.TempDir(), discard()); err == nil || !strings.Contains(err.Error(), "--sim-house") {
 		t.Errorf("two sorts of simulated locks at once: %v", err)
 	}

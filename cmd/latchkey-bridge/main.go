@@ -1,4 +1,4 @@
-// Command latchkey-bridge is the on-site agent: it connects a property's locks to the service.
+// Command latchkey-bridge is the software of a bridge on site: it connects a property's locks to the service.
 package main
 
 import (
@@ -20,10 +20,10 @@ type commands struct {
 	Dir      string   `help:"The bridge's store. Only one bridge runs on it." default:"latchkey-bridge" env:"LATCHKEY_BRIDGE_DIR" type:"path"`
 	LogLevel logLevel `help:"debug, info, warn or error." default:"info" env:"LATCHKEY_LOG_LEVEL"`
 
-	Enroll  enroll           `cmd:"" help:"Make this machine a property's bridge, with a join code from staff."`
-	Run     run              `cmd:"" help:"Drive the locks."`
-	Status  status           `cmd:"" help:"Say who this bridge is and how it does."`
-	Doctor  doctor           `cmd:"" help:"Look at all that a bridge needs, and say what to do about what is not well."`
+	Enroll  enroll           `cmd:"" help:"Enrol this machine as a property's bridge, with a join code from staff."`
+	Run     run              `cmd:"" help:"Run the bridge."`
+	Status  status           `cmd:"" help:"Show the state of this bridge and its locks."`
+	Doctor  doctor           `cmd:"" help:"Check everything that a bridge needs, and say how to fix what is wrong."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
@@ -51,7 +51,7 @@ func start(args []string) int {
 	chosen.BindTo(ctx, (*context.Context)(nil))
 	if err := chosen.Run(&c, log); err != nil {
 		if chosen.Command() == "run" {
-			log.Error("the bridge ends", "error", err)
+			log.Error("the bridge stopped", "error", err)
 		} else {
 			fmt.Fprintln(os.Stderr, "latchkey-bridge:", err)
 		}

@@ -10,10 +10,10 @@ import (
 	"latchkey.dev/internal/agent"
 )
 
-// phones says whether and how phones on the property's own network reach the bridge.
+// phones are the settings of the direct connection from phones on the property's own network.
 type phones struct {
-	Listen string `help:"host:port on which phones with a SmartKey reach this bridge without the service, over HTTPS; empty: they do not." placeholder:"192.168.1.20:8443" env:"LISTEN"`
-	Cert   string `help:"PEM file of the certificate for the name that phones use, with its chain. It is read anew for each connection." env:"CERT" type:"path"`
+	Listen string `help:"host:port on which phones with a SmartKey reach this bridge directly, over HTTPS. Empty: off." placeholder:"192.168.1.20:8443" env:"LISTEN"`
+	Cert   string `help:"PEM file of the certificate for the name that phones use, with its chain. It is read again for each connection." env:"CERT" type:"path"`
 	Key    string `help:"PEM file of its key." env:"KEY" type:"path"`
 	Origin string `help:"Origin of the guest app, the only web page that may call." placeholder:"https://keys.example.com" env:"ORIGIN"`
 }
@@ -49,7 +49,7 @@ func checkOrigin(origin string) error {
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "https" || u.Host == "" || origin != "https://"+u.Host {
-		return fmt.Errorf("--smartkey-origin %q: want https:// and a host, nothing behind it", origin)
+		return fmt.Errorf("--smartkey-origin %q: must be https:// and a host, and nothing else", origin)
 	}
 	return nil
 }

@@ -19,10 +19,10 @@ import (
 )
 
 type status struct {
-	JSON bool `help:"As JSON, for programs."`
+	JSON bool `help:"Print JSON."`
 }
 
-// Run asks the running bridge, or reads the store when none runs.
+// Run prints the state of the running bridge, or what the store says if none runs.
 func (s *status) Run(ctx context.Context, c *commands) error {
 	h, err := agent.AskHealth(ctx, c.Dir)
 	switch {
@@ -50,7 +50,7 @@ func (s *status) stopped(c *commands) error {
 
 func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-// describe says for people how a bridge and its locks do.
+// describe prints the state of a bridge and its locks.
 func describe(w io.Writer, h agent.Health) error {
 	running := "since " + local(h.Started)
 	if !h.Ready {
@@ -91,7 +91,7 @@ func describe(w io.Writer, h agent.Health) error {
 	return table.Flush()
 }
 
-// connection says how the driver's connection is; empty: it needs none.
+// connection describes the driver's connection; empty: it needs none.
 func connection(c *agent.ConnectionHealth) string {
 	switch {
 	case c == nil:
@@ -102,13 +102,13 @@ func connection(c *agent.ConnectionHealth) string {
 	return c.Detail + ", since " + local(c.Since)
 }
 
-// unreachable says in a few words why no lock of a driver can be reached, by agent.LockHealth's OfflineCause.
+// unreachable describes the causes why no lock of a driver can be reached.
 var unreachable = map[string]string{
 	slot.BrokerUnreachable: "no connection to the MQTT broker",
 	slot.GatewayOffline:    "Zigbee2MQTT does not run",
 }
 
-// title is what people call a lock, with its address.
+// title is a lock's name and address.
 func title(l agent.LockHealth) string {
 	if l.Name == "" || l.Name == l.Address {
 		return l.Address
@@ -116,7 +116,7 @@ func title(l agent.LockHealth) string {
 	return l.Name + " (" + l.Address + ")"
 }
 
-// cells are a lock's line in the table.
+// cells are a lock's row in the table.
 func cells(l agent.LockHealth) []string {
 	const none = "-"
 	state, battery, clock, failed := "offline since "+local(l.LastSeen), none, none, none
@@ -126,7 +126,7 @@ func cells(l agent.LockHealth) []string {
 	case unreachable[l.OfflineCause] != "":
 		state = "unknown, " + unreachable[l.OfflineCause]
 	case l.LastSeen.IsZero():
-		state = "offline, never heard"
+		state = "offline, never seen"
 	}
 	if !l.KeypadPausedUntil.IsZero() {
 		state += ", keypad paused until " + local(l.KeypadPausedUntil)
@@ -143,7 +143,7 @@ func cells(l agent.LockHealth) []string {
 	return []string{title(l), l.Model, state, battery, clock, codes(l), failed}
 }
 
-// codes says how many codes a lock holds, how many slots are empty, and what is not settled yet.
+// codes describes how many codes a lock holds, how many slots are empty, and which slots are changing.
 func codes(l agent.LockHealth) string {
 	held := 0
 	for _, n := range l.Codes {
@@ -165,7 +165,7 @@ func codes(l agent.LockHealth) string {
 	return out
 }
 
-// counted lists how many there are of each word. The empty word is something that the lock has not answered yet.
+// counted lists the counts by word. The empty word means that the lock has not answered yet.
 func counted[W ~string](of map[W]int) string {
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(of)) {
