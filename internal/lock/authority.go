@@ -32,24 +32,24 @@ const (
 	authoritySecret = "bridge-ca"
 	authorityLife   = 25 * 365 * 24 * time.Hour
 	certificateLife = 30 * 24 * time.Hour
-	backdate        = time.Hour // for bridges whose clock is behind
-	// RenewGrace is how long after its end a certificate may still be renewed.
+	backdate        = time.Hour // certificates begin earlier by this, for bridges whose clock is behind
+	// RenewGrace is how long after its end a certificate can still be renewed.
 	RenewGrace = 90 * 24 * time.Hour
 )
 
-// Authority is our own CA. It signs bridges' certificates and that of their listener, and nothing else.
+// Authority is the installation's own CA. It signs the certificates of bridges and of their listener, and nothing else.
 type Authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// sealedAuthority is what the secret holds.
+// storedAuthority is the content of the sealed secret.
 type storedAuthority struct {
 	Key  []byte `json:"key"`  // PKCS #8
 	Cert []byte `json:"cert"` // X.509, DER
 }
 
-// OpenAuthority reads the CA, or makes it the first time.
+// LoadOrCreateAuthority loads the CA, and creates it the first time.
 func LoadOrCreateAuthority(tx *db.Tx, keys *keyring.Ring) (*Authority, error) {
 	ctx := tx.Context()
 	row, err := tx.Secret.Get(ctx, authoritySecret)
@@ -104,7 +104,7 @@ func newAuthority(now time.Time) (*Authority, []byte, error) {
 func parseAuthority(raw []byte) (*Authority, error) {
 	var s storedAuthority
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, errors.New("the bridge CA's secret is not what was stored")
+		return nil, errors.New("the bridge CA's secret is damaged")
 	}
 	private, err := x509.ParsePKCS8PrivateKey(s.Key)
 	if err != nil {
@@ -128,13 +128,13 @@ func newSerial() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
-// Certificate is the CA's own, X.509, DER.
+// Certificate returns the CA's own certificate, X.509 in DER.
 func (a *Authority) Certificate() []byte { return a.cert.Raw }
 
-// Fingerprint is the SHA-256 of Certificate.
+// Fingerprint returns the SHA-256 of Certificate.
 func (a *Authority) Fingerprint() [32]byte { return sha256.Sum256(a.cert.Raw) }
 
-// ServerCertificate makes the listener's certificate, for 30 days.
+// ServerCertificate signs a certificate for the bridge listener, for 30 days.
 func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *Authority) sign(template *x509.Certificate, public crypto.PublicKey, no
 	return x509.CreateCertificate(rand.Reader, template, a.cert, public, a.key)
 }
 
-// Identity is who a bridge's certificate names.
+// Identity is the bridge that a certificate names.
 type Identity struct {
 	PropertyID string
 	BridgeID   string
@@ -176,13 +176,13 @@ func (i Identity) url() *url.URL {
 	return &url.URL{Scheme: "latchkey", Host: "property", Path: "/" + i.PropertyID + "/bridge/" + i.BridgeID}
 }
 
-// Identify checks that a certificate is a bridge's, signed by us, and tells whose. One that ended at most RenewGrace
-// before now passes as expired.
+// VerifyBridge checks that this CA signed a certificate for a bridge, and returns the bridge. A certificate that ended at most
+// RenewGrace before now is accepted as expired.
 func (a *Authority) VerifyBridge(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
 	at := now
 	if now.After(cert.NotAfter) {
 		if now.After(cert.NotAfter.Add(RenewGrace)) {
-			return who, true, errors.New("the certificate ended too long ago to be renewed; enrol the bridge anew")
+			return who, true, errors.New("the certificate ended too long ago to be renewed; enrol the bridge again")
 		}
 		at, expired = cert.NotAfter, true
 	}
@@ -190,13 +190,13 @@ func (a *Authority) VerifyBridge(cert *x509.Certificate, now time.Time) (who Ide
 	roots.AddCert(a.cert)
 	_, err = cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
-		return who, expired, fmt.Errorf("not a certificate of ours: %w", err)
+		return who, expired, fmt.Errorf("the certificate was not signed by the bridge CA of this installation: %w", err)
 	}
 	who, err = ParseIdentity(cert)
 	return who, expired, err
 }
 
-// IdentityOf reads who a certificate names, without checking it.
+// ParseIdentity returns the bridge that a certificate names, without verifying the certificate.
 func ParseIdentity(cert *x509.Certificate) (Identity, error) {
 	if len(cert.URIs) == 1 && cert.URIs[0].Scheme == "latchkey" && cert.URIs[0].Host == "property" {
 		part := strings.Split(cert.URIs[0].Path, "/")
@@ -207,10 +207,10 @@ func ParseIdentity(cert *x509.Certificate) (Identity, error) {
 	return Identity{}, errors.New("the certificate names no bridge")
 }
 
-// KeyHash is the SHA-256 of a certificate's public key, by which a bridge's row knows its certificate.
+// PublicKeyHash returns the SHA-256 of a certificate's public key. The bridge's row stores it.
 func PublicKeyHash(cert *x509.Certificate) []byte { return keyHash(cert.RawSubjectPublicKeyInfo) }
 
-// parseRequest checks a certificate request: signed by its own key, of a kind we sign.
+// parseRequest parses a certificate request and checks that its own key signed it and that the key is of a supported kind.
 func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	bad := func(message string) error {
 		return fault.Fields(fault.Field{Path: "certificateRequest", Reason: fault.BadFormat, Message: message})

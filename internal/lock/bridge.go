@@ -24,13 +24,13 @@ const (
 	NoHeartbeat    OfflineReason = "noHeartbeat"
 	TooSlow        OfflineReason = "tooSlow"
 	OutOfOrder     OfflineReason = "outOfOrder"
-	ShuttingDown   OfflineReason = "shuttingDown" // of the node that held it
-	NodeLost       OfflineReason = "nodeLost"     // the node that held it fell silent
+	ShuttingDown   OfflineReason = "shuttingDown" // the node that had the session is shutting down
+	NodeLost       OfflineReason = "nodeLost"     // the node that had the session sends no heartbeat
 	Revoked        OfflineReason = "revoked"
-	Reenrolled     OfflineReason = "enrolled" // anew: its next session is another bridge's
+	Reenrolled     OfflineReason = "enrolled" // the bridge was enrolled again, perhaps on another machine
 )
 
-// CreateBridge makes a bridge of the property and its first join code, which is shown once.
+// CreateBridge creates a bridge of the property and its first join code, which is shown once.
 func CreateBridge(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)
 	if err != nil {
@@ -41,8 +41,8 @@ func CreateBridge(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, name
 	return br, code, err
 }
 
-// NewJoinCode lets a bridge be enrolled anew, also a revoked one; an older code of the bridge no longer counts. Until the
-// code is used nothing else changes.
+// ReplaceJoinCode creates a join code with which a bridge, also a revoked one, can be enrolled again. The bridge's older code stops to
+// work. Nothing else changes until the code is used.
 func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, bridgeID string) (*ent.Bridge, string, error) {
 	br, err := GetBridge(tx.Context(), tx.Client, propertyID, bridgeID)
 	if err != nil {
@@ -56,7 +56,7 @@ func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, b
 	return br, code, err
 }
 
-// GetBridge finds a bridge of the property.
+// GetBridge loads a bridge of the property.
 func GetBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID string) (*ent.Bridge, error) {
 	br, err := c.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -65,12 +65,12 @@ func GetBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID string) 
 	return br, err
 }
 
-// ListBridges is every bridge of the property, oldest first.
+// ListBridges loads every bridge of the property, oldest first.
 func ListBridges(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Bridge, error) {
 	return c.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(ctx)
 }
 
-// Revoke shuts a bridge out and cuts its session. Its codes stay on its locks: nobody is left to take them off.
+// RevokeBridge revokes a bridge and ends its session. Its codes stay on its locks, because no bridge is left that could remove them.
 func RevokeBridge(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	br, err := GetBridge(tx.Context(), tx.Client, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
@@ -79,8 +79,8 @@ func RevokeBridge(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	return markOffline(tx, br, Revoked, tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt())
 }
 
-// takeOff stores a change that shuts out what a bridge was, ends the session that it had, and has it be lost if it had one, or
-// was on its way from a node that stopped to another.
+// markOffline stores a change after which a bridge's session must end, and ends the session. If the bridge had one, or was moving from
+// a node that stopped to another, the bridge and its locks are recorded as lost.
 func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
 	if was.Online {
 		change.SetLinkAt(tx.Now())
@@ -96,13 +96,13 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, change *ent.Brid
 	return next, markLinksLost(tx, was.ID, string(why))
 }
 
-// Enrolment is what a bridge gets for its join code, or for its old certificate.
+// Enrolment is the answer to a bridge's join code, or to its old certificate.
 type Enrolment struct {
 	Bridge      *ent.Bridge
 	Certificate []byte // X.509, DER
 }
 
-// Application is a bridge's wish to be enrolled.
+// EnrolmentRequest is a bridge's request to be enrolled.
 type EnrolmentRequest struct {
 	JoinCode           string
 	CertificateRequest []byte // PKCS #10, DER
@@ -110,11 +110,11 @@ type EnrolmentRequest struct {
 	Software           string
 }
 
-// errJoinCode does not say which it was: the code is a secret.
+// errJoinCode does not say which of the causes applies, because the code is a secret.
 var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
 
-// Enroll makes an applicant the bridge that its join code was made for. What the bridge was before no longer counts: not
-// its certificate, not its session, not its count of events. Its locks stay.
+// Enroll enrols the caller as the bridge that its join code was created for. The bridge's earlier certificate, session and event
+// sequence become invalid. Its locks stay.
 func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a EnrolmentRequest) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
@@ -149,8 +149,8 @@ func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a EnrolmentRequest) (*
 	return &Enrolment{Bridge: next, Certificate: der}, err
 }
 
-// Renew gives a bridge its next certificate, for the same key or a new one. The certificate it shows must be the one we
-// know; the old key serves until the new one was seen, so that an answer that is lost strands nobody.
+// RenewCertificate gives a bridge its next certificate, for the same key or a new one. The bridge must show its stored certificate. The
+// old key stays valid until the bridge shows the new one, so that a lost answer does not lock the bridge out.
 func RenewCertificate(tx *db.Tx, ca *Authority, who Identity, shown []byte, request []byte) (*Enrolment, error) {
 	csr, err := parseRequest(request)
 	if err != nil {
@@ -172,8 +172,8 @@ func RenewCertificate(tx *db.Tx, ca *Authority, who Identity, shown []byte, requ
 	return &Enrolment{Bridge: br, Certificate: der}, err
 }
 
-// Admit finds the bridge behind a certificate that Authority.Identify passed: enrolled, not revoked, and shown with a
-// key (KeyHash) that is its own still.
+// AuthenticateBridge loads the bridge of a certificate that [Authority.VerifyBridge] accepted. The bridge must be enrolled and not
+// revoked, and shown, the [PublicKeyHash] of the certificate, must be its present or previous one.
 func AuthenticateBridge(ctx context.Context, c *ent.Client, who Identity, shown []byte) (*ent.Bridge, error) {
 	br, err := c.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(ctx)
 	switch {
@@ -189,9 +189,9 @@ func AuthenticateBridge(ctx context.Context, c *ent.Client, who Identity, shown 
 	return nil, errNotAuthenticated
 }
 
-var errNotAuthenticated = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled anew with another key; enrol it with a new join code")
+var errNotAuthenticated = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled again with another key; enrol it with a new join code")
 
-// renewalDue says whether a bridge should renew now: two thirds of its certificate's life are over.
+// renewalDue reports whether a bridge should renew its certificate now: two thirds of its life are over.
 func renewalDue(br *ent.Bridge, now time.Time) bool {
 	return br.CertificateExpiresAt != nil && now.After(br.CertificateExpiresAt.Add(-certificateLife/3))
 }
@@ -208,13 +208,13 @@ func keyHash(spki []byte) []byte {
 	return sum[:]
 }
 
-// ShutOut finds the bridges that were revoked since a moment.
+// RevokedSince lists the bridges that were revoked after a time.
 func RevokedSince(ctx context.Context, c *ent.Client, since time.Time) ([]string, error) {
 	return c.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(ctx)
 }
 
-// Standing tells which epoch is a bridge's present one, and whether the bridge is shut out.
-func CurrentEpoch(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, out bool, err error) {
+// CurrentEpoch returns the present epoch of a bridge, and whether the bridge is revoked.
+func CurrentEpoch(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, revoked bool, err error) {
 	br, err := c.Bridge.Get(ctx, bridgeID)
 	if err != nil {
 		return 0, false, err

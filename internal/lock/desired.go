@@ -15,18 +15,18 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Wish is what one slot shall hold, on its way to the bridge.
+// DesiredSlot is the desired state of one slot, to be sent to the bridge.
 type DesiredSlot struct {
 	LockID      string
 	Number      uint32
 	Generation  int64
-	NeedsMark   bool // Claim comes before it may be told
+	NeedsMark   bool // MarkSent must come before it may be sent
 	mayHoldOurs bool // as slot.Desired has it
 	row         *ent.Slot
 }
 
-// Wanted is what a session's bridge has to be told of some locks: every slot with a generation above the lock's mark,
-// revocations first. A negative mark asks for the whole lock.
+// DesiredSlots loads what to send to a session's bridge about some locks, removals first: every slot with a generation above the number
+// that marks has for the lock. A negative number selects all slots of the lock.
 func DesiredSlots(ctx context.Context, c *ent.Client, s *Session, marks map[string]int64) ([]DesiredSlot, error) {
 	above := make([]predicate.Slot, 0, len(marks))
 	for lockID, mark := range marks {
@@ -70,8 +70,8 @@ func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	}, s.enrolmentID)
 }
 
-// Claim marks slots as handed to the session's bridge, durably before they are told: from then on only the lock can say
-// that a code is gone. One that was changed meanwhile is left out; its change has its own wake-up.
+// MarkSent marks slots as sent to the session's bridge, before they are sent: from then on only the lock can prove that a code is gone. A
+// slot that was changed since it was loaded is left out, because its change notifies the bridge again.
 func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error) {
 	if _, err := bridgeInSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error
 	return out, nil
 }
 
-// Desired is the wish as package slot has it, with its PIN.
+// Desired returns the desired state for package slot, with the decrypted PIN.
 func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
 		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOurs: w.mayHoldOurs, NotBefore: valueOrZero(w.row.NotBefore), NotAfter: valueOrZero(w.row.NotAfter),
@@ -113,14 +113,14 @@ func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desi
 	return d, nil
 }
 
-// OpenPIN is the PIN of a slot.
+// DecryptPIN returns the PIN of a slot.
 func DecryptPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
 	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
 	return slot.PIN(raw), err
 }
 
-// Generations finds the newest generation of each lock that the bridges drive, by bridge and lock: a session that told its
-// bridge less has something to deliver.
+// LatestGenerations loads the latest generation of each lock of some bridges, by bridge and lock. A session that has sent less has
+// something to send.
 func LatestGenerations(ctx context.Context, c *ent.Client, bridgeIDs []string) (map[string]map[string]int64, error) {
 	locks, err := c.Lock.Query().Where(entlock.BridgeIDIn(bridgeIDs...)).Select(entlock.FieldID, entlock.FieldBridgeID, entlock.FieldGeneration).All(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func LatestGenerations(ctx context.Context, c *ent.Client, bridgeIDs []string) (
 	return newest, nil
 }
 
-// Unsettled finds the locks of a session's bridge of which it has not yet reported what is wanted.
+// UnreportedLocks returns those of some locks of a session's bridge with a slot whose latest generation the bridge has not reported on.
 func UnreportedLocks(ctx context.Context, c *ent.Client, s *Session, lockIDs []string) ([]string, error) {
 	rows, err := slotsOfLocks(ctx, c, s.PropertyID, lockIDs)
 	if err != nil {

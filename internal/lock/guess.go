@@ -13,43 +13,42 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// wrongPIN is the reason of a denial at a keypad where a PIN was typed that no slot holds.
+// wrongPIN is the reason of a denial if no slot holds the typed PIN.
 const wrongPIN = "wrongPin"
 
-// refusedKeys are the words of docs/smartkey.md, as reasons of a denial, that say: somebody tries. A SmartKey is not guessed,
-// and these do not come of one's own phone being late: a key that is over, for another door or not yet known is no alarm.
+// suspiciousKeys are the reasons in docs/smartkey.md for which the refusal of a SmartKey counts as an attack. A guest's own phone does
+// not cause them: a key that has expired, is for another door, or is not known yet, does not count.
 var suspiciousKeys = map[string]bool{
 	RefusedKeyPrefix + "malformed": true, RefusedKeyPrefix + "unsupportedAlgorithm": true, RefusedKeyPrefix + "unknownIssuer": true,
 	RefusedKeyPrefix + "badSignature": true, RefusedKeyPrefix + "cloned": true, RefusedKeyPrefix + "replayed": true, RefusedKeyPrefix + "revoked": true,
 }
 
-// tried says whether a denial counts against the budget: a PIN that no slot holds, or a SmartKey that nobody may use.
+// countsAsGuess reports whether a denial counts against the budget: an unknown PIN, or a SmartKey that is never valid.
 func countsAsGuess(reason string) bool { return reason == wrongPIN || suspiciousKeys[reason] }
 
-// Budget is how many wrong PINs are taken for slips of the finger within a span; more are an alarm.
+// GuessBudget is how many wrong PINs within a period are typing errors. More raise an alarm.
 type GuessBudget struct {
 	Limit  int
 	Period time.Duration
 }
 
-// The budgets of the alarm. What slows a guesser is the lockout of the lock or a pause of its keypad: docs/operations.md has the
-// figures. At a lock with neither the alarm is all there is. Ten tries in ten minutes are 1,440 a day below the lock's budget: with
-// ten codes of eight digits the chance is 2e-4, with six digits it is 2 %, and the site's budget raises the alarm within the hour.
+// The budgets of the alarm. A lockout of the lock or a pause of its keypad slows guessing: docs/operations.md has the figures. At a lock
+// with neither, the alarm is the only protection. Ten attempts in ten minutes stay below the lock's budget: these are 1,440 a day, and
+// guess one of ten codes with a chance of 2e-4 at eight digits and 2 % at six. The site's budget raises the alarm within the hour.
 var (
 	LockBudget = GuessBudget{Limit: 10, Period: 10 * time.Minute}
 	SiteBudget = GuessBudget{Limit: 50, Period: time.Hour}
 )
 
-// Guesses counts what was [tried] in a span that slides: in the span that began last, and in the one before it as far as that
-// still counts.
+// GuessCounter counts attempts in a sliding period: those of the period that began last, and a share of the period before it.
 type GuessCounter struct {
 	BeganAt         time.Time
 	Count, Previous int
-	AlarmedAt       time.Time // zero: no alarm stands
+	AlarmedAt       time.Time // zero: no alarm is active
 }
 
-// Add counts one more, and says whether that is the alarm: once, until the guessing has gone down to half of the budget.
-// One that is told late counts where it belongs; one older than two spans does not count.
+// Add counts one attempt and reports whether it raises the alarm: once, until the count has fallen to half of the budget. An attempt
+// that is reported late counts in its own period, and not at all if it is older than two periods.
 func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 	switch since := at.Sub(g.BeganAt); {
 	case g.BeganAt.IsZero() || since >= 2*b.Period:
@@ -73,13 +72,13 @@ func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 	return g, true
 }
 
-// within is how many there were in the span before an instant, if those of the former span came evenly.
+// inPeriod estimates the attempts in the period before a time, as if those of the previous period were evenly distributed.
 func (g GuessCounter) inPeriod(at time.Time, b GuessBudget) int {
 	left := b.Period - at.Sub(g.BeganAt)
 	return g.Count + int(int64(g.Previous)*int64(max(left, 0))/int64(b.Period))
 }
 
-// guessed counts a try at a lock and at its property, and tells of each budget that it spends.
+// recordFailedAttempt counts an attempt at a lock and at its property, and raises the alarm of each budget that it exceeds.
 func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	atLock, err := countGuess(tx, lk.PropertyID, lk.ID, at, LockBudget)
 	if err != nil {
@@ -88,7 +87,7 @@ func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	if atLock {
 		e := asInternal(newLockEvent(lk, event.GuessesAtLock, map[string]any{"most": LockBudget.Limit, "minutes": int(LockBudget.Period.Minutes())}))
 		e.OccurredAt = at
-		text := fmt.Sprintf("More than %d wrong PINs were typed, or SmartKeys shown that nobody may use, at lock %q within %d minutes. Look who stands there: somebody may be trying to get in.", LockBudget.Limit, lk.Name, int(LockBudget.Period.Minutes()))
+		text := fmt.Sprintf("More than %d wrong PINs or invalid SmartKeys were tried at lock %q within %d minutes. Check who is at the door: a person may be trying to break in.", LockBudget.Limit, lk.Name, int(LockBudget.Period.Minutes()))
 		if err := appendGuessing(tx, e, lk.ID, text, at); err != nil {
 			return err
 		}
@@ -101,11 +100,11 @@ func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 		PropertyID: lk.PropertyID, Subject: event.Inside(lk.PropertyID), Kind: event.GuessesAtSite, OccurredAt: at,
 		Body: map[string]any{"most": SiteBudget.Limit, "minutes": int(SiteBudget.Period.Minutes()), "lockId": lk.ID},
 	}
-	text := fmt.Sprintf("More than %d wrong PINs were typed, or SmartKeys shown that nobody may use, at the doors of this property within %d minutes, the last at lock %q. Somebody may go from door to door and try.", SiteBudget.Limit, int(SiteBudget.Period.Minutes()), lk.Name)
+	text := fmt.Sprintf("More than %d wrong PINs or invalid SmartKeys were tried at the doors of this property within %d minutes, the last at lock %q. A person may be trying door after door.", SiteBudget.Limit, int(SiteBudget.Period.Minutes()), lk.Name)
 	return appendGuessing(tx, e, lk.PropertyID, text, at)
 }
 
-// guessing tells of a budget that is spent; staff at most once an hour for each.
+// appendGuessing records that a budget is exceeded, and notifies staff at most once an hour for each lock or property.
 func appendGuessing(tx *db.Tx, e event.Event, subject, text string, at time.Time) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
@@ -116,12 +115,12 @@ func appendGuessing(tx *db.Tx, e event.Event, subject, text string, at time.Time
 	})
 }
 
-// guessingKey names the notices about guessing at a lock or property within one hour.
+// guessingNoticeKey identifies the notices about guessing at a lock or property within one hour.
 func guessingNoticeKey(subject string, at time.Time) string {
 	return subject + "/guessing/" + at.UTC().Format("2006-01-02T15")
 }
 
-// count adds a guess to what is counted under an id, and says whether that spends the budget.
+// countGuess counts an attempt for a lock or property, and reports whether it raises the alarm.
 func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudget) (spent bool, err error) {
 	ctx := tx.Context()
 	_, err = tx.Insert(sql.Insert(entguesses.Table).Columns(entguesses.FieldID, entguesses.FieldPropertyID, entguesses.FieldBeganAt).
@@ -134,7 +133,7 @@ func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudg
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}
 	g := GuessCounter{BeganAt: row.BeganAt, Count: row.Count, Previous: row.Before, AlarmedAt: valueOrZero(row.AlarmedAt)}
-	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // by a clock that was set back since: all that comes would count as told late
+	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // the clock was set back since: every attempt would count as reported late
 		g = GuessCounter{}
 	}
 	g, spent = g.Add(at, b)

@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// offlineReason says why a lock cannot be reached: it has no bridge, its bridge is offline (for its own reason), or the bridge
-// does not reach it. Empty: it can be reached.
+// offlineReason returns why a lock cannot be reached: it has no bridge, its bridge is offline, with the bridge's reason, or the bridge
+// does not reach it. It returns "" if the lock can be reached.
 func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	switch {
 	case br == nil:
@@ -19,40 +19,40 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	case !IsBridgeOnline(br, now) && br.OfflineReason != "":
 		return br.OfflineReason
 	case !IsBridgeOnline(br, now):
-		return string(NodeLost) // its row says online, and nobody has heard it of late
+		return string(NodeLost) // its row says online, but the heartbeat is too old
 	case !lk.Status.Online:
 		return cmp.Or(lk.Status.OfflineCause, string(fault.LockOffline))
 	}
 	return ""
 }
 
-// Hysteresis: what comes and goes is told once, not each time.
+// Hysteresis: a state that changes again and again is notified once.
 const (
-	stableAfter      = 5 * time.Minute // after which a return counts as good
-	notifyAfter      = time.Minute     // a change within a series of them is told when it has lasted so long
-	batteryOKPercent = 25              // percent: a battery that was low is well again
-	maxClockOffset   = time.Minute     // a lock's clock that is further off keeps no windows
+	stableAfter      = 5 * time.Minute // from then on a restored connection counts as stable
+	notifyAfter      = time.Minute     // a change within a series is notified when it has lasted so long
+	batteryOKPercent = 25              // percent, from which on a battery that was low counts as charged
+	maxClockOffset   = time.Minute     // a clock with a larger offset cannot keep windows
 	goodClockOffset  = 30 * time.Second
 )
 
-// Telling is what is to be told of something that is well or is not.
+// Notification says whether a change of health is to be notified.
 type Notification int
 
-// The tellings.
+// The notifications.
 const (
 	NoChange Notification = iota
 	Down                  // offline, low, untrusted
 	Up                    // online, charged, right
 )
 
-// Link is what is known and what was told of whether something can be reached. The zero Link was never lost.
+// LinkState is the connection of a lock or bridge, with what was notified about it. The zero value was never lost.
 type LinkState struct {
-	LostAt     time.Time // the last loss; zero: none of late
-	RestoredAt time.Time // the return from it; zero: there was none yet
-	NotifiedAt time.Time // when the loss was told that was not taken back since
+	LostAt     time.Time // the last loss; zero: there was none lately
+	RestoredAt time.Time // the end of the last loss; zero: it goes on
+	NotifiedAt time.Time // when a loss was notified whose end was not notified yet; zero: none
 }
 
-// Lost takes in a loss. The first after a calm time is told at once.
+// Lost records a loss. The first one after a stable time is notified at once.
 func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	if !l.LostAt.IsZero() && l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -66,8 +66,8 @@ func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	return l, Down
 }
 
-// Back takes in a return. The one from a loss that was told at once is told at once, too: a short cut is a pair, and what
-// flaps on is silent until something lasts.
+// Restored records the end of a loss. It is notified at once if the loss was notified at once: a short interruption gives a pair of
+// notifications, and a connection that goes on flapping gives no more until one state lasts.
 func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
 	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -80,7 +80,7 @@ func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
 	return l, Up
 }
 
-// Look tells what has lasted and was not told.
+// Check notifies a state that has lasted and was not notified.
 func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
 	switch {
@@ -97,23 +97,23 @@ func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	return l, NoChange
 }
 
-// Battery says what to tell of a battery, of which told says whether it was told that it is low.
-func BatteryNotification(told bool, percent int) Notification {
+// BatteryNotification decides what to notify about a battery. notified: that it is low was notified.
+func BatteryNotification(notified bool, percent int) Notification {
 	switch {
-	case !told && percent <= lowBatteryPercent:
+	case !notified && percent <= lowBatteryPercent:
 		return Down
-	case told && percent >= batteryOKPercent:
+	case notified && percent >= batteryOKPercent:
 		return Up
 	}
 	return NoChange
 }
 
-// ClockTelling is Battery for a lock's clock, which is so far from the bridge's.
-func ClockNotification(told bool, off time.Duration) Notification {
-	switch off = off.Abs(); {
-	case !told && off > maxClockOffset:
+// ClockNotification decides what to notify about a lock's clock by its offset from the bridge's. notified: that it is wrong was notified.
+func ClockNotification(notified bool, offset time.Duration) Notification {
+	switch offset = offset.Abs(); {
+	case !notified && offset > maxClockOffset:
 		return Down
-	case told && off <= goodClockOffset:
+	case notified && offset <= goodClockOffset:
 		return Up
 	}
 	return NoChange

@@ -11,13 +11,13 @@ import (
 // joinLife is how long a join code can be used.
 const joinLife = time.Hour
 
-// joinCode is what staff carry to a bridge: the secret, by which we know the bridge, and the fingerprint of our CA, by
-// which the bridge knows us.
+// joinCode returns the code that staff enter at a bridge: the secret authenticates the bridge, and the fingerprint of the CA
+// authenticates the server.
 func joinCode(secret string, fingerprint [32]byte) string {
 	return secret + "." + base64.RawURLEncoding.EncodeToString(fingerprint[:])
 }
 
-// cutJoinCode is the secret of a join code. The fingerprint is the bridge's to check.
+// parseJoinCode returns the secret of a join code. Only the bridge checks the fingerprint.
 func parseJoinCode(code string) (secret string, ok bool) {
 	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
 	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {

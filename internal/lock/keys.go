@@ -11,32 +11,32 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// The acts of a SmartKey. The bridge verifies the presentation that comes with one, and decides.
+// The operations of a SmartKey. The bridge verifies the presentation that comes with the command, and decides.
 const (
 	SmartKeyUnlock = "smartkeyUnlock"
-	SmartKeyCheck  = "smartkeyCheck" // moves nothing
+	SmartKeyCheck  = "smartkeyCheck" // moves no bolt
 )
 
-// RefusedKey begins the result of an act whose SmartKey the bridge refused, and the reason of the denial; a word of
-// docs/smartkey.md follows. OpenedByKey is the reason of an opening at the door itself.
+// RefusedKeyPrefix begins the result of a command whose SmartKey the bridge refused, and the reason of the denial. A reason of
+// docs/smartkey.md follows. OpenedBySmartKey is the reason of an opening with a SmartKey at the door itself.
 const (
 	RefusedKeyPrefix = "smartkey:"
 	OpenedBySmartKey = "smartkey"
 )
 
-// PhoneActor begins the actor of what a guest's phone did; its id follows.
+// PhoneActorPrefix begins the actor of events that a guest's phone caused. The phone's id follows.
 const PhoneActorPrefix = "phone:"
 
-// Keys is what stands for a lock in a wake-up: the property's issuer keys, status list or door rules have changed.
+// KeysChanged takes the place of a lock's id in a [Waker] call: the property's issuer keys, status list or door rules have changed.
 const KeysChanged = "keys"
 
-// NoSmartKeys is the version of the key set of a bridge that knows no SmartKeys.
+// NoSmartKeys is the version of the key set of a bridge that does not support SmartKeys.
 const NoSmartKeys = -1
 
-// HeldKeys is what a bridge says it holds, durably: the version of its key set and the number of its status list.
+// InstalledKeys is what a bridge reports that it has stored: the version of its key set and the number of its status list.
 type InstalledKeys struct{ Version, List int64 }
 
-// NoteKeys stores what a bridge says it holds.
+// StoreInstalledKeys stores what a bridge reports that it has.
 func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).
 		SetKeySetVersion(k.Version).SetKeyListNumber(k.List).Save(tx.Context())
@@ -46,7 +46,7 @@ func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys
 	return nil
 }
 
-// WakeKeys has the bridges of a property that are connected told of newer issuer keys, lists and door rules.
+// NotifyKeysChanged notifies the connected bridges of a property of new issuer keys, lists or door rules.
 func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
 	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
 	for _, id := range ids {
@@ -55,7 +55,7 @@ func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
 	return err
 }
 
-// AtAddress finds the lock that a bridge knows by an address.
+// GetByAddress loads the lock with an address on a bridge.
 func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address string) (*ent.Lock, error) {
 	lk, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.Address(address)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -64,8 +64,8 @@ func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, addr
 	return lk, err
 }
 
-// StorePresentation writes down the use of a SmartKey before anything is sent. The presentation itself is not stored: it
-// serves for seconds, and travels with the order. GrantID is the access of the phone's stay; empty: it is not known.
+// StoreSmartKeyCommand stores the command of a SmartKey before anything is sent. The presentation itself is not stored, because it is
+// valid for seconds and travels with the command. grantID is the grant of the phone's stay; empty: not known.
 func StoreSmartKeyCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, propertyID, lockID, actor, grantID, operation, until)
 }

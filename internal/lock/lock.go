@@ -1,7 +1,7 @@
-// Package lock keeps what is known of locks and of the bridges that drive them, and which code shall sit in which slot.
+// Package lock stores locks, the bridges that drive them, and the desired and observed code of each slot.
 //
-// Codes are state: a row per slot with a generation that only grows; package slot decides what a report means. Openings
-// are acts: stored, claimed once, sent once. Nothing here talks to a bridge: bridgelink does, woken after the commit.
+// Codes are state: each slot has a row with a generation that only grows, and package slot decides what a report means. Unlocking is a
+// command: it is stored, claimed once and sent at most once. This package sends nothing itself: after the commit it notifies bridgelink.
 package lock
 
 import (
@@ -17,11 +17,11 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Silence is how long a bridge may go unheard before it counts as offline, whatever its row says: its node may have
-// died with it. Three heartbeats of 15 s, and one more for the write.
+// MaxSilence is the age of the last heartbeat from which on a bridge counts as offline, whatever its row says, because its node may have
+// died. It is three heartbeats of 15 s, and one more for the write.
 const MaxSilence = time.Minute
 
-// Get finds a lock of the property.
+// Get loads a lock of the property.
 func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
 	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -34,13 +34,13 @@ func lockNotFound(lockID string) error {
 	return fault.New(fault.NotFound, fault.LockNotFound, "no lock %s at this property", lockID)
 }
 
-// Choice says which locks a list shall hold. The zero value is all.
+// ListFilter selects the locks of a list. The zero value selects all.
 type ListFilter struct {
 	BridgeID   string
-	Unassigned bool // at no door
+	Unassigned bool // only locks without a door
 }
 
-// List is a page of the property's locks, oldest first, and how many there are in all.
+// List loads a page of the property's locks, oldest first, and their total number.
 func List(ctx context.Context, c *ent.Client, propertyID string, w ListFilter, skip, most int) ([]*ent.Lock, int, error) {
 	q := c.Lock.Query().Where(entlock.PropertyID(propertyID))
 	if w.BridgeID != "" {
@@ -57,7 +57,7 @@ func List(ctx context.Context, c *ent.Client, propertyID string, w ListFilter, s
 	return page, total, err
 }
 
-// PerBridge counts the locks of each bridge of the property.
+// CountPerBridge counts the locks of each bridge of the property.
 func CountPerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[string]int, error) {
 	var rows []struct {
 		BridgeID string `json:"bridge_id"`
@@ -71,12 +71,7 @@ func CountPerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[
 	return counts, err
 }
 
-// AtDoors finds the locks of doors, by door. Doors without a lock are not in the answer.
-func AtDoors(tx *db.Tx, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
-	return LocksByDoor(tx.Context(), tx.Client, propertyID, doorIDs)
-}
-
-// LocksAt is AtDoors outside a change.
+// LocksByDoor loads the locks of doors, by door. Doors without a lock are not in the result.
 func LocksByDoor(ctx context.Context, c *ent.Client, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
 	at := make(map[string]*ent.Lock, len(doorIDs))
 	for chunk := range chunks(doorIDs) {
@@ -100,8 +95,8 @@ func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	return tx.Lock.UpdateOne(lk).SetName(name).SetNamed(true).Save(tx.Context())
 }
 
-// AssignDoor puts a lock on a door, a space or a gate of the property; an empty door takes it off. A door has one lock.
-// Codes stay where they are: the caller plans anew what both doors touch.
+// AssignDoor assigns a lock to a door, which is a space or a gate of the property, or to none if doorID is empty. A door has one lock.
+// Codes stay where they are: the caller plans access at both doors again.
 func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error) {
 	ctx := tx.Context()
 	lk, err := Get(ctx, tx.Client, propertyID, lockID)
@@ -139,15 +134,15 @@ func doorExists(tx *db.Tx, propertyID, doorID string) error {
 	return fault.New(fault.NotFound, fault.SpaceNotFound, "doorId is no space or gate of this property")
 }
 
-// State is what a decision needs to know of a lock beside its row.
+// State is the computed state of a lock.
 type State struct {
-	Online        bool   // its bridge was heard lately and reaches it
-	Revoked       bool   // its bridge was revoked, so nothing will reach it
-	FreeSlots     int    // slots that a new code may take
-	OfflineReason string // why it is not online: a camelCase word; empty if it is
+	Online        bool   // its bridge is online and reaches it
+	Revoked       bool   // its bridge is revoked or missing, so that nothing can reach it
+	FreeSlots     int    // slots that a new code can use
+	OfflineReason string // camelCase; empty if the lock is online
 }
 
-// States tells how locks of one property do, by lock.
+// LoadStates computes the states of locks of one property, by lock.
 func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
 	if len(locks) == 0 {
 		return map[string]State{}, nil
@@ -173,15 +168,15 @@ func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID st
 	return states, nil
 }
 
-// Online says whether a lock can be reached now: its bridge was heard lately and says that it reaches the lock.
+// IsOnline reports whether a lock can be reached now: its bridge is online and reports that it reaches the lock.
 func IsOnline(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
 	return br != nil && IsBridgeOnline(br, now) && lk.Status.Online
 }
 
-// Jammed says whether a lock's bolt is known not to move.
+// IsJammed reports whether the last report of a lock says that its bolt does not move.
 func IsJammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
 
-// BridgeOnline says whether a bridge has a session and was heard lately.
+// IsBridgeOnline reports whether a bridge has a session with a recent heartbeat.
 func IsBridgeOnline(br *ent.Bridge, now time.Time) bool {
 	return br.Online && br.RevokedAt == nil && br.LastSeenAt != nil && now.Sub(*br.LastSeenAt) <= MaxSilence
 }

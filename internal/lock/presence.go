@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// CloseSession marks the bridge offline, unless another session has begun.
+// CloseSession marks a bridge offline, unless another session has begun.
 func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
 		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).Save(tx.Context())
@@ -27,13 +27,13 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason)
 	return markLinksLost(tx, bridgeID, string(reason))
 }
 
-// nameEnd says why a session ended that was taken for lost before: while a bridge is offline for that, Touch would bring it back.
+// setOfflineReason stores why a session ended that was considered lost before. Otherwise a late heartbeat would mark the bridge online.
 func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
 	return tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(NodeLost))).
 		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// tellOffline has a bridge be lost, and with it the locks on doors that it reached.
+// markLinksLost records the loss of a bridge and of the locks on doors that it reached.
 func markLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {
@@ -48,7 +48,7 @@ func markLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	}
 	for _, lk := range locks {
 		if !lk.Status.Online {
-			continue // it was lost before
+			continue // its loss is recorded already
 		}
 		if err := updateLockLink(tx, lk, LinkState.Lost, reason); err != nil {
 			return err
@@ -57,23 +57,23 @@ func markLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	return nil
 }
 
-// came has a bridge that was lost be back, and the locks with it that it reaches.
-func markBridgeOnline(tx *db.Tx, was *ent.Bridge, heard []LockReport) error {
+// markBridgeOnline records that a lost bridge is online again, and so are the locks that it reaches.
+func markBridgeOnline(tx *db.Tx, was *ent.Bridge, reports []LockReport) error {
 	if was.UnreachedAt == nil {
 		return nil
 	}
 	if err := updateBridgeLink(tx, was, LinkState.Restored, ""); err != nil {
 		return err
 	}
-	reached := make(map[string]bool, len(heard))
-	for _, h := range heard {
+	reached := make(map[string]bool, len(reports))
+	for _, h := range reports {
 		reached[h.Address] = h.Status != nil && h.Status.Online
 	}
 	return markLocksOnline(tx, was, func(lk *ent.Lock) bool { return reached[lk.Address] })
 }
 
-// Touch notes that a node heard the sessions that it holds: their epochs, by bridge. A bridge in session that a sweep took for
-// lost is online again.
+// RecordHeartbeats stores that a node received a heartbeat in its sessions, given as epochs by bridge. A bridge in session that
+// [MarkSilentBridgesOffline] considered lost is online again.
 func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
@@ -91,7 +91,7 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 		}
 		for _, br := range lost {
 			if br.Epoch != epochs[br.ID] {
-				continue // the session is an older one
+				continue // an older session
 			}
 			if err := restoreBridge(tx, br, now); err != nil {
 				return err
@@ -101,7 +101,7 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 	return nil
 }
 
-// restore marks a bridge online again that is in session under the epoch of its row, and with it the locks that it reached.
+// restoreBridge marks a bridge in session online again, and the locks that it reached.
 func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.PropertyID(was.PropertyID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
 		SetOnline(true).SetOfflineReason("").SetLastSeenAt(now).SetLinkAt(tx.Now()).Save(tx.Context())
@@ -114,7 +114,8 @@ func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	return markLocksOnline(tx, was, func(*ent.Lock) bool { return true })
 }
 
-// SweepBridges marks bridges offline whose node did not touch them for too long. The caller makes sure that nodes could.
+// MarkSilentBridgesOffline marks bridges offline whose node has stored no heartbeat for MaxSilence. The caller makes sure that nodes
+// could store heartbeats.
 func MarkSilentBridgesOffline(tx *db.Tx) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
@@ -140,16 +141,16 @@ func MarkSilentBridgesOffline(tx *db.Tx) error {
 	return nil
 }
 
-// StartAlone marks all bridges offline that the last run of the server left online: it was killed. Only a process that has the
-// database to itself may call it, before it takes the first session. Bridges are expected back as after a restart, so nobody is
-// notified yet; SweepLeft does that for those that stay away.
+// MarkAllBridgesOffline marks all bridges offline that a killed run of the server left online. Only a process that has the database to
+// itself may call it, before it accepts the first session. Bridges should reconnect as after a restart, so staff are not notified yet:
+// [MarkDrainedBridgesLost] does that for bridges that stay offline.
 func MarkAllBridgesOffline(tx *db.Tx) error {
 	return tx.Bridge.Update().Where(entbridge.Online(true)).
 		SetOnline(false).SetOfflineReason(string(ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// SweepLeft has bridges be lost that their node asked to leave, and that came to none since: a node that stops is no loss, a
-// bridge that does not come back is.
+// MarkDrainedBridgesLost records the loss of bridges that their node drained and that have connected to no node since. The stop of a
+// node is no loss.
 func MarkDrainedBridgesLost(tx *db.Tx) error {
 	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(ShuttingDown)), entbridge.RevokedAtIsNil(),
 		entbridge.LinkAtLT(tx.Now().Add(-MaxSilence))).Limit(chunkSize).All(tx.Context())

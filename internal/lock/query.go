@@ -25,7 +25,7 @@ func gateIs(propertyID, id string) []predicate.Gate {
 	return []predicate.Gate{entgate.ID(id), entgate.PropertyID(propertyID)}
 }
 
-// slotsOfLocks is every slot row of some locks, by lock and by number.
+// slotsOfLocks loads every slot row of some locks, by lock and ordered by number.
 func slotsOfLocks(ctx context.Context, c *ent.Client, propertyID string, lockIDs []string) (map[string][]*ent.Slot, error) {
 	by := make(map[string][]*ent.Slot, len(lockIDs))
 	for chunk := range chunks(lockIDs) {

@@ -10,18 +10,18 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// free says whether a slot is nobody's any more. Its grant stays named until another takes it.
+// isFree reports whether a slot has no grant any more. The row names the former grant until another grant gets the slot.
 func isFree(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
-// seat is a slot as choose sees it.
+// slotUse is what chooseSlot needs of a slot.
 type slotUse struct {
 	id     string
 	number int
-	free   bool // nobody's, and nothing foreign in it
+	free   bool // without a grant and without a foreign credential
 }
 
-// choose picks the slot for a new code: the lowest number that was never used, else the first that is free, which is the
-// one that has been empty longest. 0: there is none. A slot that holds something foreign is left alone.
+// chooseSlot returns the slot for a new code: the lowest number that was never used, else the free slot that has been empty longest. It
+// returns 0 if there is none.
 func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) {
 	used := make([]bool, total+1)
 	var found slotUse
@@ -42,7 +42,7 @@ func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) 
 	return found.number, found.id
 }
 
-// vacant counts the slots that choose may pick.
+// countFree counts the slots that chooseSlot may return.
 func countFree(rows []*ent.Slot, total int) int {
 	n := total
 	for _, s := range rows {
@@ -53,7 +53,7 @@ func countFree(rows []*ent.Slot, total int) int {
 	return max(n, 0)
 }
 
-// serverOf is a row as package slot sees it.
+// serverSlotOf converts a row for package slot.
 func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	grant := s.GrantID
 	if isFree(s) {
@@ -82,7 +82,7 @@ func observedOf(s *ent.Slot) slot.Observed {
 	}
 }
 
-// laterOf are windows as they are stored, nil if there are none.
+// storedWindows converts windows to their stored form, nil if there are none.
 func storedWindows(all []slot.Window) []schema.SlotWindow {
 	var out []schema.SlotWindow
 	for _, w := range all {
@@ -91,7 +91,7 @@ func storedWindows(all []slot.Window) []schema.SlotWindow {
 	return out
 }
 
-// LaterOf are the windows that follow the first of a slot.
+// LaterWindows returns the windows that follow the first window of a slot.
 func LaterWindows(s *ent.Slot) []slot.Window {
 	out := make([]slot.Window, len(s.Later))
 	for i, w := range s.Later {
@@ -102,12 +102,12 @@ func LaterWindows(s *ent.Slot) []slot.Window {
 
 func packedLaterWindows(s *ent.Slot) slot.Windows { return slot.PackWindows(LaterWindows(s)...) }
 
-// unchanged matches the row as long as nothing else was wanted of it since it was read.
+// ifUnchanged matches the row of a slot only if it has had no new generation since it was loaded.
 func ifUnchanged(s *ent.Slot) []predicate.Slot {
 	return []predicate.Slot{entslot.ID(s.ID), entslot.PropertyID(s.PropertyID), entslot.Generation(s.Generation)}
 }
 
-// value is what a pointer leads to, or the zero value for nil.
+// valueOrZero returns what p points to, or the zero value if p is nil.
 func valueOrZero[T any](p *T) T {
 	if p == nil {
 		return *new(T)

@@ -11,17 +11,17 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Hello is how a bridge opens a session.
+// Hello is a bridge's first message in a session, with the node that received it.
 type Hello struct {
-	Node     string // ours, that holds the stream
+	Node     string
 	BootID   string
 	Software string
-	Clock    time.Time // the bridge's; zero: it did not say
+	Clock    time.Time // the bridge's; zero: not reported
 	Locks    []LockReport
 	Keys     InstalledKeys
 }
 
-// Session is a bridge's session as it was opened.
+// Session is what OpenSession returns about a bridge's session.
 type Session struct {
 	PropertyID    string
 	BridgeID      string
@@ -30,23 +30,23 @@ type Session struct {
 	EventSequence int64  // events are stored up to here
 	RenewalDue    bool   // the bridge should renew its certificate
 	Locks         []LockRef
-	PreviousNode  string   // the node that held the session before; empty: none does
-	OutOfSync     []string // ids of the locks of which bridge and service do not know the same
+	PreviousNode  string   // the node that still has the former session; empty: none
+	OutOfSync     []string // ids of the locks whose digest differs between the bridge and the server
 	enrolmentID   string
 }
 
-// Driven is a lock that a bridge drives.
+// LockRef names a lock that a bridge drives.
 type LockRef struct {
 	ID         string
 	Address    string // on the bridge
-	Generation int64  // the last one drawn when the session was opened
+	Generation int64  // the latest one when the session was opened
 }
 
-// ErrSuperseded is the answer to whatever a session does whose epoch is no longer the bridge's. It had no effect.
+// ErrSuperseded is the error of every write of a session whose epoch is no longer the bridge's. The write had no effect.
 var ErrSuperseded = errors.New("another session of this bridge has begun, or the bridge was revoked")
 
-// OpenSession gives an admitted bridge the next epoch, by compare-and-set, and learns its locks. Every older session of
-// the bridge is without effect from the commit on.
+// OpenSession authenticates a bridge, gives it the next epoch by compare-and-set, and applies its lock reports. From the commit on, writes
+// of every older session of the bridge have no effect.
 func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, error) {
 	ctx := tx.Context()
 	br, err := AuthenticateBridge(ctx, tx.Client, who, shown)
@@ -110,10 +110,10 @@ func orSuperseded(err error) error {
 	return ErrSuperseded
 }
 
-// stale finds the locks whose digest differs from the bridge's.
-func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, heard []LockReport) []string {
-	digests := make(map[string]slot.Digest, len(heard))
-	for _, h := range heard {
+// outOfSync returns the locks whose digest differs from the bridge's.
+func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, reports []LockReport) []string {
+	digests := make(map[string]slot.Digest, len(reports))
+	for _, h := range reports {
 		digests[h.Address] = h.Digest
 	}
 	var out []string
@@ -143,12 +143,12 @@ func digestOf(rows []*ent.Slot) slot.Digest {
 	return slot.LockDigest(sum)
 }
 
-// handed says whether bridges are to know of a slot: not of one whose code was taken back before any heard of it.
+// concernsBridge reports whether a slot is sent to bridges. It is not if its code was cleared before any bridge was sent it.
 func concernsBridge(s *ent.Slot) bool {
 	return s.Present || s.SeenGeneration > 0 || s.Claimant != "" || s.Inherited
 }
 
-// current finds a bridge by id if epoch is its session's.
+// bridgeInSession loads a bridge if epoch is the epoch of its current session, and returns ErrSuperseded otherwise.
 func bridgeInSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {

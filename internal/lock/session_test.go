@@ -152,7 +152,7 @@ func TestDoorHasOneLock(t *testing.T) {
 		if err := assign(open.Locks[1].ID, "gat_2"); !fault.Has(err, fault.SpaceNotFound) {
 			t.Errorf("a door that is not there: %v", err)
 		}
-		at, err := lock.AtDoors(s.db.View(t.Context()), s.house, []string{"gat_1", "gat_2"})
+		at, err := lock.LocksByDoor(t.Context(), s.db.Read(), s.house, []string{"gat_1", "gat_2"})
 		s.must(err)
 		if len(at) != 1 || at["gat_1"].ID != open.Locks[0].ID {
 			t.Errorf("locks at doors: %v", at)

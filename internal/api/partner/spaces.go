@@ -42,7 +42,7 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	locks, err := lock.AtDoors(tx, propertyID, ids)
+	locks, err := lock.LocksByDoor(tx.Context(), tx.Client, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	locks, err := lock.AtDoors(tx, a.PropertyID, ids)
+	locks, err := lock.LocksByDoor(tx.Context(), tx.Client, a.PropertyID, ids)
 	if err != nil {
 		return nil, err
 	}

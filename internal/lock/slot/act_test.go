@@ -8,7 +8,7 @@ import (
 )
 
 // Property 11 has a world of its own, since an act shares nothing with slots but the radio. Its rules
-// are those of internal/lock/act.go and internal/bridgelink/acts.go (stored, claimed, finished) and
+// are those of internal/lock/command.go and internal/bridgelink/commands.go (stored, claimed, finished) and
 // of internal/agent/commands.go (begun, carried out, ended), each step a transaction; what is not stored
 // is lost when its owner is killed. Tests of those packages, and internal/simulation, run the code.
 

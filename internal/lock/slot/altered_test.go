@@ -90,7 +90,7 @@ func TestChangesWithoutEndAreAnsweredLessAndLessOften(t *testing.T) {
 	b.inFlight(OpSet, 1)
 }
 
-// Slots without a code of ours are no concern, and a lock that can be read is read.
+// Slots without a Latchkey code are no concern, and a lock that can be read is read.
 func TestAChangeElsewhereStartsNothing(t *testing.T) {
 	b := newBench(t, realLock())
 	b.alter(7)

@@ -14,7 +14,7 @@ const (
 	Unknown ContentKind = iota // this bridge has neither read nor written the slot
 	Empty
 	Ours      // exactly Content.PIN with the window of Content
-	Uncertain // a credential of ours or nothing: an operation may have taken effect
+	Uncertain // a Latchkey credential or nothing: an operation may have taken effect
 	Foreign   // a credential that is not ours; the bridge never changes it
 )
 
@@ -39,7 +39,7 @@ type Slot struct {
 	Attempts         uint8    // transient answers in a row, saturating
 	RetryAt          time.Time
 	NextReadAt       time.Time // when to read back; zero: never
-	ClearedOnce      bool      // the slot was cleared because Duplicate or Occupied may have meant an earlier attempt of ours
+	ClearedOnce      bool      // the slot was cleared because Duplicate or Occupied may have meant an earlier attempt of this bridge
 	ReadSinceChange  bool      // the slot was read since Desired changed or an attempt failed
 	UsedOneTimeID    string    // the OneTimeID of the code that was used here or on another lock
 	ChangedInFlight  bool      // the slot was changed at the lock while a write to it was in flight
@@ -67,7 +67,7 @@ type Op struct {
 	PIN        PIN
 	NotBefore  time.Time // zero unless the lock keeps the window itself
 	NotAfter   time.Time
-	Replace    bool      // the slot may hold an older credential of ours, which this one replaces
+	Replace    bool      // the slot may hold an older Latchkey credential, which this one replaces
 	ExpiresAt  time.Time // from then on the operation can no longer take effect
 }
 

@@ -131,7 +131,7 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence = Sent
 	case met:
 		o.Present, o.Evidence = t.present, s.Content.Evidence
-		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // no credential of ours was ever written there
+		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // no Latchkey credential was ever written there
 			o.Evidence = Verified
 		}
 	case s.Content.Kind == Uncertain:

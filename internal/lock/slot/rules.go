@@ -33,7 +33,7 @@ const (
 	opExpires                // an operation without an answer ends
 	timeoutDoubt             // a write without an answer leaves its slot uncertain
 	inFlightIsUnmet          // a slot does not hold its target while a write to it is in flight
-	readBeforeWrite          // a slot that is not known to hold a credential of ours is read before it is written
+	readBeforeWrite          // a slot that is not known to hold a Latchkey credential is read before it is written
 	ownStoreTrusted          // a bridge with a record of a slot trusts the record, not the server
 	foreignNotWritten        // a slot with a foreign credential is not written
 	replaceFlag              // a write says whether it may replace a credential

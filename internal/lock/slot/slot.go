@@ -79,7 +79,7 @@ type Desired struct {
 	// OneTimeID names a one-time code, with the same name on every lock that has it; empty: the code can be used again and again. A
 	// bridge that sees it used removes it from all of its locks by itself.
 	OneTimeID string
-	// MayHoldOurs tells a bridge without a record of the slot that the slot may hold a credential of ours: another bridge was sent one,
+	// MayHoldOurs tells a bridge without a record of the slot that the slot may hold a Latchkey credential: another bridge was sent one,
 	// or this bridge reported one before it was started from an old copy of its store. A bridge with a record trusts the record.
 	MayHoldOurs bool
 }
@@ -108,7 +108,7 @@ type Observed struct {
 	Generation uint64
 	Present    bool // the credential of Generation is on the lock
 	// Window is the index of the present window, else of the next. Present before that window, without Confirmed evidence, means that
-	// a credential of ours is still on the lock and should not be: of this generation or an older one.
+	// a Latchkey credential is still on the lock and should not be: of this generation or an older one.
 	Window int
 	Used   bool // it was a one-time code, and was used
 	// Cleared means, if the evidence is not Confirmed, that no credential of an older generation is on the lock.
@@ -119,7 +119,7 @@ type Observed struct {
 	At       time.Time
 }
 
-// isGone reports whether the slot is confirmed to hold no credential of ours.
+// isGone reports whether the slot is confirmed to hold no Latchkey credential.
 func (o Observed) isGone() bool { return !o.Present && o.Evidence.Confirmed() }
 
 // equalIgnoringTime reports whether two observations differ at most in time: then only the first is reported.

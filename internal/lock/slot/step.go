@@ -123,7 +123,7 @@ func (m *machine) doubtContent(s *Slot) {
 	s.ManualChanges = min(s.ManualChanges+1, m.rules.maxAttempts)
 }
 
-// recordUse records that a code was used. A use of a slot that is not believed to hold a code of ours was the use of a foreign code,
+// recordUse records that a code was used. A use of a slot that is not believed to hold a Latchkey code was the use of a foreign code,
 // or is long past.
 func (m *machine) recordUse() {
 	i, ok := m.lock.find(m.ev.Slot)
@@ -251,7 +251,7 @@ func (m *machine) rejected(s *Slot, op Op) {
 	doubtful := op.Replace && s.Content.Kind != Ours
 	switch {
 	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.ClearedOnce:
-		// The lock may compare with an earlier attempt of ours: clear the slot, then set it.
+		// The lock may compare with an earlier attempt of this bridge: clear the slot, then set it.
 		s.ClearedOnce, s.Content = true, Content{Kind: Uncertain}
 		return
 	case op.Kind == OpSet && code == Occupied && !op.Replace:

@@ -127,7 +127,7 @@ func (l *loader) doors() error {
 		l.f.Doors[d.ID] = Door{Name: d.Name}
 		ids = append(ids, d.ID)
 	}
-	at, err := lock.AtDoors(l.tx, l.row.PropertyID, ids)
+	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.row.PropertyID, ids)
 	if err != nil {
 		return err
 	}

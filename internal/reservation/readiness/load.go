@@ -71,7 +71,7 @@ type loader struct {
 // locks loads the locks of doors and how they do.
 func (l *loader) loadLocks(doors []string) error {
 	l.lockAtDoor = make(map[string]Lock, len(doors))
-	at, err := lock.AtDoors(l.tx, l.house.ID, doors)
+	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.house.ID, doors)
 	if err != nil {
 		return err
 	}

@@ -19,30 +19,30 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Place is a code for a door: whose, which, and from when to when it opens.
+// DesiredCode is a code for a door, with its grant and its windows.
 type DesiredCode struct {
 	GrantID      string
 	DoorID       string
 	StaySpaceID  string
 	PIN          string
-	PINID        string // names the PIN for access, which compares it; not used here
+	PINID        string // package access compares PINs by it
 	NotBefore    time.Time
 	NotAfter     time.Time
-	LaterWindows []slot.Window // the windows that follow
-	OneTimeID    string        // the code's id if it serves once
+	LaterWindows []slot.Window // follow the first
+	OneTimeID    string        // the id of a one-time code; else empty
 }
 
-// ErrSlotsFull is Put's answer when every slot of the lock is somebody's.
+// ErrSlotsFull is the error of [AssignSlot] if the lock has no free slot.
 var ErrSlotsFull = fault.New(fault.Precondition, fault.SlotsFull, "the lock has no free slot; remove a code or wait until a removed one is known to be gone")
 
-// errSlotMoved answers a change of a slot that was changed by another, or given to another grant, since it was read.
+// errSlotMoved is the error of a change to a slot that was changed, or given to another grant, since it was loaded.
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
 
-// Put gives a grant a slot of the lock: one that was never used, else the one that has been empty longest. A slot that
-// is not known to be empty is nobody's to take.
+// AssignSlot gives a grant a slot of the lock: one that was never used, else the one that has been empty longest. A slot that is not
+// known to be empty is not used.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
-		return nil, fmt.Errorf("put a code on lock %s: want a grant and a PIN", lk.ID)
+		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
 	}
 	generation, err := nextGeneration(tx, lk)
 	if err != nil {
@@ -65,8 +65,8 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 	return storeDesired(tx, keys, lk, row, generation, p)
 }
 
-// seatsOf lists the slots that the lock ever had a code in, that which is empty longest first. Written by hand, because a
-// lock has many and each check-in looks at all: ent takes several times as long to scan them.
+// slotUsage lists the slots of a lock that ever had a code, the longest empty first. The query is written by hand, because each check-in
+// reads all slots of its locks and ent takes several times as long to scan them.
 func slotUsage(tx *db.Tx, lk *ent.Lock) (seats []slotUse, err error) {
 	rows, err := tx.QueryContext(tx.Brief(), slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
 	if err != nil {
@@ -86,7 +86,7 @@ func slotUsage(tx *db.Tx, lk *ent.Lock) (seats []slotUse, err error) {
 const slotUsageSQL = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3
 	ORDER BY COALESCE(seen_at, changed_at), number`
 
-// Vacant counts the places of a lock that nobody has.
+// CountFreeSlots counts the slots of a lock that a new code can use.
 func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 	rows, err := tx.Slot.Query().Where(entslot.PropertyID(lk.PropertyID), entslot.LockID(lk.ID)).All(tx.Brief())
 	if err != nil {
@@ -95,8 +95,8 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 	return countFree(rows, lk.Capabilities.Slots), nil
 }
 
-// Change has the grant's slot hold another PIN or window. It keeps the slot and draws a new generation; it also takes
-// back a Clear that is still under way.
+// UpdateSlot changes the PIN or the windows of a grant's slot. The slot stays the same and gets a new generation. It also cancels a
+// ClearSlot that is not complete yet.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || isFree(s) {
 		return nil, errSlotMoved
@@ -108,8 +108,8 @@ func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Desi
 	return storeDesired(tx, keys, lk, s, generation, p)
 }
 
-// Clear has the slot hold nothing. It stays its grant's until it is known to be empty, which it is at once if its code
-// was never handed to a bridge. To clear what is being cleared changes nothing.
+// ClearSlot desires a slot to be empty. The grant keeps the slot until it is known to be empty, which is at once if its code was never
+// sent to a bridge. It changes nothing if the slot is being cleared already.
 func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if s.LockID != lk.ID {
 		return nil, errSlotMoved
@@ -142,7 +142,7 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	return tx.Slot.Get(tx.Brief(), s.ID)
 }
 
-// place stores what a slot shall hold. A row without an id is new.
+// storeDesired stores the desired code of a slot with a generation. A row without an id is new.
 func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Brief()
 	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{
@@ -182,7 +182,7 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 	return &row, nil
 }
 
-// addSlot stores a slot that was never used, and gives it its id.
+// insertSlotRow stores the row of a slot that was never used, and sets its id.
 func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	row.ID = id.New(id.Slot)
 	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).
@@ -195,7 +195,7 @@ func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	return nil
 }
 
-// changeSlot stores what a slot that was used before shall hold now, unless it was changed since it was read.
+// updateSlotRow stores the row of a slot that was used before. It returns errSlotMoved if the slot was changed since it was loaded.
 func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
 	later, err := encodeWindows(row.Later)
 	if err != nil {
@@ -214,12 +214,12 @@ func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
 	return err
 }
 
-// placed is ent's update without its second look at the row: a check-in does it for each door.
+// updateSlotSQL is ent's update without the query that follows it, because a check-in runs it for each door.
 const updateSlotSQL = `UPDATE slots SET generation = $1, present = TRUE, grant_id = $2, pin_id = $3, door_id = $4, stay_space_id = $5,
 	pin = $6, not_before = $7, not_after = $8, claimant = $9, inherited = $10, evidence = $11, result = '', rule = '', used_at = NULL,
 	changed_at = $12, later = $13, once = $14, since = $15, former = $16 WHERE id = $17 AND property_id = $18 AND generation = $19`
 
-// stored are windows as their column has them: JSON, or NULL for none.
+// encodeWindows returns windows as their column stores them: JSON, or NULL for none.
 func encodeWindows(all []schema.SlotWindow) (any, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -228,12 +228,12 @@ func encodeWindows(all []schema.SlotWindow) (any, error) {
 	return string(raw), err
 }
 
-// OfGrant is every slot of a grant, those emptied again included until another grant takes them.
+// SlotsOfGrant loads every slot of a grant, also slots that are empty again and have no other grant yet.
 func SlotsOfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
 	return SlotsOfGrants(tx.Brief(), tx.Client, propertyID, grantID)
 }
 
-// SlotsOf is OfGrant for several grants and outside a change.
+// SlotsOfGrants is SlotsOfGrant for several grants and outside a transaction.
 func SlotsOfGrants(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
 	var all []*ent.Slot
 	for chunk := range chunks(grantIDs) {
@@ -246,23 +246,23 @@ func SlotsOfGrants(ctx context.Context, c *ent.Client, propertyID string, grantI
 	return all, nil
 }
 
-// draw takes the lock's next generation. It comes before the slots are read: on PostgreSQL it has two changes of one
-// lock wait for each other.
+// nextGeneration increments the lock's generation and returns it. Call it before reading the slots: on PostgreSQL the update of the row
+// serializes concurrent changes of one lock.
 func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
 	found, err := tx.ReadOne(nextGenerationSQL, []any{lk.ID, lk.PropertyID}, &lk.Generation)
 	if err == nil && !found {
 		err = lockNotFound(lk.ID)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("draw a generation of lock %s: %w", lk.ID, err)
+		return 0, fmt.Errorf("increment the generation of lock %s: %w", lk.ID, err)
 	}
 	return lk.Generation, nil
 }
 
 const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
 
-// listening is the enrolment of the lock's bridge if it is online, so that a code stored now will reach it at once and
-// may be marked as handed over in the same commit.
+// activeEnrolment returns the enrolment of the lock's bridge if it is online, else "". A code that is stored now reaches that bridge at
+// once, so it can be marked as sent in the same commit.
 func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 	type question struct{ bridgeID, propertyID string }
 	return db.Remember(tx, bridgesTable, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
@@ -279,7 +279,7 @@ func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 
 var bridgesTable = []string{"bridges"}
 
-// enrolment names one life of a bridge: enrolled anew, it may have lost its store.
+// enrolmentID identifies one enrolment of a bridge. A bridge that is enrolled again may have lost its store.
 func enrolmentID(br *ent.Bridge) string {
 	if br.EnrolledAt == nil {
 		return ""
@@ -287,7 +287,7 @@ func enrolmentID(br *ent.Bridge) string {
 	return br.ID + "/" + strconv.FormatInt(br.EnrolledAt.UnixMicro(), 36)
 }
 
-// pinPurpose ties a sealed PIN to its place: it opens nowhere else.
+// pinPurpose binds a sealed PIN to its lock, slot and generation: it cannot be decrypted for another.
 func pinPurpose(lockID string, number int, generation int64) string {
 	return fmt.Sprintf("slot pin %s %d %d", lockID, number, generation)
 }

@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// What one bridge may say.
+// The limits of a bridge's reports.
 const (
 	MaxLocksPerBridge = 256 // of one bridge
 	maxSlots          = 1000
@@ -29,32 +29,32 @@ const (
 	statusEpsilon     = time.Minute // a status that differs by less in time alone is not stored again
 )
 
-// Status is how a lock did when it was last heard.
+// Status is the last reported status of a lock.
 type Status = schema.LockStatus
 
-// Heard is what a bridge says of a lock. Nil parts are as before.
+// LockReport is a bridge's report about one lock. Nil parts are unchanged.
 type LockReport struct {
 	Address      string
 	Capabilities *slot.Capabilities
 	Status       *Status
 	Model        string
-	Name         string // what the bridge's driver calls it; empty: as before
+	Name         string // the name in the bridge's driver; empty: unchanged
 	Digest       slot.Digest
 }
 
-// Hear stores what a bridge says of its locks and makes those that are new, under the bridge's property. It returns
-// every lock named.
-func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, heard []LockReport) ([]LockRef, error) {
+// ApplyReports stores a bridge's reports about its locks, and creates new locks at the bridge's property. It returns every reported
+// lock.
+func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
 	br, err := bridgeInSession(tx, bridgeID, epoch)
 	if err != nil {
 		return nil, err
 	}
-	locks, _, err := applyReports(tx, br, heard)
+	locks, _, err := applyReports(tx, br, reports)
 	return lockRefs(locks), err
 }
 
-// hear is Hear for a bridge that is current. It also returns the locks of the bridge that it did not name.
-func applyReports(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others []*ent.Lock, err error) {
+// applyReports stores reports of a bridge in session. It returns the reported locks and the other locks of the bridge.
+func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (named, others []*ent.Lock, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
 		return nil, nil, err
@@ -63,7 +63,7 @@ func applyReports(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others 
 	for _, lk := range rows {
 		known[lk.Address] = lk
 	}
-	for _, h := range heard {
+	for _, h := range reports {
 		lk := known[h.Address]
 		if lk == nil {
 			if len(known) >= MaxLocksPerBridge {
@@ -83,9 +83,9 @@ func applyReports(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others 
 	return named, others, nil
 }
 
-// hearAll is hear for a bridge that named every lock it drives: it does not reach the others.
-func applyAllReports(tx *db.Tx, br *ent.Bridge, heard []LockReport) ([]*ent.Lock, error) {
-	locks, others, err := applyReports(tx, br, heard)
+// applyAllReports stores the reports of a bridge about every lock that it drives, and marks its other locks offline.
+func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) ([]*ent.Lock, error) {
+	locks, others, err := applyReports(tx, br, reports)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +100,7 @@ func applyAllReports(tx *db.Tx, br *ent.Bridge, heard []LockReport) ([]*ent.Lock
 	return locks, nil
 }
 
+// createLock stores a lock that a bridge reports for the first time.
 func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	create := tx.Lock.Create().SetID(id.New(id.Lock)).SetPropertyID(br.PropertyID).SetBridgeID(br.ID).SetAddress(h.Address).
 		SetName(cmp.Or(h.Name, h.Address)).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
@@ -116,7 +117,7 @@ func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, 0)
 }
 
-// relearn stores what changed about a lock. It records and notifies when the lock goes offline or its battery becomes low.
+// updateLock stores what a report changes about a lock. It records and notifies changes of its connection, battery and clock.
 func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	update := tx.Lock.UpdateOne(lk)
 	changed := false
@@ -154,8 +155,8 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, refused)
 }
 
-// notifyRefusedPatterns tells staff of a lock whose rules for PINs are not all used: it may refuse PINs for them. before is
-// how many were not used until now.
+// notifyRefusedPatterns notifies staff of a lock with PIN patterns that are not used, because the lock may refuse PINs for them. before
+// is the number of such patterns until now.
 func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	key, refused := lk.ID+"/pinPatternsRefused", lk.Capabilities.RefusedPatterns
 	switch {
@@ -186,8 +187,8 @@ func withCauseSince(reported, stored Status, now time.Time) Status {
 	return reported
 }
 
-// tellStatus records and notifies what changed between the stored status of a lock and the present one. A notice of an
-// offline cause is settled when the cause ends, whether or not the lock is online again.
+// notifyStatusChange records and notifies what changed between the stored status of a lock and the new one. A notice of an offline
+// cause ends when the cause ends, whether or not the lock is online again.
 func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
 		if err := staff.Settle(tx, lk.BridgeID+"/"+was); err != nil {
@@ -210,7 +211,7 @@ func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return updateClock(tx, lk, now)
 }
 
-// sameStatus ignores small steps of the times alone: a lock that is merely heard again is not stored again.
+// sameStatus reports whether two statuses are equal except for small differences in time: such a status is not stored again.
 func sameStatus(a, b Status) bool {
 	if !roughlyEqual(a.LastSeenAt, b.LastSeenAt) || !roughlyEqual(a.BatteryObservedAt, b.BatteryObservedAt) || !roughlyEqual(a.ClockObservedAt, b.ClockObservedAt) {
 		return false
@@ -226,7 +227,7 @@ func roughlyEqual(a, b *time.Time) bool {
 	return a.Sub(*b).Abs() < statusEpsilon
 }
 
-// bounded cuts capabilities to what the rest of the service is built for.
+// limitCapabilities cuts reported capabilities to what the rest of the service supports.
 func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	c.Slots = min(max(c.Slots, 0), maxSlots)
 	c.ForbiddenPrefixes = limitRules(c.ForbiddenPrefixes)
@@ -247,7 +248,7 @@ func limitRules(rules []string) []string {
 	return out
 }
 
-// lockEvent is an event of a lock, with its place.
+// newLockEvent returns an event of a lock, at the door that the lock is on now.
 func newLockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
 	body["lockId"] = lk.ID
 	if lk.DoorID != nil {

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// Lockout says whether a lock itself refuses every PIN for a while after wrong ones.
+// Lockout says whether a lock refuses every PIN for a while after wrong ones, by itself.
 type Lockout string
 
 // The lockouts.
@@ -24,7 +24,7 @@ const (
 	LockoutNone       Lockout = "none"
 )
 
-// LockoutOf says what is known of a lock's own lockout.
+// LockoutOf returns what is known about a lock's own lockout.
 func LockoutOf(c slot.Capabilities, s Status) Lockout {
 	switch shown := (slot.Lockout{Attempts: s.LockoutAttempts, Pause: time.Duration(s.LockoutSeconds) * time.Second}); {
 	case c.Lockout == slot.LockoutSettable && shown.Effective():
@@ -35,14 +35,14 @@ func LockoutOf(c slot.Capabilities, s Status) Lockout {
 	return LockoutNone
 }
 
-// Guessable reports whether nothing slows the guessing of PINs at a lock: it takes PINs, has no lockout, and its keypad cannot be
-// paused. A driver that does not say what a lock takes is one of a keypad.
+// Guessable reports whether nothing slows the guessing of PINs at a lock: it accepts PINs, has no lockout, and its keypad cannot be
+// paused. A lock whose driver reports no kinds of credentials accepts PINs.
 func Guessable(c slot.Capabilities, s Status) bool {
 	takesPINs := len(c.Kinds) == 0 || slices.Contains(c.Kinds, slot.KindPIN)
 	return takesPINs && !c.KeypadPause && LockoutOf(c, s) == LockoutNone
 }
 
-// KeypadPausedUntil is the end of a pause of a lock's keypad; nil: it is not paused.
+// KeypadPausedUntil returns the end of the present pause of a lock's keypad; nil: it is not paused.
 func KeypadPausedUntil(s Status, now time.Time) *time.Time {
 	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > MaxKeypadPause+maxClockLead {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// move puts a lock on another door, or takes it off for an empty one, and records it: what bridges report late happened at
-// the door of then.
+// moveLock assigns a lock to another door, or to none if doorID is empty, and records the move: events that a bridge reports late
+// happened at the former door.
 func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	u := tx.Lock.UpdateOne(lk).SetDoorSince(tx.Now())
 	body := map[string]any{"lockId": lk.ID}
@@ -43,41 +43,41 @@ func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for the door that lock %s was on: %w", lk.ID, err)
+		return "", fmt.Errorf("load the former door of lock %s: %w", lk.ID, err)
 	}
 	door, _ := next.Body["doorBefore"].(string)
 	return door, nil
 }
 
-// setDoor names the door of an event that happened at a lock at a time. row is the slot whose code was typed; nil: none, or not
+// setEventDoor sets the door of an event that happened at a lock at a time. row is the slot whose code was typed; nil: no code, or not
 // known.
 func setEventDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h LockEvent, at time.Time) error {
-	hung, err := doorAt(tx, lk, at)
+	ofLock, err := doorAt(tx, lk, at)
 	if err != nil {
 		return err
 	}
-	code := ""
-	if row != nil && (row.Generation == h.Generation || !row.Present) { // else it may have followed its lock to another door since
-		code = row.DoorID
+	ofCode := ""
+	if row != nil && (row.Generation == h.Generation || !row.Present) { // else the code may have moved to another door with its lock
+		ofCode = row.DoorID
 	}
 	delete(e.Body, "doorId")
-	if door := eventDoor(hung, code, h.ClockQuality); door != "" {
+	if door := eventDoor(ofLock, ofCode, h.ClockQuality); door != "" {
 		e.Body["doorId"] = door
 	}
 	return nil
 }
 
-// doorThen is the door of an event, of two: the door that the lock was on at the event's time, and the door that the typed code
-// was for. A lock that was moved still opens to the codes on it, so the first counts; but only by a clock that was compared with
-// the server's. Empty: none, or not known.
-func eventDoor(hung, code, clock string) string {
-	if compared := clock == "synchronized" || clock == "drifting"; code != "" && (!compared || hung == "") {
-		return code
+// eventDoor chooses the door of an event: the door that the lock was on at the event's time, or the door that the typed code was for. A
+// moved lock still opens to the codes on it, so the lock's door counts, but only if the bridge's clock was compared with the server's.
+// It returns "" if no door is known.
+func eventDoor(ofLock, ofCode, clock string) string {
+	if compared := clock == "synchronized" || clock == "drifting"; ofCode != "" && (!compared || ofLock == "") {
+		return ofCode
 	}
-	return hung
+	return ofLock
 }
 
-// appendOpening records that an act opened a door, and of which access where it was a phone's.
+// appendOpened records that a command opened a door, with the grant if a phone sent it.
 func appendOpened(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
 	e := newLockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
 	if err := setEventDoor(tx, &e, lk, nil, LockEvent{}, at); err != nil {

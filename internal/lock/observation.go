@@ -11,21 +11,21 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Seen is what a bridge observed of one slot.
+// Observation is what a bridge observed of one slot.
 type Observation struct {
 	Number   int
 	Observed slot.Observed
 }
 
-// Learned is a slot whose evidence or last result changed, or whose code is known to have been used.
+// EvidenceChange is a slot whose evidence or last result changed, or whose code was used.
 type EvidenceChange struct {
-	Slot          *ent.Slot     // as it is now
-	Before, After slot.Evidence // the words for partners
-	UsedAt        time.Time     // when its code was used; zero: nothing new is known of that
-	AtThisLock    bool          // at this lock: a code for one use ends on all of its locks
+	Slot          *ent.Slot     // after the change
+	Before, After slot.Evidence // as partners see it
+	UsedAt        time.Time     // when its code was used; zero: no new use
+	AtThisLock    bool          // the code was used at this lock; a one-time code ends on all of its locks
 }
 
-// spoken finds the lock that a bridge's current session speaks of, nil if we do not know it, and its slots, by number.
+// lockForSession loads the lock with an address on a bridge in session, nil if there is none, and some of its slots, by number.
 func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []int) (*ent.Lock, map[int]*ent.Slot, error) {
 	br, err := bridgeInSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -49,8 +49,8 @@ func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, num
 	return lk, by, nil
 }
 
-// Report takes in what a bridge observed of slots of one lock. What speaks of an older generation, a slot or a lock that
-// we do not know, changes nothing; a session that is no longer current gets ErrSuperseded.
+// ApplyObservations stores what a bridge observed of slots of one lock. Observations of an older generation, or of an unknown slot or
+// lock, change nothing. A session that is not current gets ErrSuperseded.
 func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
 	numbers := make([]int, len(seen))
 	for i, s := range seen {
@@ -75,7 +75,7 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 			return nil, err
 		}
 		l := EvidenceChange{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
-		if stored.SeenUsed { // the event, which says where, comes later or was lost
+		if stored.SeenUsed { // the event that says at which lock comes later, or was lost
 			l.UsedAt = *stored.SeenAt
 		}
 		if err := appendEvidenceChange(tx, lk, l, *stored.SeenAt); err != nil {
@@ -87,7 +87,7 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return changes, nil
 }
 
-// Review has the word for a slot follow the time: of weekly hours, windows begin and end without a report.
+// RefreshEvidence updates the evidence of a slot with weekly hours to the present time: windows begin and end without a report.
 func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
 		return row, nil
@@ -105,14 +105,14 @@ func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) 
 	return &next, appendEvidenceChange(tx, lk, EvidenceChange{Slot: &next, Before: before, After: now}, tx.Now())
 }
 
-// WindowAt is the window of a slot at an instant: the present one, else the next, else the last.
+// WindowAt returns the window of a slot at a time: the present one, else the next, else the last.
 func WindowAt(s *ent.Slot, now time.Time) slot.Window {
 	d := slot.Desired{NotBefore: valueOrZero(s.NotBefore), NotAfter: valueOrZero(s.NotAfter), LaterWindows: packedLaterWindows(s)}
 	return d.WindowAt(now)
 }
 
-// tellEvidence records that more, or less, is known of a stay's code. The code of a lock that has left its door since is
-// marked: what is known of it says nothing about that door any more.
+// appendEvidenceChange records that the evidence of a grant's code changed. It marks the code of a lock that has left its door since,
+// because that code says nothing about the door any more.
 func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error {
 	s := l.Slot
 	if s.GrantID == "" || l.Before == l.After {
@@ -126,13 +126,14 @@ func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Tim
 		body["formerLock"] = true
 	}
 	if at.Before(s.ChangedAt) {
-		at = s.ChangedAt // the bridge's clock is behind: nothing is known of a code before it was asked for
+		at = s.ChangedAt // the bridge's clock is behind: there is no evidence of a code before it was desired
 	}
 	return event.Append(tx, event.Event{
 		PropertyID: s.PropertyID, Subject: event.Inside(s.LockID), Kind: event.CredentialChanged, GrantID: s.GrantID, Body: body, OccurredAt: at,
 	})
 }
 
+// storeObserved stores the observed state of a slot and the evidence that follows from it.
 func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, error) {
 	o := next.Observed
 	at := o.At
@@ -147,8 +148,8 @@ func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, e
 		Save(tx.Context())
 }
 
-// word is what partners are told of a slot that has been reported on. An opening is better proof than a reading, and
-// removed is said of a slot that is somebody's no more.
+// publicEvidence returns the evidence of a slot as partners see it. An opening is better proof than a reading, and a slot is Removed only
+// when its grant has lost it.
 func publicEvidence(s slot.ServerSlot, used bool, now time.Time) slot.Evidence {
 	w := s.EvidenceAt(now)
 	if s.Desired.Intent == slot.Absent && s.Grant != "" {

@@ -9,22 +9,22 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Moving is for how long a bridge that its node asked to leave is expected to be with another soon, so that acts wait
-// for it. It leaves time to carry one out before MaxDeadline.
+// MoveTimeout is how long commands wait for a bridge whose node drained it and that should soon connect to another node. It leaves time
+// to carry out a command before MaxDeadline.
 const MoveTimeout = 8 * time.Second
 
-// moving says whether a bridge has no session because its node asked it to leave, a short while ago.
+// isMoving reports whether a bridge has no session because its node drained it at most MoveTimeout ago.
 func isMoving(br *ent.Bridge, now time.Time) bool {
 	return !br.Online && br.RevokedAt == nil && br.OfflineReason == string(ShuttingDown) && br.LinkAt != nil && now.Sub(*br.LinkAt) <= MoveTimeout
 }
 
-// Whereabouts is where a bridge has its session.
+// BridgeLocation says which node has a bridge's session.
 type BridgeLocation struct {
-	Node   string // empty: it has none
-	Moving bool   // it has none and is expected to have one soon
+	Node   string // empty: the bridge has no session
+	Moving bool   // it has none and should soon have one
 }
 
-// FindBridge tells where a bridge has its session now.
+// LocateBridge finds the node that has a bridge's session now.
 func LocateBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID string, now time.Time) (BridgeLocation, error) {
 	br, err := GetBridge(ctx, c, propertyID, bridgeID)
 	if err != nil {
@@ -36,8 +36,8 @@ func LocateBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID strin
 	return BridgeLocation{Moving: isMoving(br, now)}, nil
 }
 
-// ReturnAct takes back the claim that was stored with an act, so that another session may claim it. Only who holds the
-// act's one order, and knows that nothing was sent, may call it.
+// ReleaseCommand takes back the claim that was stored with a command, so that another session may claim it. Only the caller that stored
+// the command, and knows that nothing was sent, may call it.
 func ReleaseCommand(tx *db.Tx, propertyID, actID string) error {
 	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.State(CommandClaimed)).
 		SetState(CommandStored).Exec(tx.Context())

@@ -12,23 +12,23 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Happened is an event at a lock, as its bridge kept it.
+// LockEvent is an event at a lock, from the journal of its bridge.
 type LockEvent struct {
 	Sequence     int64
 	Address      string
 	Kind         string // opened, denied, batteryLow, ...
-	Slot         int    // 0: not known, or none of ours
+	Slot         int    // 0: not known, or a slot without a Latchkey code
 	Generation   int64
 	Reason       string
 	OccurredAt   time.Time
 	ClockQuality string
 	Until        time.Time // of keypadPaused: when the lock ends the pause, by the bridge's clock
-	// Of a SmartKey: the key id of the phone, as the bridge verified it; who that is, see [PhoneActor], and the access it is
-	// of. Empty: not known.
+	// Of a SmartKey: Phone is the key id that the bridge verified, Actor its phone (see [PhoneActorPrefix]), GrantID the grant of its
+	// stay. Empty: not known.
 	Phone, Actor, GrantID string
 }
 
-// At is when it happened, as far as its bridge's clock is believed: now if that is wrong for sure.
+// TrustedTime returns when the event happened by the bridge's clock, or now if that clock is certainly wrong.
 func (h LockEvent) TrustedTime(now time.Time) time.Time {
 	if h.OccurredAt.IsZero() || h.OccurredAt.After(now.Add(maxClockLead)) {
 		return now
@@ -36,18 +36,18 @@ func (h LockEvent) TrustedTime(now time.Time) time.Time {
 	return h.OccurredAt
 }
 
-// ahead is how far a bridge's clock may be before ours until its times are no longer believed.
+// maxClockLead is how far a bridge's clock may be ahead of the server's. Later times are not trusted.
 const maxClockLead = 5 * time.Minute
 
-// lockEvents are the kinds that partners and staff hear of; others are counted and let go.
+// eventKinds are the kinds of a bridge's events that are stored. Others only advance the sequence.
 var eventKinds = map[string]event.Kind{
 	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow,
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
-// Events stores what a bridge's journal says, each sequence once, in order. It returns up to which sequence everything is
-// stored now, and the slots whose codes were used.
-func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, learned []EvidenceChange, err error) {
+// StoreEvents stores events of a bridge's journal, each sequence once, in order. It returns the sequence up to which all are stored now,
+// and the slots whose codes were used.
+func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
 	br, err := bridgeInSession(tx, bridgeID, epoch)
 	if err != nil {
 		return 0, nil, err
@@ -73,18 +73,18 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 		repeats := func(before EvidenceChange) bool {
 			return before.Slot.LockID == l.Slot.LockID && before.Slot.Number == l.Slot.Number && before.Slot.GrantID == l.Slot.GrantID && l.Before == l.After
 		}
-		if l != nil && !slices.ContainsFunc(learned, repeats) {
-			learned = append(learned, *l)
+		if l != nil && !slices.ContainsFunc(changes, repeats) {
+			changes = append(changes, *l)
 		}
 	}
 	if stored == br.EventSequence {
 		return stored, nil, nil
 	}
 	err = tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(epoch)).SetEventSequence(stored).Exec(tx.Context())
-	return stored, learned, err
+	return stored, changes, err
 }
 
-// newlyLow says whether a lock's alarm about its battery is news: it was not told yet, and the battery was not seen well since.
+// isBatteryNewlyLow reports whether a lock's battery alarm is new: it was not notified, and the battery was not charged since.
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
 	well := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
@@ -117,8 +117,8 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 		return nil, err
 	}
 	at := h.TrustedTime(tx.Now())
-	// The bridge's clock is behind: nobody typed a code before it was asked for. A code that was only changed may have been typed
-	// before the change, and reported by a bridge that had carried the change out by then.
+	// A code cannot be typed before it was desired, so the bridge's clock is behind. A code that was only changed may have been typed
+	// before the change, and reported by a bridge that had applied the change by then.
 	if row != nil && row.Generation == h.Generation && row.Generation == row.Since && at.Before(row.ChangedAt) {
 		at = row.ChangedAt
 	}
@@ -160,16 +160,16 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 	return recordUse(tx, row, h.Generation, at)
 }
 
-// opened records the first time that a code opened its door. An older generation says nothing about the code that is desired
-// now, but the code of its grant was used.
+// recordUse records the first time that a code opened its door. An older generation proves nothing about the desired code, but the code
+// of its grant was used.
 func recordUse(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*EvidenceChange, error) {
 	if row.UsedAt != nil {
 		return nil, nil
 	}
 	before := slot.Evidence(row.Evidence)
-	learned := EvidenceChange{Slot: row, Before: before, After: before, UsedAt: at, AtThisLock: true}
+	change := EvidenceChange{Slot: row, Before: before, After: before, UsedAt: at, AtThisLock: true}
 	if row.ID == "" || row.Present && generation != row.Generation {
-		return &learned, nil
+		return &change, nil
 	}
 	update := tx.Slot.UpdateOne(row).SetUsedAt(at)
 	switch before {
@@ -180,6 +180,6 @@ func recordUse(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*Evide
 	if err != nil {
 		return nil, err
 	}
-	learned.Slot, learned.After = stored, slot.Evidence(stored.Evidence)
-	return &learned, nil
+	change.Slot, change.After = stored, slot.Evidence(stored.Evidence)
+	return &change, nil
 }

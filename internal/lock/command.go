@@ -12,35 +12,34 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// Unlock is the act of staff. For those of SmartKeys see [SmartKeyUnlock].
+// Unlock is the operation of a command by staff. For those of SmartKeys see [SmartKeyUnlock].
 const Unlock = "unlock"
 
-// MaxDeadline is how long after the call that asked for it an act may be carried out.
+// MaxDeadline is how long after the call that asked for it a command may be carried out.
 const MaxDeadline = 10 * time.Second
 
-// The states of an act. Done, failed, expired and unknown end it.
+// The states of a command. Done, failed, expired and unknown are final, except that a later report may replace unknown.
 const (
-	CommandStored  = "stored"  // nobody has sent it
-	CommandClaimed = "claimed" // a session is about to send it, or has: it is never sent again
+	CommandStored  = "stored"  // no session has claimed it
+	CommandClaimed = "claimed" // a session is about to send it or has sent it; no other session sends it
 	CommandDone    = "done"
 	CommandFailed  = "failed"
 	CommandExpired = "expired" // it was not carried out and never will be
-	CommandUnknown = "unknown" // it was sent, and nothing came back
+	CommandUnknown = "unknown" // it was sent and no result arrived
 )
 
-// ErrBridgeOffline answers an act whose lock cannot be reached now: nothing was sent and nothing will be.
+// ErrBridgeOffline is the error of a command whose lock cannot be reached now: nothing was sent and nothing will be.
 var ErrBridgeOffline = fault.New(fault.Unavailable, fault.BridgeOffline, "the lock's bridge is not connected; nothing was sent")
 
-// ErrNodeUnreachable answers an act whose bridge is connected to a node that cannot be reached now: nothing was sent and nothing
-// will be.
+// ErrNodeUnreachable is the error of a command whose bridge is connected to a node that cannot be reached now: nothing was sent and
+// nothing will be.
 var ErrNodeUnreachable = fault.New(fault.Unavailable, fault.NodeUnreachable,
 	"the lock's bridge is connected to another node of the service, which cannot be reached now; nothing was sent, try again shortly").Retry(5 * time.Second)
 
-// ErrTooLate answers an act whose deadline was over before anything was sent.
-var ErrTooLate = fault.New(fault.Deadline, fault.DeadlineExceeded, "the opening could not be sent to the lock in time; nothing was sent and nothing will be")
+// ErrTooLate is the error of a command whose deadline passed before anything was sent.
+var ErrTooLate = fault.New(fault.Deadline, fault.DeadlineExceeded, "the command could not be sent to the lock in time; nothing was sent and nothing will be")
 
-// OrTooLate is an error of storing an act, for the caller: where the time was over, ErrTooLate. Only who stored an act can have
-// it sent, so nothing was.
+// TooLateOnTimeout replaces a timeout while a command was stored with ErrTooLate: a command that was not stored is not sent.
 func TooLateOnTimeout(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return ErrTooLate.With(err)
@@ -48,37 +47,37 @@ func TooLateOnTimeout(err error) error {
 	return err
 }
 
-// Order is an act on its way.
+// UnlockCommand is a stored command on its way to a bridge. It opens a lock, or checks a SmartKey.
 type UnlockCommand struct {
 	PropertyID string
 	ActID      string
 	BridgeID   string
-	Node       string // of ours that holds the bridge's stream, as far as the row knows; empty: none yet, see [Moving]
-	Address    string // the lock's on the bridge
+	Node       string // the node that has the bridge's session, by the bridge's row; empty: none yet, see [MoveTimeout]
+	Address    string // of the lock, on the bridge
 	Operation  string
 	Deadline   time.Time
-	// Epoch is of the session that the act was claimed for when it was stored; 0: it was not. Whoever stored it holds the
-	// only order that may have it sent.
+	// Epoch is the session that the command was claimed for when it was stored; 0: it was not claimed. A claimed command may only be sent
+	// by the caller that stored it.
 	Epoch int64
-	// Presentation of an act of a SmartKey.
+	// Presentation is the proof of a SmartKey. It is never stored.
 	Presentation []byte `json:"-"`
 }
 
-// Outcome is what is known of an act.
+// Outcome is the state of a command and its result.
 type Outcome struct {
 	ActID  string
 	LockID string
 	State  string
-	Result string    // the lock's or driver's word, as of slots
-	At     time.Time // when it ended; zero: it has not
+	Result string    // the answer of the lock or its driver, as of slots
+	At     time.Time // when it ended; zero: it has not ended
 }
 
 func outcomeOf(a *ent.Act) Outcome {
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: valueOrZero(a.FinishedAt)}
 }
 
-// StoreAct writes down an opening before anything is sent. It must be carried out until a moment of this machine's clock, at
-// most MaxDeadline from now; past it the act is refused.
+// StoreCommand stores a command to unlock a lock before anything is sent. It may be carried out until a time of this machine's clock,
+// and at most until MaxDeadline from now. If that time has passed, it returns ErrTooLate.
 func StoreCommand(tx *db.Tx, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, propertyID, lockID, actor, "", Unlock, until)
 }
@@ -130,7 +129,7 @@ func newUnlockCommand(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
 	}
 }
 
-// GetAct finds an act of the property.
+// GetCommand loads the outcome of a command of the property.
 func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (Outcome, error) {
 	a, err := c.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -142,7 +141,7 @@ func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (O
 	return outcomeOf(a), nil
 }
 
-// ClaimAct takes an act for the session that will send it. It succeeds once, before the deadline, for the bridge's
+// ClaimCommand claims a command for the session that is about to send it. It succeeds once, before the deadline, for the bridge's
 // current session.
 func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
@@ -167,8 +166,8 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 
 var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was sent before, or its deadline is over")
 
-// FinishAct notes what became of a claimed act: done, failed, expired or unknown. Unknown gives way to a later report;
-// nothing else changes once it is said.
+// FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown. A later report replaces unknown. The other
+// outcomes are final.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	a, lk, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {
@@ -199,8 +198,8 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: result, At: at}, err
 }
 
-// DropAct ends an act that nobody claimed: it will not be sent. Unsent says that the caller holds its order and knows
-// that nothing was sent, so that it ends also if it was claimed.
+// CancelCommand ends a command that no session has claimed: it will not be sent. With unsent it also ends a claimed one: the caller has
+// the command and knows that nothing was sent.
 func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 	from := []string{CommandStored}
 	if unsent {
@@ -210,7 +209,8 @@ func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 		SetState(CommandExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
 }
 
-// SweepActs ends acts that a node left behind when it died: what nobody claimed expired, what was claimed is unknown.
+// EndAbandonedCommands ends commands that a node left behind when it died: those that no session claimed expired, the outcome of
+// claimed ones is unknown.
 func EndAbandonedCommands(tx *db.Tx) error {
 	ctx := tx.Context()
 	for state, end := range map[string]string{CommandStored: CommandExpired, CommandClaimed: CommandUnknown} {

@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Search takes in what a bridge read in slots that hold no code of ours: by number, whether they hold somebody else's. Such
-// a slot is listed and given to nobody, until it is seen empty. What is said of a slot that is somebody's by now is too old
-// to count. It returns the slots that became free.
+// StoreForeignSlots stores which slots without a Latchkey code hold a foreign credential, as a bridge read them, by number. Such a slot
+// is listed and not used until it is read empty. A slot that has a grant by now is skipped, because the reading is too old. It returns
+// the slots that became free.
 func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]EvidenceChange, error) {
 	numbers := slices.Sorted(maps.Keys(found))
 	lk, by, err := lockForSession(tx, bridgeID, epoch, address, numbers)
@@ -27,7 +27,7 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 		}
 		row, err := storeForeignSlot(tx, lk, by[n], n, found[n])
 		if err != nil {
-			return nil, fmt.Errorf("note what slot %d of lock %s holds: %w", n, lk.ID, err)
+			return nil, fmt.Errorf("store whether slot %d of lock %s is foreign: %w", n, lk.ID, err)
 		}
 		if row != nil {
 			learned = append(learned, EvidenceChange{Slot: row, Before: slot.Removed, After: slot.Removed})
@@ -36,7 +36,7 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return learned, nil
 }
 
-// searched notes whether a slot holds somebody else's code. It returns the slot if it became free.
+// storeForeignSlot stores whether a slot holds a foreign credential. It returns the slot if it became free.
 func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
 	switch {
 	case row == nil && occupied:

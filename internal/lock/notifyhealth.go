@@ -13,11 +13,11 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-func linkOf(lost, back, told *time.Time) LinkState {
-	return LinkState{valueOrZero(lost), valueOrZero(back), valueOrZero(told)}
+func linkOf(lost, restored, notified *time.Time) LinkState {
+	return LinkState{valueOrZero(lost), valueOrZero(restored), valueOrZero(notified)}
 }
 
-// put sets a moment, or clears it where it is zero.
+// setOrClear sets a time, or clears it if it is zero.
 func setOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	if t.IsZero() {
 		unset()
@@ -26,8 +26,8 @@ func setOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	set(t)
 }
 
-// lockLink moves what was told of the link of a lock on by a loss, a return or a look, and tells what is to be told.
-// Locks on no door are nobody's concern.
+// updateLockLink applies a loss, its end or a check to the link state of a lock, and records what follows. It ignores locks without a
+// door.
 func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	if lk.DoorID == nil {
 		return nil
@@ -40,7 +40,7 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
 		setOrClear(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
 		if err := u.Exec(tx.Context()); err != nil {
-			return fmt.Errorf("note the link of a lock: %w", err)
+			return fmt.Errorf("store the link state of a lock: %w", err)
 		}
 	}
 	switch tell {
@@ -55,13 +55,14 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 	return nil
 }
 
-// inside makes an event of a lock one that webhooks do not get.
+// asInternal returns an event of a lock as one that webhooks do not deliver.
 func asInternal(e event.Event) event.Event {
 	e.Subject = event.Inside(e.Subject)
 	return e
 }
 
-// bridgeLink is lockLink for a bridge. A bridge that leaves because its node does is not told of.
+// updateBridgeLink applies a loss, its end or a check to the link state of a bridge, and records what follows. Callers do not record a
+// bridge as lost because its node shuts down.
 func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineToldAt)
 	next, tell := move(was, tx.Now())
@@ -71,7 +72,7 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
 		setOrClear(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
 		if err := u.Exec(tx.Context()); err != nil {
-			return fmt.Errorf("note the link of a bridge: %w", err)
+			return fmt.Errorf("store the link state of a bridge: %w", err)
 		}
 	}
 	e := event.Event{PropertyID: br.PropertyID, Subject: event.Inside(br.ID), Body: map[string]any{"bridgeId": br.ID}}
@@ -89,7 +90,7 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 	return event.Append(tx, e)
 }
 
-// tellBattery tells when a battery became low, or well again.
+// updateBattery records that a battery became low, or is charged again.
 func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
@@ -109,7 +110,7 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// batteryLow tells of a low battery, as the lock's status or its own alarm has it, once until it is well.
+// recordBatteryLow records a low battery and notifies staff once until it is charged again. The lock's status or its alarm reports it.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryToldAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -126,7 +127,7 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	})
 }
 
-// tellClock tells when a lock's clock became so wrong that it keeps no windows, or is right again.
+// updateClock records that a lock's clock became too wrong to keep windows, or is right again.
 func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil
@@ -148,19 +149,19 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return event.Append(tx, asInternal(newLockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
 }
 
-// What is away for so long is a matter for people.
+// After these times offline, staff are notified.
 const (
 	notifyBridgeAfter = 5 * time.Minute
 	notifyLockAfter   = 15 * time.Minute
 )
 
-// LookAtBridges tells what has lasted of bridges that come and go, at most limit after an id, and staff of those that are
-// away for long. It returns where to go on; empty: there is nothing more.
+// CheckBridgeLinks checks the links of at most limit bridges with a recent loss, after an id, and notifies staff of bridges that are
+// offline for long. It returns the id to continue after; empty: there are no more.
 func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Bridge.Query().Where(entbridge.UnreachedAtNotNil(), entbridge.RevokedAtIsNil(), entbridge.IDGT(after)).
 		Order(entbridge.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {
-		return "", fmt.Errorf("look for bridges that come and go: %w", err)
+		return "", fmt.Errorf("load the bridges with a recent loss: %w", err)
 	}
 	for _, br := range rows {
 		if err := updateBridgeLink(tx, br, LinkState.Check, br.OfflineReason); err != nil {
@@ -177,11 +178,11 @@ func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err erro
 	return next, nil
 }
 
-// LookAtLocks is LookAtBridges for locks.
+// CheckLockLinks does the same as [CheckBridgeLinks] for locks.
 func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.UnreachedAtNotNil(), entlock.IDGT(after)).Order(entlock.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {
-		return "", fmt.Errorf("look for locks that come and go: %w", err)
+		return "", fmt.Errorf("load the locks with a recent loss: %w", err)
 	}
 	for _, lk := range rows {
 		if err := checkLockLink(tx, lk); err != nil {
@@ -201,11 +202,11 @@ func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: br.PropertyID, Kind: "bridgeUnreachable", Subject: br.ID, OnceKey: br.ID + "/bridgeUnreachable",
-		Text: fmt.Sprintf("Bridge %q cannot be reached for more than 5 minutes. Codes on its locks go on working, if it has no power some beyond their end; new ones wait. Look at its power and its network.", br.Name),
+		Text: fmt.Sprintf("Bridge %q has been offline for more than 5 minutes. Codes already on its locks keep working. New codes wait until the bridge is back. If the bridge has no power, some codes may work past their end. Check its power and its network.", br.Name),
 	})
 }
 
-// lookAtLock tells of one lock. Of one whose bridge is away staff hear once, by the bridge.
+// checkLockLink checks the link of one lock. If its bridge is offline, staff are notified of the bridge only.
 func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	reason := string(Disconnected)
 	if !lk.Status.Online {
@@ -222,20 +223,20 @@ func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
-		Text: fmt.Sprintf("Lock %q cannot be reached by its bridge for more than 15 minutes. As long as its battery lasts codes on it go on working, some beyond their end; new ones wait. Look at its battery and at how far the bridge is.", lk.Name),
+		Text: fmt.Sprintf("The bridge of lock %q has not reached the lock for more than 15 minutes. Codes already on the lock keep working, some perhaps past their end. New codes wait. Check the battery of the lock and its distance to the bridge.", lk.Name),
 	})
 }
 
-// cutOff says what is wrong and what to do where a bridge reaches none of its locks, by Status.OfflineCause.
+// offlineCauseTexts say what is wrong and what to do if a bridge reaches none of its locks, by Status.OfflineCause.
 var offlineCauseTexts = map[string]string{
-	slot.BrokerUnreachable: "Bridge %q has no connection to its MQTT broker for more than 15 minutes, so it reaches none of the locks behind it. " +
-		"Codes on them keep working, some beyond their end; new codes wait. Start the broker; latchkey-bridge doctor on site says why it cannot be reached.",
-	slot.GatewayOffline: "Bridge %q reaches its MQTT broker, but Zigbee2MQTT does not run there for more than 15 minutes, so it reaches none of the locks behind it. " +
-		"Codes on them keep working, some beyond their end; new codes wait. Start Zigbee2MQTT; latchkey-bridge doctor on site says more.",
+	slot.BrokerUnreachable: "Bridge %q has had no connection to its MQTT broker for more than 15 minutes, so it reaches none of the locks behind it. " +
+		"Codes on them keep working, some perhaps past their end. New codes wait. Start the broker. On site, latchkey-bridge doctor says why the broker cannot be reached.",
+	slot.GatewayOffline: "Bridge %q reaches its MQTT broker, but Zigbee2MQTT has not run there for more than 15 minutes, so it reaches none of the locks behind it. " +
+		"Codes on them keep working, some perhaps past their end. New codes wait. Start Zigbee2MQTT. On site, latchkey-bridge doctor says more.",
 }
 
-// notifyCutOff notifies staff once for all locks that a bridge cannot reach for the same cause, when the cause has lasted for
-// lockPatience. It does not notify while the bridge is offline: the cause may have ended since.
+// notifyOfflineCause notifies staff once for all locks that a bridge cannot reach for the same cause, when the cause has lasted for
+// notifyLockAfter. It does not notify while the bridge is offline: the cause may have ended since.
 func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	if since := lk.Status.OfflineCauseSince; since == nil || tx.Now().Sub(*since) < notifyLockAfter {
 		return nil
@@ -250,11 +251,11 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	})
 }
 
-// back marks the locks of a bridge that is back as back with it, if it reaches them.
+// markLocksOnline records that the locks of a bridge are online again, if it reaches them.
 func markLocksOnline(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(tx.Context())
 	if err != nil {
-		return fmt.Errorf("list the locks of a bridge that is back: %w", err)
+		return fmt.Errorf("list the locks of a bridge that is online again: %w", err)
 	}
 	for _, lk := range locks {
 		if lk.Status.Online && reached(lk) {
