@@ -14,18 +14,18 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// accessEvents lists the events of a property after one, each with the reservation whose access it changed: evidence for a
-// code names its grant, and what became of the access as a whole has the reservation as its subject.
+// accessEvents lists the events of a property after one, each with the reservation whose access it changed. Evidence for a code
+// names its grant; an event about the whole access has the reservation as its subject.
 const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events AS e
 	LEFT JOIN grants AS g ON g.id = e.grant_id AND g.property_id = e.property_id
 	LEFT JOIN reservations AS r ON r.id = COALESCE(g.reservation_id, e.subject) AND r.property_id = e.property_id
 	WHERE e.property_id = $1 AND e.id > $2 ORDER BY e.id LIMIT $3`
 
-// eventsAtOnce bounds the events that one statement reads.
+// eventBatch bounds the events that one statement reads.
 const eventBatch = 1000
 
-// ListByAccess pages through the reservations whose access changed since q.Since, those whose access changed longest ago
-// first, and gives the token of the next page. One that changes again while the pages are read comes again.
+// ListByAccess returns a page of the reservations whose access changed since q.Since, the longest unchanged first, and the token
+// of the next page. A reservation that changes again while a client reads the pages is listed again.
 func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	after, err := q.afterEvent(tx, s.PropertyID)
 	if err != nil {
@@ -51,7 +51,7 @@ func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next st
 	return rows, next, nil
 }
 
-// accessChanged collects the next reservations whose access changed. last is the last event that was looked at.
+// nextAccessChanges returns the next reservations whose access changed, and the last event that it read.
 func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, last int64, more bool, err error) {
 	seen := map[string]bool{}
 	for last = after; ; {
@@ -75,7 +75,7 @@ func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, 
 	}
 }
 
-// accessEvent is one row of accessEvents; its reservation is empty where it concerns none.
+// accessEvent is a row of accessEvents. Its reservation is empty if it concerns none.
 type accessEvent struct {
 	id                              int64
 	reservation, integration, state string
@@ -104,7 +104,7 @@ func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent
 	return all, rows.Err()
 }
 
-// afterEvent is the event after which the list begins: that of the page before, or the last one before q.Since.
+// afterEvent returns the event after which the list begins: the last one of the previous page, or the last one before q.Since.
 func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 	if q.Token != "" {
 		return parseEventToken(q.Token)
@@ -112,12 +112,13 @@ func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 	last, err := tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.CreatedAtLT(q.Since)).
 		Order(entevent.ByID(sql.OrderDesc())).FirstID(tx.Context())
 	if err != nil && !ent.IsNotFound(err) {
-		return 0, fmt.Errorf("look for the event where a list begins: %w", err)
+		return 0, fmt.Errorf("find the event where a list begins: %w", err)
 	}
 	return last, nil
 }
 
-// eventToken names the last event of a page. It is shorter than any [PageToken], so that neither list takes the other's.
+// eventToken is a page token for the last event of a page. It is shorter than any [PageToken], so neither list accepts the token
+// of the other.
 func eventToken(eventID int64) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(eventID))) // read back the same way
 }
@@ -132,7 +133,7 @@ func parseEventToken(token string) (int64, error) {
 	return 0, badPageToken()
 }
 
-// The last event of each grant, and of each reservation as a subject, is when the access last changed.
+// The access last changed with the last event of its grants, or with the reservation as subject.
 const (
 	lastOfGrants = `SELECT g.reservation_id, e.created_at FROM grants AS g
 		JOIN events AS e ON e.id = (SELECT MAX(x.id) FROM events AS x WHERE x.grant_id = g.id)
@@ -141,14 +142,14 @@ const (
 		AND e.subject_sequence = (SELECT MAX(x.subject_sequence) FROM events AS x WHERE x.subject = e.subject)`
 )
 
-// AccessChangedAt is when the access of a reservation last changed: evidence for a code, a new PIN, an end. It is zero for
-// a reservation that never had access, or whose events are no longer kept.
+// AccessChangedAt returns when the access of a reservation last changed: new evidence for a code, a new PIN, an end. It is zero
+// if the reservation never had access, or if its events were deleted.
 func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (time.Time, error) {
 	var last time.Time
 	for _, query := range []string{lastOfGrants, lastOfSubject} {
 		rows, err := tx.Client.QueryContext(tx.Context(), query, propertyID, reservationID)
 		if err != nil {
-			return last, fmt.Errorf("look for the last change of an access: %w", err)
+			return last, fmt.Errorf("find the last change of access: %w", err)
 		}
 		err = func() error {
 			defer rows.Close()
@@ -165,7 +166,7 @@ func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (time.Time, er
 			return rows.Err()
 		}()
 		if err != nil {
-			return last, fmt.Errorf("look for the last change of an access: %w", err)
+			return last, fmt.Errorf("find the last change of access: %w", err)
 		}
 	}
 	return last.UTC(), nil

@@ -24,7 +24,7 @@ type Booker struct {
 	Mobile    *string `json:"mobile,omitempty"`
 }
 
-// Booker opens who booked a reservation.
+// Booker decrypts the booker of a reservation.
 func (k Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
 	raw, err := k.Keys.Open(ctx, row.PropertyID, bookerPurpose(row.ID), row.Booker)
 	if err == nil {
@@ -36,7 +36,7 @@ func (k Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, er
 	return b, nil
 }
 
-// sealBooker seals who booked the reservation of an id: what is sealed opens for no other.
+// sealBooker seals a booker so that it opens only for this reservation.
 func (k Service) sealBooker(ctx context.Context, propertyID, reservationID string, b Booker) ([]byte, error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
@@ -49,7 +49,7 @@ func (k Service) sealBooker(ctx context.Context, propertyID, reservationID strin
 	return sealed, nil
 }
 
-// CopyBooker seals what was sealed for one reservation for another of the same property.
+// CopyBooker seals the booker of one reservation for another of the same property.
 func CopyBooker(ctx context.Context, keys *keyring.Ring, propertyID, fromID, toID string, sealed []byte) ([]byte, error) {
 	raw, err := keys.Open(ctx, propertyID, bookerPurpose(fromID), sealed)
 	if err != nil {
@@ -62,7 +62,7 @@ func bookerPurpose(reservationID string) string { return "booker/" + reservation
 
 func (b Booker) equal(other Booker) bool { return reflect.DeepEqual(b, other) }
 
-// words are the words of the names of a booker.
+// words returns the words of the booker's name.
 func (b Booker) words() []string {
 	words := text.Words(b.LastName)
 	if b.FirstName != nil {
@@ -71,10 +71,10 @@ func (b Booker) words() []string {
 	return words
 }
 
-// mostWords bounds the words of a booker that can be searched for.
+// maxWords bounds the indexed words of a booker.
 const maxWords = 8
 
-// beginnings are what a booker is indexed under: see [beginning].
+// indexPrefixes returns the prefixes under which a booker is indexed: see [indexPrefix].
 func (b Booker) indexPrefixes() []string {
 	var out []string
 	for _, w := range b.words() {
@@ -85,9 +85,9 @@ func (b Booker) indexPrefixes() []string {
 	return out
 }
 
-// beginning is what of a word is indexed: three letters, or one of a script whose words are that short. A word with fewer
-// letters is indexed as a whole. The index then shows that two names of a property begin alike, and neither a name nor that
-// two are equal; which of those that begin alike is meant is found by opening them.
+// indexPrefix returns the indexed part of a word: its first three letters, or one of a script with short words; a shorter word as
+// a whole. So the index reveals only that two names of a property begin alike, not a name or that two are equal. A search
+// decrypts the names that begin alike.
 func indexPrefix(word string) string {
 	n := 3
 	if first, _ := utf8.DecodeRuneInString(word); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
@@ -102,15 +102,15 @@ func indexPrefix(word string) string {
 	return word
 }
 
-// tokenSize is how many bytes of a keyed hash are stored: enough to find few others with them.
+// tokenSize is the stored length of a keyed hash: enough that few other prefixes share it.
 const tokenSize = 8
 
-// token is the keyed hash under which the beginning of a word is stored at one property.
+// nameToken is the keyed hash of a prefix at one property.
 func nameToken(keys *keyring.Ring, propertyID, beginning string) []byte {
 	return keys.MAC("name/"+propertyID, beginning)[:tokenSize]
 }
 
-// indexNames stores what a booker can be found by, in place of what former could be found by.
+// indexNames stores the index entries of a booker, in place of those of former.
 func (k Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Booker) error {
 	wanted := b.indexPrefixes()
 	if former != nil {

@@ -7,8 +7,8 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// note writes down a change by the PMS that touches access, for whoever asks later why a door opened or did not. A stay
-// that never had access and gets none writes nothing.
+// appendChangedEvent records a change by the PMS that affects access, so that explain can show it. A stay that has no access and
+// gets none records nothing.
 func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Record, granted bool) error {
 	if !granted && merged.State != access.Started {
 		return nil
@@ -26,14 +26,14 @@ func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Re
 	})
 }
 
-// What of a reservation access depends on.
+// The parts of a reservation that access depends on.
 const (
 	ChangedState = "state"
 	ChangedDates = "dates"
 	ChangedSpace = "space"
 )
 
-// touching names what changed of that; all of it where nothing was held.
+// changedParts returns the parts that changed; all for a new reservation.
 func changedParts(held *Record, merged Record) []string {
 	if held == nil {
 		return []string{ChangedState, ChangedDates, ChangedSpace}

@@ -14,26 +14,26 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// intoChanges puts a place at the end. A batch that changes a reservation twice in one moment gives it one.
+// insertChange appends a change. A reservation that a batch changes twice at one time gets one row.
 const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
 	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
 
-// noteChange puts a reservation that was stored at the end of lists by time of change. Where it stood before stays behind until
-// it is swept: to move it would be another page to search and to write.
+// appendChange appends a stored reservation to the list of changes. Its earlier rows stay until a sweep deletes them, because
+// moving one would read and write another page.
 func appendChange(tx *db.Tx, row *ent.Reservation) error {
 	if _, err := tx.ExecContext(tx.Brief(), insertChange, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
-		return fmt.Errorf("note a change of a reservation: %w", err)
+		return fmt.Errorf("append a change of a reservation: %w", err)
 	}
 	return nil
 }
 
-// place is one in the order of changes: by time, those of one moment by reservation.
+// cursor is a position in the list of changes, which is ordered by time, then reservation.
 type cursor struct {
 	at time.Time
 	id string
 }
 
-// changesAfter lists the next changes that no later one stands for; those of reservations in one state, if it is given.
+// changesAfter lists the next changes that are the latest of their reservation, optionally only of reservations in one state.
 func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) ([]*ent.ReservationChange, error) {
 	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), afterCursor(p), isLatest(state))
 	if s.IntegrationID != "" {
@@ -54,9 +54,9 @@ func afterCursor(p cursor) predicate.ReservationChange {
 	}
 }
 
-// latest asks for the time of the reservation change by change, which both databases do in the order of the index. A join
-// PostgreSQL would begin where it takes the two times for less likely to be equal than they are; within COALESCE it does not
-// guess how likely that is, which had it look at all that is left to find a page.
+// isLatest selects the latest change of each reservation. It compares with a subquery, which both databases evaluate in the order
+// of the index. For a join, PostgreSQL underestimates how often the two times are equal, and reads all remaining rows to find a
+// page; COALESCE prevents that estimate.
 func isLatest(state access.State) predicate.ReservationChange {
 	return compareWithLatest(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
 		b.WriteString("COALESCE").Wrap(func(b *sql.Builder) {
@@ -65,15 +65,15 @@ func isLatest(state access.State) predicate.ReservationChange {
 	}, state)
 }
 
-// superseded is what has a later change, or no reservation.
+// isSuperseded selects changes with a later one, or of deleted reservations.
 func isSuperseded() predicate.ReservationChange {
 	return compareWithLatest(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
 		b.Ident(changedAt).WriteString(" IS DISTINCT FROM ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
 	}, "")
 }
 
-// comparing compares the time of a change with the time at which its reservation was changed last, none if it is not in a
-// state; "" is any.
+// compareWithLatest compares the time of a change with the last change of its reservation, which is NULL if the reservation is
+// not in the state; "" is any state.
 func compareWithLatest(compare func(b *sql.Builder, changedAt string, updatedAt *sql.Selector), state access.State) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		r := sql.Table(entreservation.Table)
@@ -86,8 +86,8 @@ func compareWithLatest(compare func(b *sql.Builder, changedAt string, updatedAt 
 	}
 }
 
-// inOrder loads the reservations that were changed, in that order. One that changed since they were listed is left out: it
-// stands further on.
+// loadInOrder loads the changed reservations in the order of the changes. It leaves out one that changed again since, because it
+// is listed again further on.
 func loadInOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.Reservation, error) {
 	rows, err := tx.Reservation.Query().Where(s.inScope(), entreservation.IDIn(reservationIDs(changes)...)).All(tx.Context())
 	if err != nil {
@@ -106,7 +106,6 @@ func loadInOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.R
 	return rows, nil
 }
 
-// changed are the ids of the reservations that were changed.
 func reservationIDs(changes []*ent.ReservationChange) []string {
 	ids := make([]string, len(changes))
 	for i, c := range changes {
@@ -115,17 +114,17 @@ func reservationIDs(changes []*ent.ReservationChange) []string {
 	return ids
 }
 
-// LastChange is the id of the newest change, 0 for none.
+// LastChange returns the id of the newest change, or 0.
 func LastChange(view *db.Tx) (int64, error) {
 	id, err := view.ReservationChange.Query().Order(reservationchange.ByID(sql.OrderDesc())).FirstID(view.Context())
 	if err != nil && !ent.IsNotFound(err) {
-		return 0, fmt.Errorf("look for the newest change of a reservation: %w", err)
+		return 0, fmt.Errorf("find the newest change of a reservation: %w", err)
 	}
 	return id, nil
 }
 
-// Superseded finds, among the next changes with ids above after and up to last, those that a later one stands for. It looks at
-// no more than limit of them, and says up to which it did.
+// Superseded checks up to limit changes with ids above after and up to last. It returns those with a later change, and the last
+// id that it checked.
 func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until int64, err error) {
 	beyond := view.ReservationChange.Query().Where(reservationchange.IDGT(after), reservationchange.IDLTE(last)).Order(reservationchange.ByID())
 	until, err = beyond.Clone().Offset(limit - 1).FirstID(view.Context())
@@ -136,16 +135,16 @@ func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until i
 		old, err = beyond.Where(reservationchange.IDLTE(until), isSuperseded()).IDs(view.Context())
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("look for old changes of reservations: %w", err)
+		return nil, 0, fmt.Errorf("find superseded changes of reservations: %w", err)
 	}
 	return old, until, nil
 }
 
-// ForgetChanges removes changes that were found superseded, which they stay. To look at their reservations once more would
-// have each change of one that comes at the same time conflict with this on PostgreSQL.
+// DeleteChanges deletes changes that were found superseded. It does not check their reservations again: on PostgreSQL that would
+// conflict with every concurrent change of one of them.
 func DeleteChanges(tx *db.Tx, ids []int64) error {
 	if _, err := tx.ReservationChange.Delete().Where(reservationchange.IDIn(ids...)).Exec(tx.Context()); err != nil {
-		return fmt.Errorf("forget old changes of reservations: %w", err)
+		return fmt.Errorf("delete superseded changes of reservations: %w", err)
 	}
 	return nil
 }

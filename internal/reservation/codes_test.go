@@ -50,7 +50,7 @@ func (h *testProperty) later(d time.Duration) {
 	})
 }
 
-// places are the slots that shall hold a code.
+// places returns the slots with a desired code.
 func (h *testProperty) places(c *ent.Code) (out []*ent.Slot) {
 	h.t.Helper()
 	for _, s := range h.slots() {
@@ -154,7 +154,7 @@ func TestBackupCodesOfAFullProperty(t *testing.T) {
 
 // The bridge ends a code for one use on all of its locks; which of them it opened, and when, only the event says, whose place
 // among the reports is anywhere.
-func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
+func TestUseOfACodeHasOneDoorAndItsTime(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		code := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "Plumber", DoorIDs: []string{h.at("r1"), h.at("g1")}})
 		h.verify("r1", "g1")
@@ -196,16 +196,16 @@ func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
 				t.Errorf("%s: used %v", s.DoorID, s.UsedAt)
 			}
 		}
-		told := h.events("in:" + code.ID)
-		if diff := cmp.Diff([]string{"code.created", "code.used"}, told); diff != "" {
+		events := h.events("in:" + code.ID)
+		if diff := cmp.Diff([]string{"code.created", "code.used"}, events); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-// A backup code was used while the bridge was away, by a clock that is behind, and ended meanwhile: staff hear of it, and are not
-// asked to swap what has been swapped.
-func TestTheUseOfACodeThatEndedMeanwhile(t *testing.T) {
+// A backup code was used while its bridge was offline, by a clock that is behind, and ended meanwhile. Staff get a notice that does
+// not ask to swap the codes.
+func TestUseOfACodeThatEndedMeanwhile(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		c := h.code(access.NewCode{Kind: access.BackupCode, Holder: "backup", LockID: h.at("lck-r1")})
 		h.verify("r1")
@@ -274,7 +274,7 @@ func TestCodeUsesAtADoor(t *testing.T) {
 	})
 }
 
-func TestACodeWaitsForAFreePlace(t *testing.T) {
+func TestCodeWaitsForAFreeSlot(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		var all []*ent.Code
 		for range h.caps.Slots + 1 {
@@ -288,7 +288,7 @@ func TestACodeWaitsForAFreePlace(t *testing.T) {
 			return some
 		}
 		if len(h.places(last)) != 0 || !notice() {
-			t.Fatalf("a full lock: %d places, told %v", len(h.places(last)), notice())
+			t.Fatalf("a full lock: %d places, notified %v", len(h.places(last)), notice())
 		}
 		h.ends(all[0])
 		h.later(time.Minute)
@@ -298,33 +298,33 @@ func TestACodeWaitsForAFreePlace(t *testing.T) {
 		h.reportSlots("r1", slot.Verified, slot.OK)
 		h.later(time.Minute)
 		if len(h.places(last)) != 1 || notice() {
-			t.Errorf("a place is free: %d places, told %v", len(h.places(last)), notice())
+			t.Errorf("a place is free: %d places, notified %v", len(h.places(last)), notice())
 		}
 	})
 }
 
-func TestStaffAreToldOfACodeThatALockCannotKeep(t *testing.T) {
+func TestNoticeOfACodeThatALockCannotStore(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		c := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "x", DoorIDs: []string{h.at("r1")}})
-		told := func() bool {
+		notified := func() bool {
 			some, err := h.db.Read().Notice.Query().Where(entnotice.OnceKey(c.ID + "/codeNotPlaced")).Exist(t.Context())
 			h.must(err)
 			return some
 		}
 		h.reportSlots("r1", slot.Failed, slot.Unsupported)
-		if !told() {
-			t.Error("nobody was told")
+		if !notified() {
+			t.Error("nobody was notified")
 		}
 		h.verify("r1")
-		if told() {
-			t.Error("the lock keeps it now, and it is still told")
+		if notified() {
+			t.Error("the lock keeps it now, and it is still notified")
 		}
 	})
 }
 
-// A lock calls the PIN of a code a duplicate, so another one is drawn. Who was shown the old one has to hear of it, once, until
-// the new one is shown; of a PIN that nobody was shown nothing is said.
-func TestStaffAreToldOfAShownPINThatWasDrawnAgain(t *testing.T) {
+// A lock refuses the PIN of a code as a duplicate, so it is replaced. If staff had read the old PIN they get one notice, until they
+// read the new one; otherwise none.
+func TestNoticeOfAReplacedPINThatWasRead(t *testing.T) {
 	for kind, tt := range map[access.CodeKind]struct {
 		code  access.NewCode
 		words string
@@ -350,7 +350,7 @@ func TestStaffAreToldOfAShownPINThatWasDrawnAgain(t *testing.T) {
 					})
 					return pin
 				}
-				told := func() (texts []string) {
+				notified := func() (texts []string) {
 					for _, n := range h.db.Read().Notice.Query().Where(entnotice.Kind("codeRedrawn"), entnotice.Subject(c.ID)).AllX(t.Context()) {
 						texts = append(texts, n.Text)
 					}
@@ -359,19 +359,19 @@ func TestStaffAreToldOfAShownPINThatWasDrawnAgain(t *testing.T) {
 				duplicate := func() { h.reportSlots("r1", slot.Failed, slot.Duplicate) }
 
 				duplicate()
-				if n := len(told()); n != 0 {
+				if n := len(notified()); n != 0 {
 					t.Fatalf("nobody was shown the PIN, and %d notices", n)
 				}
 				pins := []string{shown()}
 				for _, want := range []int{1, 1} {
 					duplicate()
-					if n := len(told()); n != want {
+					if n := len(notified()); n != want {
 						t.Fatalf("%d notices, want %d", n, want)
 					}
 				}
 				pins = append(pins, shown())
 				duplicate()
-				texts := told()
+				texts := notified()
 				if len(texts) != 2 {
 					t.Fatalf("a PIN that was shown again is dead: %d notices, want 2", len(texts))
 				}

@@ -7,14 +7,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// The years a stay may lie in; beyond them a date is a typing error.
+// Dates outside these years are typing errors.
 const (
 	firstYear = 2000
 	lastYear  = 2199
 )
 
-// completed are the beginning and the end of a stay as the property's hours, which may have changed since, complete its
-// days. A stay that they leave no time keeps what it has.
+// datesAt returns the beginning and the end of a stay under the property's current hours. If they leave the stay no time, it
+// keeps its dates.
 func (r Record) datesAt(h Hours) (from, to time.Time) {
 	from, to = r.From, r.To
 	if r.FromDate != nil {
@@ -29,7 +29,7 @@ func (r Record) datesAt(h Hours) (from, to time.Time) {
 	return from, to
 }
 
-// dates sets the beginning and the end, each as an instant or as a day that the property's hours complete.
+// dates sets the beginning and the end, each from an instant or from a day completed with the property's hours.
 func (m *merge) dates() {
 	wrong := len(m.wrong)
 	m.out.From, m.out.FromDate = m.instantOrDay(From, FromDate, m.hours.CheckIn, m.out.From, m.out.FromDate)
@@ -42,7 +42,7 @@ func (m *merge) dates() {
 	}
 }
 
-// wrongWay says that a stay does not begin before it ends, of a field that was sent.
+// failDateOrder reports a stay that does not begin before it ends, on a field that was sent.
 func (m *merge) failDateOrder() {
 	for _, f := range []Field{From, FromDate} {
 		if v, _ := m.patch.text(f); v != nil {
@@ -58,8 +58,8 @@ func (m *merge) failDateOrder() {
 	}
 }
 
-// moment sets one end of the stay. An instant that comes with its day wins if the two agree: so an answer of the
-// service can be sent back as it is.
+// instantOrDay sets one end of the stay. If an instant and its day are both sent and agree, the instant counts, so that a client
+// can send back an answer unchanged.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
@@ -108,8 +108,8 @@ func (m *merge) checkYear(f Field, t time.Time) {
 	}
 }
 
-// complete puts the hour to a day in the property's zone. An hour that a change of the clocks skips becomes the moment
-// after the change; one that comes twice is the first.
+// instantOn returns the instant of an hour on a day in a zone. An hour that a clock change skips becomes the instant of the
+// change; of an hour that occurs twice it is the first.
 func instantOn(day, hour string, zone *time.Location) time.Time {
 	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -134,7 +134,7 @@ func instantOn(day, hour string, zone *time.Location) time.Time {
 	return change.UTC()
 }
 
-// at is the instant at which clocks that are so many seconds before UTC show the hour.
+// fromWall converts a wall-clock time at a UTC offset in seconds to its instant.
 func fromWall(wall time.Time, seconds int) time.Time {
 	return wall.Add(-time.Duration(seconds) * time.Second)
 }
@@ -144,7 +144,7 @@ func offset(t time.Time, zone *time.Location) int {
 	return seconds
 }
 
-// shows says whether the clocks of a zone show an hour at an instant.
+// isShownAt reports whether the clocks of a zone show a wall-clock time at an instant.
 func isShownAt(t, wall time.Time, zone *time.Location) bool {
 	return fromWall(wall, offset(t, zone)).Equal(t)
 }

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Day is from when to when a day lasts at a property: YYYY-MM-DD in its time zone, or today.
+// Day returns the beginning and the end of a day at a property: YYYY-MM-DD in its time zone, or today if empty.
 func Day(house *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
 	zone, err := clock.Zone(house.TimeZone)
 	if err != nil {
@@ -28,12 +28,12 @@ func Day(house *ent.Property, text string, now time.Time) (begins, ends time.Tim
 	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
 }
 
-// alive is for how long after its end a stay is still completed anew: another time zone and another hour of departure
-// move an end by two days at most.
+// recomputedUntil is how long after its end a stay is still recomputed: another time zone and check-out hour move its end by two
+// days at most.
 const recomputedUntil = 48 * time.Hour
 
-// ByDays lists the reservations of a property that were given by days and are not over, in the order of their ids, at most
-// limit of those after one.
+// ListByDays lists the reservations of a property that were given by days and have not ended, ordered by id, at most limit after
+// one id.
 func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) {
 	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(view.Now().Add(-recomputedUntil)),
 		entreservation.Or(entreservation.FromDateNotNil(), entreservation.ToDateNotNil())).
@@ -44,8 +44,8 @@ func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, err
 	return ids, nil
 }
 
-// CompleteDays completes the days of reservations by the hours and the time zone that the property has now, and has the access
-// of those that are checked in planned again. The PMS changed nothing, so their pmsMeta.updatedAt stays.
+// CompleteDays recomputes the dates of reservations that were given by days from the property's current hours and time zone, and
+// replans those that are checked in. The PMS changed nothing, so their pmsMeta.updatedAt stays.
 func (k Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (k Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error 
 	return k.markAndPlan(tx, propertyID, entreservation.IDIn(stays...))
 }
 
-// completeAnew stores in a row what its days are by the hours of the property, and says whether that is something else.
+// recomputeDates stores the dates of a row under the given hours, and reports whether they changed.
 func recomputeDates(tx *db.Tx, row *ent.Reservation, h Hours) (bool, error) {
 	from, to := recordOf(row).datesAt(h)
 	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {
@@ -84,7 +84,7 @@ func recomputeDates(tx *db.Tx, row *ent.Reservation, h Hours) (bool, error) {
 	before := *row
 	row.FromAt, row.ToAt, row.UpdatedAt = from, to, tx.Now()
 	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).SetUpdatedAt(row.UpdatedAt).Exec(tx.Context()); err != nil {
-		return false, fmt.Errorf("complete the days of %s: %w", row.ID, err)
+		return false, fmt.Errorf("recompute the dates of %s: %w", row.ID, err)
 	}
 	return true, recordChange(tx, row, &before)
 }

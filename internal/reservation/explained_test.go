@@ -63,8 +63,8 @@ func (h *testProperty) linked(name, door string, kind event.Kind) {
 	})
 }
 
-// Many others go through a gate: that its lock was lost and found stays in the story.
-func TestAGateThatManyOpenedWasLostAllTheSame(t *testing.T) {
+// Many openings of a gate by others leave the loss and the return of its lock in the timeline.
+func TestManyOpeningsDoNotCrowdOutALoss(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		lost := []string{"10 lockOffline g1", "11 lockOnline g1"}
@@ -128,8 +128,8 @@ func TestAnEarlierAccessIsCleared(t *testing.T) {
 	})
 }
 
-// A swap of rooms changes the access of both stays, and each is told of it once.
-func TestASwapIsToldOnce(t *testing.T) {
+// A swap of rooms changes the access of both stays, and each gets one step for it.
+func TestSwapIsOneStep(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
 		h.clock.Set(morning.Add(10 * time.Minute))
@@ -148,9 +148,9 @@ func TestASwapIsToldOnce(t *testing.T) {
 	})
 }
 
-// While a phone or a code of the stay may still open a door, what they do there is told: also after the stay, and when the
-// access is known to be removed.
-func TestWhatHappensAfterTheStayIsTold(t *testing.T) {
+// While a phone or a code of the stay may still open a door, its openings are steps, even after the stay and after the access is
+// removed.
+func TestOpeningsAfterTheStayAreSteps(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.RemoteUnlock = true })
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
@@ -206,9 +206,9 @@ func onDoor(steps []string, door string) (out []string) {
 	return out
 }
 
-// A stay is given a room whose lock comes and goes, and leaves it before anything is known of its code there: what was told of
-// that lock meanwhile stays told, and what happens to it later is not.
-func TestADoorThatWasLeftInTimeIsStillExplained(t *testing.T) {
+// A stay gets a room whose lock loses its connection, and leaves it before there is evidence for its code. The steps about that lock
+// stay, and later events of it are no steps.
+func TestDoorLeftBeforeEvidenceIsExplained(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		link := func(minute int, kind event.Kind) {
@@ -220,21 +220,21 @@ func TestADoorThatWasLeftInTimeIsStillExplained(t *testing.T) {
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
 		link(2, event.LockOnline)
 		link(3, event.LockOffline)
-		told := func() []string { return onDoor(h.steps(rsv, "lockOffline", "lockOnline"), "r2") }
+		links := func() []string { return onDoor(h.steps(rsv, "lockOffline", "lockOnline"), "r2") }
 		want := []string{"1 lockOffline r2", "2 lockOnline r2", "3 lockOffline r2"}
-		same(t, "in the room", want, told())
+		same(t, "in the room", want, links())
 		h.clock.Set(morning.Add(4 * time.Minute))
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r3")})
 		h.verify("r3") // only then it leaves r2
 		link(5, event.LockOnline)
 		link(6, event.LockOffline)
-		same(t, "after the move", want, told())
+		same(t, "after the move", want, links())
 	})
 }
 
 // A lock is lost and is back while a stay has a code on it. The stay's history says so also when the slot was given to another stay
 // and the lock was put on another door.
-func TestLossesOfALockThatWasMovedAreStillTold(t *testing.T) {
+func TestLossesOfAMovedLockStay(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
@@ -257,7 +257,7 @@ func TestLossesOfALockThatWasMovedAreStillTold(t *testing.T) {
 }
 
 // A lock that never had a code of the stay says nothing about the stay, although it is on a door of the stay for a while.
-func TestALockWithoutACodeOfTheStayIsNotTold(t *testing.T) {
+func TestLockWithoutACodeOfTheStayIsNoStep(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		link := func(minute int, name string, kind event.Kind) {

@@ -108,13 +108,13 @@ func TestAnEarlierGrantIsInThePlanUntilItsLocksAreEmpty(t *testing.T) {
 				if c.status == access.StatusRemoving { // no door of its own opens
 					return
 				}
-				told := func() int {
+				notices := func() int {
 					return len(slices.DeleteFunc(h.notices(rsv), func(kind string) bool { return kind != "formerCode" }))
 				}
-				before := told()
+				before := notices()
 				h.reaches("g1", false)
 				h.reset(rsv, access.PartPIN)
-				same(t, "staff, when it comes back", before+1, told())
+				same(t, "staff, when it comes back", before+1, notices())
 			})
 		})
 	}

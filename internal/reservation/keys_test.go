@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// keysOf tells of each door of a plan what is known of SmartKeys.
+// keysOf returns the SmartKey evidence of each door of a plan.
 func keysOf(p access.Plan) []string {
 	var out []string
 	for _, d := range p.Doors {
@@ -37,7 +37,7 @@ func (h *testProperty) opens(rsv string) (doors []string, generation int64) {
 	return doors, int64(g.KeyGeneration)
 }
 
-// A stay whose room nobody knows keeps its doors until one is known: for SmartKeys as for PINs.
+// A stay whose room is unknown keeps its doors until it has one, for SmartKeys as for PINs.
 func TestAStayThatLostItsPlaceKeepsItsSmartKeys(t *testing.T) {
 	for what, lose := range map[string]func(h *testProperty){
 		"an unknown room": func(h *testProperty) {

@@ -61,7 +61,7 @@ func TestLockAway(t *testing.T) {
 		same(t, "doors", []string{"r1 queued lockOffline", "g1 queued lockOffline"}, doorsOf(s.Plan))
 		same(t, "status", access.StatusIssued, s.Plan.Status)
 		out := h.put(state("A", "processed"))
-		same(t, "what no bridge was told is gone at once", access.StatusRemoved, out.Plan.Status)
+		same(t, "what no bridge was notices is gone at once", access.StatusRemoved, out.Plan.Status)
 	})
 }
 
@@ -104,7 +104,7 @@ func TestSlotsFull(t *testing.T) {
 }
 
 // The gate of two rooms has a single place, and more than a few stays of the house that it does not serve, or that have no
-// lock of their own, were there before the one that waits.
+// lock of their own, came before the waiting stay.
 func TestASlotOfAGateGoesToWhoWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("g1", func(c *slot.Capabilities) { c.Slots = 1 })
@@ -201,7 +201,7 @@ func TestShortPIN(t *testing.T) {
 	})
 }
 
-// What was on a lock before a change stays there while nobody reaches it, and is not called shut: neither the former PIN nor
+// A code from before a change stays on an unreachable lock, and the plan does not call the door shut: neither the former PIN nor
 // dates that were taken back.
 func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 	for name, change := range map[string]func(h *testProperty, rsv string, round int){
@@ -221,8 +221,8 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 						t.Errorf("reasons %v, doors %+v", p.Reasons, p.Doors)
 					}
 					same(t, "status", access.StatusUpdating, p.Status)
-					told := slices.DeleteFunc(h.notices(s.Row.ID), func(kind string) bool { return kind != "formerCode" })
-					same(t, "staff, each time", round+1, len(told))
+					notices := slices.DeleteFunc(h.notices(s.Row.ID), func(kind string) bool { return kind != "formerCode" })
+					same(t, "staff, each time", round+1, len(notices))
 					h.online(true)
 					h.verify("r1", "g1")
 					if p = h.plan("A"); slices.Contains(p.Reasons, fault.FormerCode) || p.Doors[0].MayBeInstalled {
@@ -242,7 +242,7 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 	}
 }
 
-// A code that never left for its lock frees its place as soon as it is not wanted: nothing will be heard of it.
+// A code that was never sent to its lock frees its slot as soon as it is not desired, because no evidence will follow.
 func TestASlotThatIsFreeAtOnceGoesToWhoWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 2 })

@@ -9,18 +9,18 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// House is what the property adds to a reservation.
+// Hours are the settings of the property that complete a day to an instant.
 type Hours struct {
 	Zone     *time.Location
 	CheckIn  string // HH:MM, completes a day of arrival
 	CheckOut string // HH:MM, completes a day of departure
 }
 
-// ahead is how far the PMS's clock may be before ours.
+// maxClockAhead is how far the PMS's clock may be ahead of the server's.
 const maxClockAhead = 5 * time.Minute
 
-// Merge applies a patch to what is held, nil for nothing, and names every wrong field. The result is whole only without
-// wrong fields. A named field without a value is cleared; a date replaces either form of its pair.
+// Merge applies a patch to a stored record, or nil, and returns every wrong field. The result is complete only without wrong
+// fields. A named field without a value is cleared; an instant replaces a day and the reverse.
 func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {
@@ -50,7 +50,7 @@ func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
 }
 
-// required sets a field that every reservation has. The value is kept as the PMS sent it.
+// required sets a field that every reservation has. It keeps the value unchanged.
 func (m *merge) required(f Field, to *string, what string) {
 	if v, named := m.patch.text(f); named {
 		*to = valueOrZero(v)
@@ -60,7 +60,7 @@ func (m *merge) required(f Field, to *string, what string) {
 	}
 }
 
-// optional sets a field that may be absent; an empty string is no value.
+// optional sets a field that may be absent. An empty string clears it.
 func (m *merge) optional(f Field, to **string) {
 	v, named := m.patch.text(f)
 	if !named {
@@ -88,7 +88,7 @@ func (m *merge) identity() {
 			t = t.UTC().Truncate(time.Microsecond)
 			m.out.PMSUpdatedAt = &t
 			if t.After(m.now.Add(maxClockAhead)) {
-				m.addWrong(PMSUpdatedAt, fault.InFuture, "is more than 5 minutes ahead of our clock; set the PMS's clock, or leave it out")
+				m.addWrong(PMSUpdatedAt, fault.InFuture, "is more than 5 minutes ahead of the server's clock; correct the PMS's clock, or leave the field out")
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (m *merge) identity() {
 
 func (m *merge) booker() {
 	m.optional(FirstName, &m.out.FirstName)
-	m.required(LastName, &m.out.LastName, "the name of who booked")
+	m.required(LastName, &m.out.LastName, "the last name of the booker")
 	m.optional(Mobile, &m.out.Mobile)
 	if v, named := m.patch.text(Email); named && valueOrZero(v) != "" {
 		if a, err := mail.ParseAddress(*v); err != nil || a.Address != *v {
@@ -126,9 +126,9 @@ func (m *merge) state() {
 	}
 }
 
-// space sets the partner's space, under either of its names, or ours. One form replaces the other; both at once are a
-// contradiction. A room that comes alone is a private room, so it also takes the place of a bed that was named before; and
-// a bed that comes alone takes the place of a private room.
+// space sets the partner's space, under either of its names, or the Latchkey space. One form replaces the other; both at once are
+// an error. A room without a bed is a private room, so it also replaces a stored bed; a bed without a room replaces a stored
+// private room.
 func (m *merge) space() {
 	bed, bedNamed := m.alias(SpaceID, BedID)
 	room, roomNamed := m.alias(ParentID, RoomID)
@@ -154,7 +154,7 @@ func (m *merge) space() {
 	theirs := bed != nil || room != nil
 	switch {
 	case own != nil && theirs:
-		m.addWrong(OwnSpaceID, fault.Conflicting, "names a space of ours, and pmsMeta.spaceId, pmsMeta.parentSpaceId, roomId or bedId one of yours: send one of the two")
+		m.addWrong(OwnSpaceID, fault.Conflicting, "names a Latchkey space, and pmsMeta.spaceId, pmsMeta.parentSpaceId, roomId or bedId one of the PMS: send one of the two")
 	case own != nil:
 		m.out.SpaceID, m.out.ParentID = nil, nil
 	case theirs:
@@ -162,7 +162,7 @@ func (m *merge) space() {
 	}
 }
 
-// other says whether a value was sent that is not the one held.
+// differs reports whether a value was sent that is not the stored one.
 func differs(sent, held *string) bool { return sent != nil && (held == nil || *held != *sent) }
 
 // alias reads a field that has two names.
@@ -176,7 +176,7 @@ func (m *merge) alias(f, other Field) (value *string, named bool) {
 		b = nil
 	}
 	if a != nil && b != nil && *a != *b {
-		m.addWrong(other, fault.Conflicting, "means the same as "+string(f)+", which says otherwise")
+		m.addWrong(other, fault.Conflicting, "is the same field as "+string(f)+", and their values differ")
 	}
 	if a == nil {
 		a = b

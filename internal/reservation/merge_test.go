@@ -60,7 +60,7 @@ func merged(t testing.TB, patches ...Patch) (Record, []string) {
 	panic("no patch")
 }
 
-// An answer holds both forms of each pair, and can be sent back as it is.
+// An answer has both forms of each pair, and can be sent back unchanged.
 func TestAMomentWinsOverTheDayThatItFallsOn(t *testing.T) {
 	got, wrong := merged(t, least(), Patch{PMSID: "A1", From: "2026-11-30T23:15:00Z", FromDate: "2026-12-01", To: "2026-12-03T11:00:00+01:00", ToDate: "2026-12-03"})
 	want := []any{[]string(nil), (*string)(nil), (*string)(nil), time.Date(2026, 11, 30, 23, 15, 0, 0, time.UTC), time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
@@ -220,7 +220,7 @@ func TestMergeMovesValues(t *testing.T) {
 
 func any1[T any](f func(Record) T) func(Record) any { return func(r Record) any { return f(r) } }
 
-// The property's hours complete a day anew with every change.
+// Every change completes days with the property's current hours.
 func TestMergeFollowsTheHours(t *testing.T) {
 	held, _ := merged(t, least())
 	h := berlin(t)

@@ -10,11 +10,11 @@ import (
 	"latchkey.dev/internal/money"
 )
 
-// decimals of an amount whose currency is not given: as many as any common currency has.
+// defaultDecimals are the decimals of an amount without a currency: the most that any common currency has.
 const defaultDecimals = 3
 
-// money sets price, owing and their currency. Amounts are kept in minor units; when only the currency changes they are
-// carried over with their value.
+// money sets price, owing and their currency. Amounts are stored in minor units; when only the currency changes, they keep their
+// value.
 func (m *merge) money(before Record) {
 	wrong := len(m.wrong)
 	if v, named := m.patch.text(Currency); named {
@@ -68,13 +68,13 @@ func (m *merge) parseMinor(f Field, literal string) *int64 {
 		m.addWrong(f, fault.OutOfRange, fmt.Sprintf("%s allows at most %d decimals", *m.out.Currency, places))
 		return nil
 	case err != nil:
-		m.addWrong(f, fault.OutOfRange, "is no amount of money: "+err.Error())
+		m.addWrong(f, fault.OutOfRange, "is not an amount of money: "+err.Error())
 		return nil
 	}
 	return &a.Minor
 }
 
-// shift reads a decimal as an integer of so many decimals.
+// toMinorUnits parses a decimal as an integer with the given number of decimals.
 func toMinorUnits(literal string, places int) (int64, bool) {
 	whole, fraction, _ := strings.Cut(literal, ".")
 	if len(fraction) > places || len(whole) > 14 {
@@ -84,7 +84,7 @@ func toMinorUnits(literal string, places int) (int64, bool) {
 	return n, err == nil
 }
 
-// Decimal writes minor units of a currency, "" for none, as a decimal number.
+// Decimal formats minor units of a currency, or "" for none, as a decimal number.
 func Decimal(minor int64, currency string) string {
 	places := defaultDecimals
 	if currency != "" {

@@ -86,7 +86,7 @@ func TestSwap(t *testing.T) {
 	})
 }
 
-// Locks with a single slot: a swap waits for the slots to become free, and needs nobody to ask again.
+// Locks with a single slot: a swap waits for the slots to become free, without another request.
 func TestSwapOnFullLocks(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		for _, d := range []string{"r1", "r2"} {
@@ -135,8 +135,8 @@ func TestSharers(t *testing.T) {
 	})
 }
 
-// One of two who share a room keeps it until the new one is known to open, whoever came first; who is checked in to the room
-// meanwhile ends that.
+// One of two stays that share a room keeps it until its new room is proven to open, in either order of arrival. A third stay that is
+// checked in to the room meanwhile ends that.
 func TestASharerMovesOut(t *testing.T) {
 	for _, mover := range []string{"A", "B"} {
 		each(t, func(t *testing.T, h *testProperty) {
@@ -172,7 +172,7 @@ func TestStayingOnAfterTheWindow(t *testing.T) {
 	})
 }
 
-// Three who change rooms in a circle, in rooms whose locks have a single place: nobody waits for a door that is never free.
+// Three stays change rooms in a circle, with one slot on each lock: no stay waits forever.
 func TestRotation(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rooms := []string{"r1", "r2", "r3"}
@@ -192,7 +192,7 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// A move to a room that is not mapped yet locks nobody out: the old door stays until the new one is known to open.
+// A move to a room without a mapping keeps the old door until the new one is proven to open.
 func TestMoveToAnUnmappedRoom(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")

@@ -12,13 +12,13 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// typed has the bridge report an opening with a code, which may be long ago.
+// reportOpening reports an opening with a code, possibly late, as the bridge.
 func (h *testProperty) reportOpening(sequence int64, at time.Time, s *ent.Slot, generation int64) {
 	h.t.Helper()
 	h.reportEvent(lock.LockEvent{Sequence: sequence, Kind: "opened", Slot: s.Number, Generation: generation, OccurredAt: at}, s.LockID)
 }
 
-// heard has the bridge report what happened at a lock.
+// reportEvent reports an event at a lock, as the bridge.
 func (h *testProperty) reportEvent(what lock.LockEvent, lockID string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
@@ -131,8 +131,8 @@ func TestAnOpeningIsOfTheStayThatHadTheSlot(t *testing.T) {
 	})
 }
 
-// Staff and strangers at the door of a room are told, those at a gate are not, however many.
-func TestVisitorsOfARoomAreTold(t *testing.T) {
+// Openings by staff and refused strangers at the door of a room are steps; at a gate they are not.
+func TestVisitorsOfARoomAreSteps(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		at := func(minute int, kind event.Kind, name string, body map[string]any) {

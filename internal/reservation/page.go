@@ -9,13 +9,13 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// PageToken names the last reservation of a page, in a list that is ordered by a time and then by id.
+// PageToken returns the token of a page, in a list ordered by a time, then id: the last reservation of the page.
 func PageToken(at time.Time, reservationID string) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) // read back the same way
 	return base64.RawURLEncoding.EncodeToString(append(b, reservationID...))
 }
 
-// OpenPageToken is what PageToken was given. A token is a caller's word: anything else than that is refused.
+// ParsePageToken returns the arguments of PageToken. Callers send the token, so it refuses every other string.
 func ParsePageToken(token string) (at time.Time, reservationID string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {

@@ -22,7 +22,7 @@ import (
 // morning is when every test begins: 9:00 UTC, 10:00 in Berlin.
 var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// house is a property with rooms, a dorm of four beds, a gate, a lock on each door, and a bridge that the test plays.
+// testProperty is a property with rooms, a dorm of four beds, a gate, a lock on each door, and a bridge that the test plays.
 type testProperty struct {
 	t     testing.TB
 	db    *db.DB
@@ -35,7 +35,7 @@ type testProperty struct {
 
 const epoch = 7
 
-// each runs f in a fresh house on every engine.
+// each runs f with a new property on every engine.
 func each(t *testing.T, f func(t *testing.T, h *testProperty)) {
 	t.Helper()
 	for _, engine := range dbtest.Engines {
@@ -58,7 +58,7 @@ func open(t testing.TB, engine string) *testProperty {
 	return build(t, d, c, keys, "one")
 }
 
-// build makes a house in a database. Doors: rooms r1, r2 and r3, dorm d1 with beds b1 to b4, gate g1, each with a lock
+// build creates a property in a database. Doors: rooms r1, r2 and r3, dorm d1 with beds b1 to b4, gate g1, each with a lock
 // of one bridge, and room bare without. The partner's spaces have the same names in capitals, and are mapped, but NEW.
 func build(t testing.TB, d *db.DB, c *clock.Fixed, keys *keyring.Ring, name string) *testProperty {
 	t.Helper()
@@ -87,7 +87,7 @@ func build(t testing.TB, d *db.DB, c *clock.Fixed, keys *keyring.Ring, name stri
 	return h
 }
 
-// at makes an id of this house of a short name.
+// at returns the id in this property of a short name.
 func (h *testProperty) at(short string) string { return short + "_" + h.id[4:] }
 
 func (h *testProperty) ctx() context.Context { return h.t.Context() }
@@ -138,7 +138,7 @@ func (h *testProperty) addLock(tx *db.Tx, door string) error {
 		SetDoorID(h.at(door)).SetCapabilities(h.caps).SetStatus(lock.Status{Online: true}).Exec(tx.Context())
 }
 
-// keeper is what the tests are about.
+// service is the service under test.
 func (h *testProperty) service() reservation.Service { return reservation.Service{Keys: h.keys} }
 
 // try stores a patch.
@@ -187,7 +187,7 @@ func state(id, to string) reservation.Patch {
 	return reservation.Patch{reservation.PMSID: id, reservation.State: to}
 }
 
-// slots lists what shall be, or was, on locks, by lock and number.
+// slots lists all slots, by lock and number.
 func (h *testProperty) slots() []*ent.Slot {
 	h.t.Helper()
 	rows, err := h.db.Read().Slot.Query().Where(entslot.PropertyID(h.id)).Order(entslot.ByLockID(), entslot.ByNumber()).All(h.ctx())
@@ -195,7 +195,7 @@ func (h *testProperty) slots() []*ent.Slot {
 	return rows
 }
 
-// present lists the doors that a stay has a wanted code on.
+// present lists the doors with a desired code of a stay.
 func (h *testProperty) present(rsv string) []string {
 	h.t.Helper()
 	var out []string
@@ -214,13 +214,13 @@ func (h *testProperty) grantOf(id string) *ent.Grant {
 	return g
 }
 
-// says has the bridge report on every slot of a door's lock, as the desired generation now is.
+// reportSlots reports evidence for every slot of a door's lock with its desired generation, as the bridge.
 func (h *testProperty) reportSlots(door string, e slot.Evidence, r slot.Result) {
 	h.t.Helper()
 	h.reportObserved(door, slot.Observed{Evidence: e, Result: r, Cleared: e == slot.Failed}) // what is refused takes off what was there
 }
 
-// reports is says with all that a bridge may say.
+// reportObserved is reportSlots with all fields of an observation.
 func (h *testProperty) reportObserved(door string, o slot.Observed) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
@@ -262,7 +262,7 @@ func (h *testProperty) applyEvidence(tx *db.Tx, learned []lock.EvidenceChange) e
 	return access.ApplyEvidence(access.Reconciler{Tx: tx, Keys: h.keys}, changes)
 }
 
-// verify has the bridge bring doors to what is wanted and read it back.
+// verify reports the desired codes of doors as verified, as the bridge.
 func (h *testProperty) verify(doors ...string) {
 	h.t.Helper()
 	for _, d := range doors {

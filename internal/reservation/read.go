@@ -24,7 +24,7 @@ func notFound() error {
 	return fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
 }
 
-// Get finds a reservation by our id.
+// Get returns a reservation by its Latchkey id.
 func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	row, err := tx.Reservation.Query().Where(s.inScope(), entreservation.ID(reservationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -33,7 +33,7 @@ func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	return row, err
 }
 
-// Find finds a reservation by the PMS's id. Read across integrations, one id may name several.
+// Find returns a reservation by the PMS's id, which several integrations may use.
 func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reservation, error) {
 	where := []predicate.Reservation{s.inScope(), entreservation.PmsID(pmsID)}
 	if s.IntegrationID == "" {
@@ -42,7 +42,7 @@ func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reserva
 	rows, err := tx.Reservation.Query().Where(where...).Limit(2).All(tx.Context())
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("look for a reservation: %w", err)
+		return nil, fmt.Errorf("find a reservation: %w", err)
 	case len(rows) == 0:
 		return nil, notFound()
 	case len(rows) > 1:
@@ -59,7 +59,7 @@ type Query struct {
 	State access.State
 }
 
-// List pages through reservations, those changed longest ago first, and gives the token of the next page.
+// List returns a page of reservations, the longest unchanged first, and the token of the next page.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	from, err := q.startCursor()
 	if err != nil {
@@ -76,17 +76,17 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 	if rows, err = loadInOrder(tx, s, changes); err != nil {
 		return nil, "", fmt.Errorf("list reservations: %w", err)
 	}
-	if more || len(rows) < len(changes) { // one that changed meanwhile stands further on
+	if more || len(rows) < len(changes) { // a reservation that changed meanwhile is listed further on
 		last := changes[len(changes)-1]
 		next = PageToken(last.ChangedAt, last.ReservationID)
 	}
 	return rows, next, nil
 }
 
-// from is the place after which the list begins. Times are kept in microseconds: since a finer one means since the next.
+// startCursor is the cursor after which the list begins. Stored times have microseconds, so a finer q.Since is rounded up.
 func (q Query) startCursor() (cursor, error) {
 	since := cursor{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
-	if since.at.Year() > 9999 { // as text that is before all others
+	if since.at.Year() > 9999 { // its text would sort before all others
 		since.at = q.Since
 	}
 	if q.Token == "" {
@@ -99,13 +99,13 @@ func (q Query) startCursor() (cursor, error) {
 	return cursor{at, reservationID}, nil
 }
 
-// PlaceOf finds the space that a reservation is in, as the mapping is now.
+// PlaceOf returns the space of a reservation under the current mapping.
 func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 	place, _, err := space.Resolve(tx.Context(), tx.Client, stayOf(row, false).Space)
 	return place, err
 }
 
-// Plan says what the access of a reservation is, and changes nothing.
+// Plan returns the access plan of a reservation without changing anything.
 func (k Service) Plan(tx *db.Tx, row *ent.Reservation, house *ent.Property) (access.Plan, error) {
 	rules, err := access.RulesOf(house)
 	if err != nil {

@@ -90,7 +90,7 @@ func TestTenants(t *testing.T) {
 	})
 }
 
-// Two properties may draw the same digits: they are told apart by more than digits.
+// Two properties may draw the same digits: their PINs are separate rows.
 func TestPINsOfNeighboursDoNotCollide(t *testing.T) {
 	neighbours(t, func(t *testing.T, one, two *testProperty) {
 		for _, h := range []*testProperty{one, two} {

@@ -1,5 +1,5 @@
-// Package reservation keeps what the PMS says of its reservations, and nothing else: no path of ours changes a field the
-// PMS owns. Storing a change and planning the access it gives are one transaction.
+// Package reservation stores the reservations of the PMS. Latchkey never changes a field that the PMS owns. One transaction stores a
+// change and plans the access that follows from it.
 package reservation
 
 import (
@@ -21,7 +21,7 @@ type Record struct {
 	Booker
 
 	State    access.State
-	FromDate *string // YYYY-MM-DD where the PMS gave a day
+	FromDate *string // YYYY-MM-DD, if the PMS gave a day
 	ToDate   *string
 	From, To time.Time // zero: not given
 
@@ -33,10 +33,10 @@ type Record struct {
 	ChannelManager *string
 	ChannelNumber  *string
 
-	OwnSpaceID *string // a space of ours, named instead of the partner's
+	OwnSpaceID *string // a Latchkey space, named instead of the partner's
 }
 
-// SpaceKey is the partner's space that counts.
+// SpaceKey is the partner's space that decides: the bed or room, else the parent room.
 func (r Record) SpaceKey() string {
 	if r.SpaceID != nil {
 		return *r.SpaceID
@@ -51,7 +51,7 @@ func valueOrZero[T any](p *T) (v T) {
 	return v
 }
 
-// Field names a field of a reservation as the wire spells it.
+// Field is a field of a reservation, as the API spells it.
 type Field string
 
 // The fields the PMS may send.
@@ -81,21 +81,21 @@ const (
 	ChannelManager Field = "channelManager"
 	ChannelNumber  Field = "channelNumber"
 	OwnSpaceID     Field = "parentSpaceId"
-	RoomID         Field = "roomId" // the same as ParentID
-	BedID          Field = "bedId"  // the same as SpaceID
+	RoomID         Field = "roomId" // an alias of ParentID
+	BedID          Field = "bedId"  // an alias of SpaceID
 )
 
-// Patch is one change the PMS sent: the fields it named, each with a value or, to clear it, without.
+// Patch is one change from the PMS: the named fields, each with its value, or nil to clear it.
 type Patch map[Field]any
 
-// The types of a Patch's values: string for all fields but these.
+// The values of a Patch are strings, except these.
 //
 //	CompanionIDs    []string
 //	PMSUpdatedAt    time.Time
 //	Adults Children int
 //	Price Owing     float64
 
-// text is a named string: present, and nil when it is to be cleared.
+// text returns a string field: whether the patch names it, and its value, nil to clear it.
 func (p Patch) text(f Field) (value *string, named bool) {
 	v, named := p[f]
 	if s, ok := v.(string); ok {

@@ -116,7 +116,7 @@ func (k Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reser
 	return ids, k.replanStarted(tx, propertyID, rows)
 }
 
-// plan replans the access of the stays that are checked in.
+// replanStarted replans the access of the stays that are checked in.
 func (k Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/access"
 )
 
-// recordOf reads a record out of its row, without who booked. Times are in UTC, so that records that say the same are equal.
+// recordOf reads a record from its row, without the booker. Times are in UTC, so that equal records compare equal.
 func recordOf(r *ent.Reservation) Record {
 	out := Record{
 		PMSID: r.PmsID, GroupID: r.PmsGroupID, SpaceID: r.PmsSpaceID, ParentID: r.PmsParentSpaceID,
@@ -23,7 +23,7 @@ func recordOf(r *ent.Reservation) Record {
 	return out
 }
 
-// rowOf is a row with a record written to it; booker is sealed.
+// rowOf returns the row with a record and the sealed booker written to it.
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
 	out.PmsGroupID, out.PmsSpaceID, out.PmsParentSpaceID, out.PmsCompanionIds = r.GroupID, r.SpaceID, r.ParentID, r.CompanionIDs

@@ -30,26 +30,26 @@ type Search struct {
 	Token   string
 }
 
-// Found is a reservation with the booker and the space of the stay.
+// Found is a reservation with its booker and space.
 type Found struct {
 	Row    *ent.Reservation
 	Booker Booker
-	Space  *ent.Space // nil: the stay leads to none of the property's
+	Space  *ent.Space // nil: none
 }
 
 const (
 	searchBatch = 200
-	// mostSearched bounds the reservations that one call opens. The call then returns what it found, and a token to go on.
+	// maxSearched bounds the reservations that one call decrypts. The call then returns what it found, and a token to continue.
 	maxSearched = 2000
-	// longestStay bounds how many days before a day a stay that includes it may begin: the index of arrivals then suffices, and
-	// no index of departures makes each change of a reservation slower.
+	// longestStay bounds how many days before a day a stay on it may begin. So the index of arrivals suffices, and no index of
+	// departures slows each change down.
 	longestStay = 400
-	// mostNumbered bounds the reservations that share a number.
+	// maxSameNumber bounds the reservations that share a number.
 	maxSameNumber = 500
 )
 
-// Search lists the reservations of a property that match, the latest arrival first, and gives the token of the next
-// page. A page may hold fewer than Size and still not be the last.
+// Search returns a page of the matching reservations of a property, the latest arrival first, and the token of the next page. A
+// page may hold fewer than Size and still not be the last.
 func (k Service) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
 	where, words, err := k.conditions(view, propertyID, s)
 	if err != nil || where == nil {
@@ -93,8 +93,8 @@ func (k Service) Search(view *db.Tx, propertyID string, s Search) (found []Found
 	return found, PageToken(at, id), nil
 }
 
-// conditions are what the database decides of a search, and the words that the booker's name must hold. No condition: nothing
-// matches.
+// conditions returns the part of a search that the database decides, and the words that the booker's name must match. No
+// condition means that nothing matches.
 func (k Service) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
 	where = []predicate.Reservation{entreservation.PropertyID(propertyID)}
 	if s.State != "" {
@@ -127,7 +127,7 @@ func (k Service) conditions(view *db.Tx, propertyID string, s Search) (where []p
 		return append(where, entreservation.IDIn(ids...)), nil, err
 	}
 	if words = texts.Words(text); len(words) == 0 {
-		return nil, nil, nil // nothing but punctuation
+		return nil, nil, nil // only punctuation
 	}
 	for _, w := range words[:min(len(words), maxWords)] {
 		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(nameToken(k.Keys, propertyID, indexPrefix(w)))))
@@ -135,7 +135,7 @@ func (k Service) conditions(view *db.Tx, propertyID string, s Search) (where []p
 	return where, words, nil
 }
 
-// numbered lists the reservations with a number, a PMS's id or an id of the service.
+// findByNumber lists the reservations with a number, a PMS id or a Latchkey id.
 func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 	integrations, err := view.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(view.Context())
 	if err != nil {
@@ -150,8 +150,8 @@ func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 	return ids, nil
 }
 
-// leadingTo picks the stays that may be in a space, or in a bed of it, by the mapping as it is now. Which of them are is decided
-// for each stay: a bed counts before its room.
+// inSpace selects the stays that may be in a space, or in a bed of it, under the current mapping. openIfMatching decides for
+// each, because a bed has priority over its room.
 func inSpace(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, error) {
 	if _, err := space.Get(view.Context(), view.Client, propertyID, spaceID); err != nil {
 		return nil, err
@@ -176,12 +176,12 @@ func inSpace(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, er
 	return entreservation.Or(either...), nil
 }
 
-// before picks what comes after a place in a list by time of arrival, latest first.
+// afterInList selects what follows a reservation in a list by arrival, latest first.
 func afterInList(at time.Time, id string) predicate.Reservation {
 	return entreservation.Or(entreservation.FromAtLT(at), entreservation.And(entreservation.FromAt(at), entreservation.IDLT(id)))
 }
 
-// matching opens a reservation; nil: the booker's name does not match, or the stay is in another space.
+// openIfMatching decrypts a reservation. It returns nil if the booker's name does not match, or the stay is in another space.
 func (k Service) openIfMatching(view *db.Tx, row *ent.Reservation, words []string, spaceID string) (*Found, error) {
 	b, err := k.Booker(view.Context(), row)
 	if err != nil {

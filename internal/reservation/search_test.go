@@ -172,7 +172,7 @@ func TestSearchNarrows(t *testing.T) {
 }
 
 // The index follows the name, and goes with the reservation.
-func TestNamesAreIndexedWhileTheyStand(t *testing.T) {
+func TestNamesAreIndexedUntilTheyChange(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.put(named("A", "Ada", "Lovelace", "01")).Row.ID
 		same(t, "words", 2, h.names(rsv))
@@ -266,7 +266,7 @@ func TestSearchIsBounded(t *testing.T) {
 	same(t, "in the end", []string{"A"}, h.search("lovell", 10))
 }
 
-// sealed is a booker as it is stored.
+// sealed returns a booker sealed as in the database.
 func (h *testProperty) sealed(rsv string, b reservation.Booker) []byte {
 	h.t.Helper()
 	raw, err := h.keys.Seal(h.ctx(), h.id, "booker/"+rsv, []byte(`{"lastName":"`+b.LastName+`"}`))

@@ -292,7 +292,7 @@ func TestRemovedOnceEveryGrantIsOffTheLock(t *testing.T) {
 	})
 }
 
-// Grants of a stay are told apart by what they are, not by their ids, which come of the clock of whoever made them.
+// The open grant is the latest, whatever its id, which has the time of the server that created it.
 func TestAGrantMadeByAClockAheadIsOver(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")

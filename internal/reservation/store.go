@@ -14,11 +14,10 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// Written by hand, because each change of a reservation runs two of these: ent takes several times as long to build and
-// scan them.
+// These statements are hand-written, because each change of a reservation runs two of them and ent takes several times as long.
 
-// columns are what a PMS may change of a reservation, in the order of valuesOf. The last is of an index, whose entry SQLite
-// writes anew, another page, even where the value stays: see update.
+// columns are the columns that a PMS may change, in the order of valuesOf. The last one is indexed: SQLite would rewrite its
+// index entry, another page, even if the value stays, so update leaves it out then.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at", "pms_number",
 	"booker", "state", "from_date", "to_date", "to_at",
@@ -26,7 +25,7 @@ var columns = []string{
 	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "from_at",
 }
 
-// valuesOf are the values of columns; booker is sealed.
+// valuesOf returns the values of columns; booker is sealed.
 func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
 	var companions any
 	if len(r.CompanionIDs) > 0 {
@@ -57,14 +56,14 @@ var (
 	updateInPlace   = updateStatementFor(columns[:len(columns)-1])
 )
 
-// updateOf finds the row as loadQuery found it: another index would be another page to read.
+// updateStatementFor finds the row by the same index as loadQuery, because another index would be another page to read.
 func updateStatementFor(columns []string) string {
 	n := len(columns)
 	return `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + placeholders(1, n) + `)
 		WHERE integration_id = $` + strconv.Itoa(n+1) + ` AND pms_id = $` + strconv.Itoa(n+2) + ` AND property_id = $` + strconv.Itoa(n+3)
 }
 
-// places are the placeholders from first to last.
+// placeholders returns the placeholders from first to last.
 func placeholders(first, last int) string {
 	var b strings.Builder
 	for n := first; n <= last; n++ {
@@ -77,14 +76,14 @@ func placeholders(first, last int) string {
 	return b.String()
 }
 
-// known is what a change starts from.
+// current is the stored state that a change starts from.
 type current struct {
 	property *ent.Property    // without CreatedAt
-	row      *ent.Reservation // nil: there is none yet
+	row      *ent.Reservation // nil: none yet
 	granted  bool             // it had access once; most never had, and are spared the look for it
 }
 
-// load finds a property and its reservation by the PMS's id, "" for none.
+// loadCurrent loads a property and its reservation by the PMS's id, or "" for none.
 func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 	p, r := &ent.Property{ID: s.PropertyID}, &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
 	var rowID, number, state, spaceKey sql.NullString
@@ -103,7 +102,7 @@ func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 		err = fmt.Errorf("no property %s", s.PropertyID)
 	}
 	if err != nil {
-		return current{}, fmt.Errorf("look for a reservation: %w", err)
+		return current{}, fmt.Errorf("load a reservation: %w", err)
 	}
 	if !rowID.Valid {
 		return current{property: p}, nil
@@ -112,7 +111,7 @@ func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 	r.CreatedAt, r.UpdatedAt, r.FromAt, r.ToAt = created.Time, updated.Time, from.Time, to.Time
 	if len(companions) > 0 {
 		if err := json.Unmarshal(companions, &r.PmsCompanionIds); err != nil {
-			return current{}, fmt.Errorf("look for a reservation: its companions: %w", err)
+			return current{}, fmt.Errorf("load a reservation: its companions: %w", err)
 		}
 	}
 	return current{p, r, granted}, nil
@@ -139,7 +138,7 @@ func (k Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) 
 	return row, recordChange(tx, row, nil)
 }
 
-// update stores a record in the place of held. Who booked is sealed again only if that changed.
+// update stores a record in place of held. It seals the booker again only if it changed.
 func (k Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed := row, row.Booker
 	if !r.Booker.equal(held.Booker) {
@@ -166,7 +165,7 @@ func (k Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.R
 	return row, recordChange(tx, row, before)
 }
 
-// stand has lists and the look at arrivals find a reservation as it was stored; before is what it was, nil for nothing.
+// recordChange lists a stored reservation as changed and reschedules the check of its arrival. before is its former row, or nil.
 func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
 	if err := appendChange(tx, row); err != nil {
 		return err
@@ -174,13 +173,13 @@ func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
 	return rescheduleArrivalCheck(tx, row, before)
 }
 
-// stored runs a statement that stores a reservation.
+// execOne runs a statement that must change one row.
 func execOne(tx *db.Tx, statement string, values []any) error {
 	done, err := tx.ExecContext(tx.Brief(), statement, values...)
 	if err == nil {
 		var n int64
 		if n, err = done.RowsAffected(); err == nil && n != 1 {
-			err = errors.New("its row is not there")
+			err = errors.New("its row is missing")
 		}
 	}
 	if err != nil {

@@ -15,29 +15,29 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Scope is whose reservations a call is about. No query leaves it.
+// Scope limits a call to the reservations of one property, and of one integration.
 type Scope struct {
 	PropertyID    string
 	IntegrationID string // empty: all integrations of the property, for reading
 }
 
-// Stored is a reservation with the access it gives.
+// Stored is a reservation with its access plan.
 type Stored struct {
 	Row      *ent.Reservation
 	Property *ent.Property
-	// Booker is who booked, as the row holds it sealed.
+	// Booker is the decrypted booker of Row.
 	Booker Booker
 	Plan   access.Plan
-	Stale  bool // the patch was older than what is held; nothing changed
+	Stale  bool // the patch was older than the stored reservation; nothing changed
 }
 
-// Keeper stores reservations. Keys seal the PINs of the access they give.
+// Service stores reservations. Keys seal their bookers and PINs.
 type Service struct {
 	Keys *keyring.Ring
 }
 
-// Upsert creates the reservation a patch names, or merges the patch into it, and plans its access anew. wrong are the
-// fields that the caller found wrong before; the error names them together with those found here.
+// Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. The error names the wrong
+// fields found here and those that the caller found before.
 func (k Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
 	found, err := loadCurrent(tx, s, valueOrZero(pmsID))
@@ -84,7 +84,7 @@ func (k Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Store
 	return Stored{Row: row, Property: house, Booker: merged.Booker, Plan: plan}, err
 }
 
-// refuse makes one error of all wrong fields. A field that was wrong before is not told again.
+// fieldErrors returns one error of all wrong fields, without repeating a field.
 func fieldErrors(wrong, more []fault.Field) error {
 	for _, f := range more {
 		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path || isSameMistake(w, f) }) {
@@ -101,27 +101,27 @@ func fieldErrors(wrong, more []fault.Field) error {
 	return err
 }
 
-// stands says whether a wrong day was meant for a moment that is found missing.
+// isSameMistake reports whether a wrong day is the reason why an instant is missing.
 func isSameMistake(day, missing fault.Field) bool {
 	return missing.Reason == fault.Required &&
 		(day.Path == string(FromDate) && missing.Path == string(From) || day.Path == string(ToDate) && missing.Path == string(To))
 }
 
-// older says whether the PMS made the patch before what is held.
+// isStale reports whether the PMS made the patch before the stored version.
 func isStale(p Patch, row *ent.Reservation) bool {
 	at, ok := p[PMSUpdatedAt].(time.Time)
 	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
 }
 
-// ownSpace refuses a space of ours that this property does not have. One that was named before and is gone since is no
-// error of this patch.
+// checkOwnSpace refuses a Latchkey space that this property does not have, if the patch names it. A stored one that was deleted
+// since is no error.
 func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	if v, _ := p.text(OwnSpaceID); v == nil || r.OwnSpaceID == nil {
 		return nil
 	}
 	ok, err := tx.Space.Query().Where(entspace.PropertyID(s.PropertyID), entspace.ID(*r.OwnSpaceID)).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("look for a space: %w", err)
+		return fmt.Errorf("find a space: %w", err)
 	}
 	if !ok {
 		return fault.New(fault.NotFound, fault.SpaceNotFound, "no such space at this property: parentSpaceId takes an id of GET /v1/spaces")
@@ -129,7 +129,7 @@ func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	return nil
 }
 
-// stayOf is what access needs to know of a reservation.
+// stayOf returns the part of a reservation that access depends on.
 func stayOf(row *ent.Reservation, fresh bool) access.Stay {
 	return access.Stay{
 		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, Fresh: fresh,

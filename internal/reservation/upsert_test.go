@@ -187,7 +187,7 @@ func TestPINsAreUniqueAndSecret(t *testing.T) {
 	})
 }
 
-// searchFor looks for PINs in all that is told of stays and locks.
+// searchFor searches for PINs in all events, notices and plans.
 func (h *testProperty) searchFor(pins map[string]string) {
 	h.t.Helper()
 	ctx := h.ctx()
@@ -286,7 +286,7 @@ func (h *testProperty) reset(rsv string, parts ...access.Part) (failed []access.
 func TestExpireGoesOn(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
-		h.write(func(tx *db.Tx) error { // nobody makes such a row; a defect might
+		h.write(func(tx *db.Tx) error { // only a defect could make such a row
 			return tx.Grant.Update().Where(entgrant.ReservationIDNEQ(b.Row.ID)).SetNotAfter(morning).Exec(tx.Context())
 		})
 		h.write(func(tx *db.Tx) error {

@@ -74,7 +74,7 @@ func (w *walker) step() {
 	}
 }
 
-// mayOpen checks that each door that a code of a stay may open is in its plan, and that the plan is not said to be complete
+// mayOpen checks that each door that a code of a stay may open is in its plan, and that the status of the plan is not complete
 // while a former code may open.
 func (w *walker) mayOpen(id string, p access.Plan, its map[string]*ent.Grant, slots []*ent.Slot) {
 	w.t.Helper()
@@ -163,8 +163,8 @@ func (w *walker) settle() {
 		row, p := w.read(id), w.plan(id)
 		for _, d := range p.Doors {
 			waits := d.Reason == fault.MovingOut && row.PmsSpaceID != nil && *row.PmsSpaceID == theirs("r9")
-			told := d.Reason == fault.NoLock || d.Reason == fault.SlotsFull || d.Reason == fault.NotCheckedIn || waits
-			if p.Window != nil && d.PIN != slot.Verified && d.PIN != slot.Used && !told {
+			explained := d.Reason == fault.NoLock || d.Reason == fault.SlotsFull || d.Reason == fault.NotCheckedIn || waits
+			if p.Window != nil && d.PIN != slot.Verified && d.PIN != slot.Used && !explained {
 				w.t.Errorf("%s: %s is %s for the reason %q after all locks answered", id, d.Name, d.PIN, d.Reason)
 			}
 			if d.Reason == fault.MovingOut && !waits && !slices.Contains(p.Reasons, fault.SlotsFull) {

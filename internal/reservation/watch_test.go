@@ -39,7 +39,7 @@ func (h *testProperty) pins(rsv string) access.StayPINs {
 	return shown
 }
 
-// wanted opens the code that a slot shall hold.
+// wanted decrypts the desired code of a slot.
 func (h *testProperty) wanted(s *ent.Slot) string {
 	h.t.Helper()
 	p, err := lock.DecryptPIN(h.ctx(), h.keys, s)
@@ -62,7 +62,7 @@ func (h *testProperty) events(subject string) []string {
 	return out
 }
 
-// notices lists the kinds of what staff were told of a subject.
+// notices lists the kinds of the notices about a subject.
 func (h *testProperty) notices(subject string) []string {
 	h.t.Helper()
 	rows, err := h.db.Read().Notice.Query().Where(entnotice.PropertyID(h.id), entnotice.Subject(subject)).Order(entnotice.ByID()).All(h.ctx())
@@ -133,7 +133,7 @@ func (h *testProperty) capable(name string, f func(*slot.Capabilities)) {
 	})
 }
 
-// online has the bridge come, or be heard again, or go.
+// online connects or disconnects the bridge.
 func (h *testProperty) online(yes bool) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {

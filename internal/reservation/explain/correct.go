@@ -9,34 +9,34 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// place is where a code of the stay is: a lock, and the access that put it there.
+// codeLocation is a code of the stay on a lock: the lock, and the grant of the code.
 type codeLocation struct{ grantID, lockID, doorID string }
 
 func locationOf(h Event) codeLocation { return codeLocation{h.GrantID, h.LockID, h.DoorID} }
 
-// typed says that a code of the stay was typed at a door.
+// isTyped reports whether a code of the stay was typed at a door.
 func (h Event) isTyped() bool { return h.OfStay && !h.SmartKey && h.isOpening() }
 
-// opening says that somebody opened a door, or tried to.
+// isOpening reports whether a door was opened, or an attempt refused.
 func (h Event) isOpening() bool { return h.Kind == event.DoorOpened || h.Kind == event.DoorDenied }
 
-// clocks corrects the times that cannot be right, whatever the clocks on site show, and no others:
-//   - nothing happened after the server stored it;
-//   - what is known of one code on one lock came in the order in which it was stored;
-//   - no door opened to an access of the stay before the server had made that access. Such a clock is wrong, so the opening
-//     goes after the first that was known of its code by then.
+// clocks corrects only times that cannot be right:
+//   - No event happened after the server stored it.
+//   - Evidence for one code on one lock keeps the order in which it was stored.
+//   - No door opened with a grant before the server created it. Then the clock on site is wrong, and the opening moves after the
+//     first evidence for its code so far.
 //
-// An opening that is reported late keeps its own time: what became known after it, by it or since, moves it nowhere.
+// An opening that is reported late keeps its time: later evidence does not move it.
 type clocks struct {
-	granted     map[string]time.Time       // when each access was made, by id
-	first, last map[codeLocation]time.Time // what was known of each code
+	granted     map[string]time.Time       // when each grant was created, by id
+	first, last map[codeLocation]time.Time // of the evidence for each code
 }
 
 func newClocks(granted map[string]time.Time) clocks {
 	return clocks{granted, map[codeLocation]time.Time{}, map[codeLocation]time.Time{}}
 }
 
-// correct is the time of the next happening in stored order.
+// correct returns the time of the next event in stored order.
 func (c clocks) correct(h Event) time.Time {
 	if !h.Stored.IsZero() && h.At.After(h.Stored) {
 		h.At = h.Stored
@@ -62,10 +62,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// knownCodes are the codes that are known to be on their lock, as happenings pass in stored order.
+// provenCodes are the codes that are proven to be on their lock, as events pass in stored order.
 type provenCodes map[codeLocation]bool
 
-// learnedByUse says whether the use of a code is the first proof that its lock has it.
+// firstProvenByUse reports whether the use of a code is the first proof that its lock has it.
 func (k provenCodes) firstProvenByUse(h Event) bool {
 	at := locationOf(h)
 	switch {
@@ -83,7 +83,7 @@ func (k provenCodes) firstProvenByUse(h Event) bool {
 	return false
 }
 
-// withoutRepeats keeps the first of the steps that say the same at the same time. Two openings at one time are two openings.
+// withoutRepeats removes steps with the same sentence at the same time, except openings, which may occur twice.
 func withoutRepeats(steps []Step) []Step {
 	type words struct {
 		at             time.Time
@@ -102,10 +102,10 @@ func withoutRepeats(steps []Step) []Step {
 	return out
 }
 
-// span is from when to when a code of the stay was at a door.
+// period is the time in which a code of the stay was at a door.
 type period struct {
 	from, to time.Time
-	open     bool // it is there still
+	open     bool // it has not ended
 }
 
 func (s period) includes(at time.Time) bool {
@@ -117,14 +117,14 @@ func (s period) overlaps(from, end time.Time) bool {
 	return !s.from.IsZero() && s.from.Before(end) && (s.open || !from.After(s.to))
 }
 
-// spans are from when to when a code of the stay was on a lock at a door, as far as it is known from the happenings so far. A plan
-// names no lock: until something is known of the code that it plans, any lock at the door counts.
+// periods are when a code of the stay was on a lock at a door, as far as the events so far show. A plan names no lock, so until
+// there is evidence for its code, any lock at the door counts.
 type periods map[lockAtDoor]period
 
 // spot is a lock at a door.
 type lockAtDoor struct{ lockID, doorID string }
 
-// has reports whether a code of the stay was where something happened, when it happened.
+// include reports whether a code of the stay was at the place of an event at its time.
 func (all periods) include(h Event) bool {
 	return all[lockAtDoor{h.LockID, h.DoorID}].includes(h.At) || all[lockAtDoor{"", h.DoorID}].includes(h.At)
 }
@@ -134,7 +134,7 @@ func (all periods) overlap(h Event, end time.Time) bool {
 	return all[lockAtDoor{h.LockID, h.DoorID}].overlaps(h.At, end) || all[lockAtDoor{"", h.DoorID}].overlaps(h.At, end)
 }
 
-// learn takes in the next happening in stored order. It reports whether a code of the stay is new at a door.
+// add adds the next event in stored order, and reports whether a code of the stay is new at a door.
 func (all periods) add(h Event) (begins bool) {
 	for at, s := range all {
 		over := h.endsStay() || h.isPlan() && !slices.Contains(h.Expected, at.doorID) || h.isOfCode() && !h.FormerLock && h.DoorID == at.doorID
@@ -166,7 +166,7 @@ func (all periods) add(h Event) (begins bool) {
 	return begins
 }
 
-// open reports whether a code of the stay is at a door, or comes to it.
+// open reports whether a code of the stay is at a door, or will be.
 func (all periods) open(doorID string) bool {
 	for at, s := range all {
 		if at.doorID == doorID && s.open {
@@ -176,17 +176,17 @@ func (all periods) open(doorID string) bool {
 	return false
 }
 
-// ofPlan reports whether a happening is an access plan.
+// isPlan reports whether an event is an access plan.
 func (h Event) isPlan() bool {
 	return slices.Contains([]event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed}, h.Kind)
 }
 
-// endsStay reports whether a happening takes the right to all doors.
+// endsStay reports whether an event ends the right to all doors.
 func (h Event) endsStay() bool {
 	return h.Kind == event.ReservationChanged && h.State != access.Started
 }
 
-// ofCode reports whether a happening says something of the stay's present code for a door, on any lock.
+// isOfCode reports whether an event is about the present code of the stay for a door, on any lock.
 func (h Event) isOfCode() bool {
 	return h.OfStay && !h.SmartKey && h.DoorID != "" && !h.FormerCode
 }

@@ -125,7 +125,7 @@ func TestFormerLocksAndAccess(t *testing.T) {
 			t.Errorf("%s: %s %q %q", tt.name, s.Kind, s.Evidence, s.Sentence)
 		}
 	}
-	// What happens at the door is still told: the code of the present access is there.
+	// Events at the door are still steps, because the code of the present grant is there.
 	x := stay(evidence(2, room, slot.Verified), with(gone, func(h *Event) { h.FormerCode = true }),
 		Event{At: at(20), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"})
 	if all := kinds(Explain(x)); all[len(all)-1] != "20 bridge lockOffline Room 1" {
@@ -133,7 +133,7 @@ func TestFormerLocksAndAccess(t *testing.T) {
 	}
 }
 
-func TestNoStepIsToldTwice(t *testing.T) {
+func TestNoStepIsRepeated(t *testing.T) {
 	updated := Event{At: at(5), Kind: event.AccessUpdated}
 	removed := with(evidence(6, room, slot.Removed), func(h *Event) { h.FormerCode = true })
 	other := with(removed, func(h *Event) { h.GrantID = "gra_0" })

@@ -1,8 +1,8 @@
-// Package explain says why the doors of a stay open, or do not: each door now, and what led there, step by step, from the
-// PMS's update to the keypad.
+// Package explain says why the doors of a stay open, or do not: each door now, and the steps that led there, from the PMS's update
+// to the keypad.
 //
-// [Tell] decides from values; [Load] gathers them with few, bounded queries. Every sentence may be shown to the guest:
-// none holds a PIN, or anything about somebody else.
+// [Explain] decides from values; [Load] gathers them with few, bounded queries. Every sentence may be shown to the guest: none
+// contains a PIN or data of another person.
 package explain
 
 import (
@@ -17,25 +17,25 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// MostSteps bounds a timeline: the latest are told.
+// MaxSteps bounds a timeline to its latest steps.
 const MaxSteps = 200
 
-// Facts are what an explanation is made of.
+// Facts are the input of Explain.
 type Facts struct {
 	Now              time.Time
 	ReservationID    string
 	State            access.State
 	Created, Updated time.Time // of the reservation
-	ByDays           bool      // as the PMS gave it: the property's hours change it too
+	ByDays           bool      // the PMS gave days, so the property's hours change the dates too
 	Plan             access.Plan
-	Doors            map[string]Door      // what is known of doors beside the plan, by id
-	Events           []Event              // in the order they were stored
-	Granted          map[string]time.Time // when each access of the stay was made, by id
-	More             bool                 // there are older happenings, which were not loaded
-	Since            time.Time            // there were older happenings than of then, which were swept away; zero: all are kept
+	Doors            map[string]Door      // facts about doors that the plan does not have, by id
+	Events           []Event              // in stored order
+	Granted          map[string]time.Time // when each grant of the stay was created, by id
+	More             bool                 // there are older events, which were not loaded
+	Since            time.Time            // events before this time were deleted; zero: none were
 }
 
-// Door is what is known of a door and its lock beside the plan.
+// Door has the facts about a door and its lock that the plan does not have.
 type Door struct {
 	Name     string
 	Private  bool // one party at a time holds it
@@ -45,35 +45,35 @@ type Door struct {
 	Jammed   bool
 }
 
-// Happening is one event about the stay, or about a lock of its doors.
+// Event is an event about the stay, or about a lock of its doors.
 type Event struct {
-	At          time.Time // by the clock of who noticed it
-	Stored      time.Time // by the server's clock; zero: not known
+	At          time.Time // by the clock of the device that reported it
+	Stored      time.Time // by the server's clock; zero: unknown
 	Kind        event.Kind
 	DoorID      string // of then
 	LockID      string
-	OfStay      bool // it is about this stay's own code, or a phone of the stay
-	OfOtherStay bool // it is about the code, or a phone, of another stay
-	Staff       bool // staff did it
-	SmartKey    bool // of a door: it is about a SmartKey, and no code
+	OfStay      bool // it is about a code or phone of this stay
+	OfOtherStay bool // it is about a code or phone of another stay
+	Staff       bool // a staff member did it
+	SmartKey    bool // it is about a SmartKey, not a code
 	// Of a change by the PMS.
 	Changed            []string
 	State, StateBefore access.State
-	GrantID            string // of the stay's access that it is about; empty: not known
-	// Of evidence, and of a plan: the worst word of its doors.
+	GrantID            string // the grant of the stay; empty: unknown
+	// Of evidence, and of a plan: the worst evidence of its doors.
 	Evidence slot.Evidence
-	// Of evidence: the lock had left the door, or the stay had another access by then. It says nothing about the door.
+	// Of evidence: the lock had left the door, or the stay had another grant by then. It does not concern the door.
 	FormerLock, FormerCode bool
 	Reason                 string
-	Expected               []string      // of a plan: the doors whose lock has a code of the stay, or shall get one
-	Accessible             []string      // of a plan: the doors that the stay has a right to, and is not leaving
-	Unreachable            []string      // of a plan: the doors whose lock could not be reached then
+	Expected               []string      // of a plan: the doors whose lock has a code of the stay, or will get one
+	Accessible             []string      // of a plan: the doors that the stay may open and is not leaving
+	Unreachable            []string      // of a plan: the doors whose lock could not be reached
 	Pause                  time.Duration // of event.KeypadPaused
 
-	proves bool // of an opening: it is the first proof that the lock has the code
+	proves bool // of an opening: the first proof that the lock has the code
 }
 
-// Explanation says why.
+// Explanation is the answer: each door now, and the timeline.
 type Explanation struct {
 	ReservationID    string
 	State            access.State
@@ -85,7 +85,7 @@ type Explanation struct {
 	Sentence, Advice string
 }
 
-// Actor is who did something.
+// Actor is the party that caused a step.
 type Actor string
 
 // The actors.
@@ -98,7 +98,7 @@ const (
 	Staff    Actor = "staff"
 )
 
-// Step is one thing that happened.
+// Step is one entry of the timeline.
 type Step struct {
 	At        time.Time
 	Actor     Actor
@@ -108,10 +108,10 @@ type Step struct {
 	Evidence  slot.Evidence
 	Reason    string
 	Sentence  string
-	isOpening bool // a door was opened, or somebody tried to
+	isOpening bool // a door was opened, or an attempt refused
 }
 
-// Tell explains.
+// Explain makes an explanation from facts.
 func Explain(f Facts) Explanation {
 	e := Explanation{ReservationID: f.ReservationID, State: f.State, AsOf: f.Now, Truncated: f.More, Forgotten: !f.Since.IsZero()}
 	for _, d := range f.Plan.Doors {
@@ -130,11 +130,11 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
-// steps are all that happened, by time; what happened at one time, in the order it was stored.
+// steps returns the timeline by time; steps at the same time keep the order in which their events were stored.
 func (f Facts) steps() []Step {
 	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Sentence: "The hotel's system announced your stay."}}
 	if !f.Since.IsZero() {
-		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Sentence: "What happened before this is no longer kept."})
+		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Sentence: "Earlier steps are no longer kept."})
 	}
 	changed, t := f.Created, newStepBuilder(f)
 	for _, h := range f.Events {
@@ -154,26 +154,26 @@ func (f Facts) steps() []Step {
 	return withoutRepeats(out)
 }
 
-// whole says that no older happening is missing.
+// isComplete reports whether no older event is missing.
 func (f Facts) isComplete() bool { return !f.More && f.Since.IsZero() }
 
-// teller turns happenings into steps, one after the other in stored order. The steps of a happening depend only on what was
-// stored before it. So whatever is stored later adds steps, and neither changes nor withdraws any.
+// stepBuilder turns events into steps in stored order. The steps of an event depend only on events stored before it, so later
+// events add steps but neither change nor remove any.
 type stepBuilder struct {
 	f                Facts
 	clocks           clocks
 	proven           provenCodes
 	spans            periods
-	unreachableDoors map[string]bool // doors whose lock is said to be out of reach
+	unreachableDoors map[string]bool // doors whose lock was reported unreachable
 	pauses           []Event         // pauses of keypads that have no step yet
-	accessible       []string        // the doors that the stay has, by its last plan, and is not leaving
+	accessible       []string        // the doors that the stay may open and is not leaving, by its last plan
 }
 
 func newStepBuilder(f Facts) *stepBuilder {
 	return &stepBuilder{f: f, clocks: newClocks(f.Granted), proven: provenCodes{}, spans: periods{}, unreachableDoors: map[string]bool{}}
 }
 
-// next returns the steps that the next happening adds.
+// next returns the steps of the next event.
 func (t *stepBuilder) next(h Event) []Step {
 	h.At = t.clocks.correct(h)
 	steps := t.stepsOf(h)
@@ -213,7 +213,7 @@ func (t *stepBuilder) stepsOf(h Event) []Step {
 	return nil
 }
 
-// changes are the steps of one change by the PMS: one for each thing that access depends on.
+// changes returns the steps of one change by the PMS: one for each part that access depends on.
 func changes(h Event) []Step {
 	var out []Step
 	add := func(kind, sentence string) {
@@ -227,7 +227,7 @@ func changes(h Event) []Step {
 		add(cmp.Or(w[0], "stateChanged"), cmp.Or(w[1], "The hotel's system changed the state of your stay."))
 	}
 	if h.StateBefore == "" {
-		return out // it came with the booking: its dates and room are no change
+		return out // the dates and room of a new booking are no change
 	}
 	if slices.Contains(h.Changed, reservation.ChangedDates) {
 		add("datesChanged", "The dates of your stay were changed.")
@@ -238,7 +238,7 @@ func changes(h Event) []Step {
 	return out
 }
 
-// planned is the step of an access plan.
+// planned returns the step of an access plan.
 func planned(h Event) Step {
 	w := planSteps[h.Kind]
 	s := Step{At: h.At, Actor: Latchkey, Kind: w[0], Evidence: h.Evidence, Reason: h.Reason, Sentence: w[1]}
@@ -248,7 +248,7 @@ func planned(h Event) Step {
 	return s
 }
 
-// waiting are the steps of doors whose lock could not be reached when a plan was made.
+// unreachable returns the steps of doors whose lock could not be reached when a plan was made.
 func (t *stepBuilder) unreachable(h Event) []Step {
 	var out []Step
 	for _, doorID := range h.Unreachable {
@@ -262,7 +262,7 @@ func (t *stepBuilder) unreachable(h Event) []Step {
 	return out
 }
 
-// evidence is the step of what became known of a code on a lock.
+// evidence returns the step of new evidence for a code on a lock.
 func (f Facts) evidence(h Event) []Step {
 	w, ok := evidenceSteps[h.Evidence]
 	if !ok || !h.OfStay {
@@ -275,14 +275,14 @@ func (f Facts) evidence(h Event) []Step {
 	return []Step{f.at(h, w.actor, w.kind, w.sentence)}
 }
 
-// at is a step at a door; the sentence speaks of it as "%".
+// at returns a step at a door. "%" in the sentence stands for the door.
 func (f Facts) at(h Event, who Actor, kind, sentence string) Step {
 	name := f.Doors[h.DoorID].Name
 	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason, Sentence: about(sentence, name)}
 }
 
-// link is the step of a lock that was lost or is back, while the stay had a code on it: each once, and a return only after a
-// loss.
+// link returns the step of a lock that became unreachable or reachable while the stay had a code on it: each loss once, and a
+// return only after a loss.
 func (t *stepBuilder) link(h Event) []Step {
 	lost := h.Kind == event.LockOffline
 	if !t.spans.include(h) || t.unreachableDoors[h.DoorID] == lost {
@@ -295,8 +295,8 @@ func (t *stepBuilder) link(h Event) []Step {
 	return []Step{t.f.at(h, Bridge, "lockOnline", "The lock of % can be reached again.")}
 }
 
-// atDoor is the step of what happened at a door. Of what has nothing to do with the stay's code or phones only that is told
-// which happened at a door that the stay has for itself, and while it had it.
+// atDoor returns the step of an opening or refusal at a door. Those without a code or phone of the stay are shown only at doors
+// that the stay has for itself, while it has them.
 func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	f := t.f
 	near := t.spans.include(h) && slices.Contains(t.accessible, h.DoorID) && f.Doors[h.DoorID].Private
@@ -326,7 +326,7 @@ func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	return Step{}, false
 }
 
-// linkActor is who said that a lock cannot be reached: the bridge of its lock, or we of the bridge.
+// linkActor returns the party that reported an unreachable lock: its bridge, or Latchkey about the bridge.
 func linkActor(reason string) Actor {
 	if reason == string(fault.LockOffline) {
 		return Bridge

@@ -163,7 +163,7 @@ func TestWhoLastChangedTheBooking(t *testing.T) {
 	}
 }
 
-// The latest steps are told, and that there were more.
+// The latest steps are listed, and the answer is marked as truncated.
 func TestAtMost200(t *testing.T) {
 	var all []Event
 	for i := range 2 * MaxSteps {
@@ -265,7 +265,7 @@ func TestWordsForReasons(t *testing.T) {
 			t.Errorf("%s: %+v", r, w)
 		}
 	}
-	for _, r := range []fault.Reason{fault.SpaceShared, fault.SpacesDisagree, fault.BedNotAssigned} { // these keep nobody out
+	for _, r := range []fault.Reason{fault.SpaceShared, fault.SpacesDisagree, fault.BedNotAssigned} { // these do not close a door
 		if w := reasonTexts[string(r)]; w.staff == "" {
 			t.Errorf("%s: %+v", r, w)
 		}

@@ -27,14 +27,14 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Bounds of what is loaded.
+// Bounds of the queries.
 const (
 	maxEvents       = MaxSteps // of the stay, and of its codes, each
 	maxGrants       = 20
-	maxLocks        = 12 // whose own events are looked at
+	maxLocks        = 12 // whose own events are loaded
 	maxPhones       = 100
-	maxLossesOfLock = 100      // losses of each, and returns, while the stay had a code on it
-	maxVisitors     = MaxSteps // of what others do at each, while the stay had a code on it
+	maxLossesOfLock = 100      // losses of each lock, and returns, while the stay had a code on it
+	maxVisitors     = MaxSteps // openings by others at each lock, while the stay had a code on it
 	mostPauses      = 50       // of the keypad of each
 )
 
@@ -47,7 +47,7 @@ func Of(tx *db.Tx, k reservation.Service, s reservation.Scope, reservationID str
 	return Explain(f), nil
 }
 
-// Load gathers what an explanation is made of.
+// Load gathers the facts of an explanation.
 func Load(tx *db.Tx, k reservation.Service, s reservation.Scope, reservationID string) (Facts, error) {
 	row, err := reservation.Get(tx, s, reservationID)
 	if err != nil {
@@ -99,7 +99,7 @@ func (l *loader) grants() (err error) {
 	return err
 }
 
-// earlier says whether the access with an id was not the stay's latest any more at a time.
+// wasReplaced reports whether the stay had a later grant at a time.
 func (l *loader) wasReplaced(grantID string, at time.Time) bool {
 	for _, g := range l.grant {
 		if !g.CreatedAt.After(at) {
@@ -109,7 +109,7 @@ func (l *loader) wasReplaced(grantID string, at time.Time) bool {
 	return false
 }
 
-// phones finds who of the stay may have opened a door with a SmartKey.
+// phones loads the phones of the stay, which may have opened doors with a SmartKey.
 func (l *loader) phones() error {
 	ids, err := l.tx.Phone.Query().Where(entphone.PropertyID(l.row.PropertyID), entphone.ReservationID(l.row.ID)).
 		Limit(maxPhones).IDs(l.tx.Context())
@@ -119,7 +119,7 @@ func (l *loader) phones() error {
 	return err
 }
 
-// doors finds the locks of the planned doors and how they do.
+// doors loads the locks of the planned doors and their states.
 func (l *loader) doors() error {
 	l.f.Doors, l.doorOf = map[string]Door{}, map[string]string{}
 	ids := make([]string, 0, len(l.f.Plan.Doors))
@@ -148,7 +148,7 @@ func (l *loader) doors() error {
 	return nil
 }
 
-// stay loads what happened to the stay itself.
+// stay loads the events of the stay itself.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
 		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
@@ -159,7 +159,7 @@ func (l *loader) stay() error {
 	return nil
 }
 
-// codes loads what happened to the codes of the stay.
+// codes loads the events of the codes of the stay.
 func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
@@ -175,8 +175,8 @@ func (l *loader) grantIDs() []string {
 	return ids
 }
 
-// kept finds out whether older events of the stay were swept away: they are numbered from 1, and the last of a subject
-// stays however old it is. What is known is whole from the first event on that did not stay for that reason alone.
+// findForgotten finds out whether older events of the stay were deleted. Events of a subject are numbered from 1, and the sweep
+// keeps the last one of a subject. The facts are complete from the first event on that was not kept for that reason alone.
 func (l *loader) findForgotten() error {
 	swept := false
 	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
@@ -207,19 +207,19 @@ func (l *loader) findForgotten() error {
 	return nil
 }
 
-// number is that of the first event of a subject in an order; 0: it has none.
+// sequenceOfFirst returns the number of the first event of a subject in an order, or 0.
 func (l *loader) sequenceOfFirst(subject string, order entevent.OrderOption) (int64, error) {
 	e, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID), entevent.Subject(subject)).Order(order).First(l.tx.Context())
 	if ent.IsNotFound(err) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look whether events were forgotten: %w", err)
+		return 0, fmt.Errorf("find deleted events: %w", err)
 	}
 	return e.SubjectSequence, nil
 }
 
-// plannedDoors are the doors of an access plan that may open, by id; nil: the event is about no plan.
+// plannedDoors returns the ids of the doors of an access plan that may open, or nil if the event is about no plan.
 func plannedDoors(e *ent.Event) (ids []string) {
 	doors, _ := e.Body["doors"].([]any)
 	for _, d := range doors {
@@ -231,7 +231,7 @@ func plannedDoors(e *ent.Event) (ids []string) {
 	return ids
 }
 
-// latest loads the last events of some, and notes whether there are more.
+// loadLatest loads the last events that match, and records whether there are more.
 func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predicate.Event) error {
 	rows, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID)).Where(where...).Order(order).Limit(most + 1).All(l.tx.Context())
 	if err != nil {
@@ -244,7 +244,7 @@ func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predi
 	return nil
 }
 
-// names finds what doors are called that the stay had before, and which doors one party has for itself.
+// loadDoorNames loads the names of the doors that the stay had before, and which doors one party has for itself.
 func (l *loader) loadDoorNames() error {
 	ids := map[string]bool{}
 	for doorID := range l.f.Doors {
@@ -292,13 +292,13 @@ func (l *loader) isOfStay(e *ent.Event) bool {
 	return granted || slices.Contains(l.phone, bodyText(e, "actor"))
 }
 
-// keyed says whether what happened at a door came of a SmartKey.
+// isOfSmartKey reports whether an event at a door is about a SmartKey.
 func isOfSmartKey(e *ent.Event) bool {
 	reason := bodyText(e, "reason")
 	return strings.HasPrefix(bodyText(e, "actor"), lock.PhoneActorPrefix) || reason == lock.OpenedBySmartKey || strings.HasPrefix(reason, lock.RefusedKeyPrefix)
 }
 
-// read is an event as a happening.
+// toEvent converts a stored event.
 func (l *loader) toEvent(e *ent.Event) Event {
 	h := Event{
 		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: bodyText(e, "doorId"), LockID: bodyText(e, "lockId"),

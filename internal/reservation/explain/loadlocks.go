@@ -14,9 +14,8 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// locks loads what happened to the locks that the stay had a code on, from its first code on and while it had one, although it is
-// not about its codes: losses of the lock, and what others did at the doors that the stay has for itself. Each kind has its own
-// limit: visitors must not crowd out that a lock could not be reached.
+// locks loads events of the locks that the stay had a code on, from its first code on: losses of the lock, and what others did at
+// the doors that the stay has for itself. Each kind has its own limit, so that many visitors do not crowd out a loss.
 func (l *loader) locks() error {
 	ids, err := l.lockIDs()
 	if err != nil {
@@ -54,7 +53,7 @@ func (l *loader) locks() error {
 	return nil
 }
 
-// byOthers are events of no known access, at the doors that the stay has or had for itself.
+// byOthers selects events without a known grant at the doors that the stay has or had for itself.
 func (l *loader) byOthers() predicate.Event {
 	var private []any
 	for doorID, d := range l.f.Doors {
@@ -71,7 +70,7 @@ func (l *loader) byOthers() predicate.Event {
 	})
 }
 
-// byStaff are openings from afar.
+// byStaff selects remote openings.
 func byStaff(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) }
 
 // span returns the first event of the stay, nil if it has none, and the last if its access has ended since, else nil.
@@ -93,8 +92,8 @@ func (l *loader) eventRange() (first, last *ent.Event) {
 	return first, last
 }
 
-// lockIDs are the locks that the stay has or had a code on: those with a slot of one of its grants, and those that its events name,
-// since a slot may be another grant's by now.
+// lockIDs returns the locks that the stay has or had a code on: those with a slot of one of its grants, and those that its events
+// name, because a slot may now belong to another grant.
 func (l *loader) lockIDs() (ids []string, err error) {
 	add := func(id string) {
 		if id != "" && !slices.Contains(ids, id) {

@@ -20,47 +20,47 @@ func about(sentence, door string) string {
 	return strings.Replace(sentence, "%", door, 1)
 }
 
-// word is a reason in words.
-type word struct {
+// reasonText says a reason to the guest and to staff.
+type reasonText struct {
 	guest string // a sentence of its own
 	staff string // what to do
-	whole bool   // it is about the stay, not about one door
+	whole bool   // it is about the whole stay, not one door
 }
 
 var desk = "Please ask at the reception."
 
-// words are the reasons of plans and verdicts in words.
-var reasonTexts = map[string]word{
+// reasonTexts are the texts of the reasons of plans and verdicts.
+var reasonTexts = map[string]reasonText{
 	string(fault.NoLock):              {guest: "It has no electronic lock. " + desk, staff: "Hand out a key, or put a lock on this door."},
 	string(fault.SpaceInactive):       {guest: desk, staff: "Switch the space on, or have the PMS assign another room.", whole: true},
 	string(fault.SpacesDisagree):      {staff: "The PMS named a bed, and a room that is not the bed's: correct the reservation in the PMS."},
 	string(fault.BedNotAssigned):      {staff: "The PMS named a dorm without a bed: assign a bed in the PMS."},
-	string(fault.SpaceUnknown):        {guest: "Your room is not known to the lock system yet. " + desk, staff: "Read getSpaces anew and map the room of the PMS.", whole: true},
-	string(fault.SpaceNotMapped):      {guest: "Your room is not known to the lock system yet. " + desk, staff: "Map the room of the PMS to one of yours.", whole: true},
+	string(fault.SpaceUnknown):        {guest: "Your room is not known to the lock system yet. " + desk, staff: "Read getSpaces again and map the room of the PMS.", whole: true},
+	string(fault.SpaceNotMapped):      {guest: "Your room is not known to the lock system yet. " + desk, staff: "Map the room of the PMS to a space.", whole: true},
 	string(fault.RoomNotAssigned):     {guest: "No room has been assigned to you yet.", staff: "Assign a room in the PMS.", whole: true},
-	string(fault.NotCheckedIn):        {guest: "You are not checked in yet.", staff: "Check the guest in at the PMS: codes open from then on.", whole: true},
+	string(fault.NotCheckedIn):        {guest: "You are not checked in yet.", staff: "Check the guest in at the PMS; codes open from then on.", whole: true},
 	string(fault.NotFirm):             {guest: "Your booking is not confirmed yet.", staff: "Confirm the booking in the PMS.", whole: true},
-	string(fault.CheckedOut):          {guest: "You are checked out.", staff: "If that is wrong, take the check-out back in the PMS: a new code is drawn.", whole: true},
+	string(fault.CheckedOut):          {guest: "You are checked out.", staff: "If that is wrong, undo the check-out in the PMS; the guest gets a new code.", whole: true},
 	string(fault.ReservationCanceled): {guest: "The booking was cancelled.", staff: "If that is wrong, restore the booking in the PMS.", whole: true},
 	string(fault.WindowPast):          {guest: "Your stay has ended.", staff: "If the guest stays on, send the new departure from the PMS.", whole: true},
-	string(fault.WindowInFuture):      {guest: "Your stay has not begun yet.", staff: "If the guest shall enter now, send today as the arrival from the PMS.", whole: true},
-	string(fault.SpaceShared):         {staff: "Another stay is checked in to the same private space: look whether one is a mistake."},
-	string(fault.LockOffline):         {guest: "The lock cannot be reached right now. " + desk, staff: "Look at the lock and its bridge; until then hand out a key."},
+	string(fault.WindowInFuture):      {guest: "Your stay has not begun yet.", staff: "To let the guest in now, send today as the arrival from the PMS.", whole: true},
+	string(fault.SpaceShared):         {staff: "Another stay is checked in to the same private space: check whether one is a mistake."},
+	string(fault.LockOffline):         {guest: "The lock cannot be reached right now. " + desk, staff: "Check the lock and its bridge; until then hand out a key."},
 	string(fault.NoBridge):            {guest: desk, staff: "The lock has no bridge: enrol one, or hand out a key."},
 	string(fault.BridgeRevoked):       {guest: desk, staff: "The bridge of the lock was revoked: enrol one, or hand out a key."},
 	string(fault.SlotsFull):           {guest: desk, staff: "The lock has no free slot: remove a code at the lock, or wait until one is cleared."},
 	string(fault.PINNotPossible):      {guest: desk, staff: "The lock takes no PIN that the property's rules allow: change the PIN length, or hand out a key."},
-	string(fault.DuplicateOnLock):     {guest: desk, staff: "The lock calls every PIN a duplicate: look which codes it holds, then draw a new PIN."},
-	string(fault.LockRefused):         {guest: desk, staff: "The lock refused the code: its slots say why. Draw a new PIN, or hand out a key."},
+	string(fault.DuplicateOnLock):     {guest: desk, staff: "The lock refuses every PIN as a duplicate: check which codes it holds, then reset the PIN."},
+	string(fault.LockRefused):         {guest: desk, staff: "The lock refused the code: its slots say why. Reset the PIN, or hand out a key."},
 	string(fault.ClockUntrusted):      {guest: "The clock of the lock may be wrong. " + desk, staff: "Set the clock of the lock, or wait until its bridge has."},
-	string(fault.MovingOut):           {guest: "You are moving to another room.", staff: "Nothing: the door closes when the new one is known to open."},
-	OnItsWay:                          {guest: "Your code is on its way to the lock: please try again in a moment.", staff: "Wait a moment. If it takes minutes, look at the lock and its bridge."},
-	Unconfirmed:                       {guest: "Whether the lock has your code is not known: please try it.", staff: "Have the guest try. If it does not open, open from afar or draw a new PIN."},
+	string(fault.MovingOut):           {guest: "You are moving to another room.", staff: "No action: this door closes once the new one is proven to open."},
+	OnItsWay:                          {guest: "Your code is on its way to the lock: please try again in a moment.", staff: "Wait a moment. If it takes minutes, check the lock and its bridge."},
+	Unconfirmed:                       {guest: "Whether the lock has your code is not known: please try it.", staff: "Have the guest try. If it does not open, unlock remotely or reset the PIN."},
 	NotReadBack:                       {guest: "The lock has taken your code, which has not been checked yet: please try it.", staff: "Wait a moment, or have the guest try."},
-	LockJammed:                        {guest: "The lock reports that it is jammed. " + desk, staff: "Look at the lock: its bolt is jammed."},
+	LockJammed:                        {guest: "The lock reports that it is jammed. " + desk, staff: "Free the bolt of the lock: it is jammed."},
 }
 
-// states are the steps of a new state: kind and sentence.
+// stateSteps are the kind and sentence of a new state.
 var stateSteps = map[access.State][2]string{
 	access.Started:   {"checkedIn", "You were checked in."},
 	access.Confirmed: {"confirmed", "Your booking was confirmed."},
@@ -68,22 +68,22 @@ var stateSteps = map[access.State][2]string{
 	access.Canceled:  {"canceled", "Your booking was cancelled."},
 }
 
-// plans are the steps of an access plan: kind and sentence.
+// planSteps are the kind and sentence of an access plan.
 var planSteps = map[event.Kind][2]string{
 	event.AccessIssued:  {"accessIssued", "Your code was sent on its way to your doors."},
-	event.AccessUpdated: {"accessUpdated", "Your access was changed, and your doors are told."},
+	event.AccessUpdated: {"accessUpdated", "Your access was changed, and your doors are being updated."},
 	event.AccessRemoved: {"accessRemoved", "Your code is gone from all doors."},
 	event.AccessFailed:  {"accessFailed", "Your access could not be set up. " + desk},
 }
 
-// rung is the step of new evidence.
+// evidenceStep is the step of new evidence.
 type evidenceStep struct {
 	actor    Actor
 	kind     string
 	sentence string
 }
 
-// ladder are the steps of the evidence for a code on a lock. That it was used is told by the opening itself.
+// evidenceSteps are the steps of the evidence for a code on a lock. Its use is shown by the step of the opening.
 var evidenceSteps = map[slot.Evidence]evidenceStep{
 	slot.Sent:        {Bridge, "codeSent", "The hotel's bridge has your code for the lock of %."},
 	slot.Accepted:    {Lock, "codeAccepted", "The lock of % took your code."},
@@ -94,8 +94,8 @@ var evidenceSteps = map[slot.Evidence]evidenceStep{
 	slot.Removed:     {Lock, "codeRemoved", "Your code is gone from the lock of %."},
 }
 
-// former is the step where the lock is not the one of the door any more, or the code is of an access that another took the
-// place of. Its kind is another one: it says nothing about what the door does.
+// former returns the step for a lock that has left the door, or a code of a replaced grant. It has another kind, because it does
+// not concern the door.
 func (r evidenceStep) former(lock, code bool) evidenceStep {
 	r.kind = "former" + strings.ToUpper(r.kind[:1]) + r.kind[1:]
 	if code {

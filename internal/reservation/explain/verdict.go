@@ -9,26 +9,26 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Word is what a door does now.
+// Outcome is what a door does now.
 type Outcome string
 
-// The words.
+// The outcomes.
 const (
 	Opens       Outcome = "opens"
-	OpensAt     Outcome = "opensAt"     // the code is where it must be, and its time comes
-	Uncertain   Outcome = "uncertain"   // nobody can vouch for it
+	OpensAt     Outcome = "opensAt"     // the code is installed, and its time comes
+	Uncertain   Outcome = "uncertain"   // there is no proof either way
 	DoesNotOpen Outcome = "doesNotOpen" // not with the code of this stay
 )
 
-// Reasons of a verdict that are no reasons of a plan.
+// Reasons of a verdict that are not reasons of a plan.
 const (
 	OnItsWay    = "onItsWay"    // the code has not reached the lock yet
-	Unconfirmed = "unconfirmed" // the code was sent to the lock, and nothing came back
-	NotReadBack = "notReadBack" // the lock took the code, and it has not been seen there yet
+	Unconfirmed = "unconfirmed" // the code was sent to the lock, without an answer
+	NotReadBack = "notReadBack" // the lock accepted the code, and the bridge has not read it back yet
 	LockJammed  = string(fault.LockJammed)
 )
 
-// Verdict is one door now.
+// Verdict is the outcome of one door.
 type Verdict struct {
 	DoorID, Name string
 	Kind         access.Kind
@@ -40,7 +40,7 @@ type Verdict struct {
 	Advice       string // for staff
 }
 
-// judge says what a door does now.
+// judge returns the verdict on a door.
 func (f Facts) judge(d access.PlannedDoor) Verdict {
 	v := Verdict{DoorID: d.ID, Name: d.Name, Kind: d.Kind, Evidence: d.PIN}
 	v.Outcome, v.Reason = f.outcome(d)
@@ -69,7 +69,7 @@ func withSpace(sentence string) string {
 	return " " + sentence
 }
 
-// word is the verdict and its reason.
+// outcome returns the outcome and its reason.
 func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	switch {
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
@@ -89,7 +89,7 @@ func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	return word, reason
 }
 
-// leaving is the verdict on a door that the stay has no right to. A code that is not known to be gone may still open it.
+// withoutRight is the outcome of a door that the stay may not open. A code that is not yet removed may still open it.
 func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
 	reason := cmp.Or(d.Reason, f.firstReason())
 	if f.Plan.Window != nil {
@@ -109,7 +109,7 @@ func (f Facts) firstReason() fault.Reason {
 	return f.Plan.Reasons[0]
 }
 
-// coming is the verdict on a door that the stay has a right to, by the evidence for its code alone.
+// byEvidence is the outcome of a door that the stay may open, by the evidence for its code alone.
 func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	door := f.Doors[d.ID]
 	switch d.PIN {
@@ -132,7 +132,7 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 		}
 	}
 	word := DoesNotOpen
-	if d.MayBeInstalled { // a bridge that is not heard may have put it there, or hold what was there before
+	if d.MayBeInstalled { // an offline bridge may have installed the code, or may have kept the code before it
 		word = Uncertain
 	}
 	switch d.Reason {
@@ -142,7 +142,7 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	return word, string(d.Reason)
 }
 
-// settled is the verdict on a code that is known to be on its lock.
+// installed is the outcome of a code that is proven to be on its lock.
 func installed(d access.PlannedDoor) (Outcome, string) {
 	switch d.Reason {
 	case fault.ClockUntrusted, fault.SlotsFull: // on the lock that the door had before

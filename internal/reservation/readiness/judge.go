@@ -1,7 +1,7 @@
-// Package readiness looks ahead at stays that begin: whether their doors will open, and what to fix before the guest comes.
+// Package readiness checks stays before they begin: whether their doors will open, and what to fix before the guest arrives.
 //
-// [Judge] decides from values; [Load] gathers them with few, bounded queries; [Watch] looks at each arrival 24 hours,
-// 2 hours and 15 minutes before it, and in between when something may have changed, and tells staff when one turns bad.
+// [Judge] decides from values; [Load] gathers them with few, bounded queries; [CheckDue] checks each arrival 24 hours, 2 hours and
+// 15 minutes before it, and in between when something may have changed; [Check.Store] notifies staff of new problems.
 package readiness
 
 import (
@@ -14,20 +14,20 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Word sums an arrival up.
+// Status summarizes an arrival.
 type Status string
 
-// The words.
+// The statuses.
 const (
 	Ready    Status = "ready"
-	AtRisk   Status = "atRisk"   // it may go wrong
-	NotReady Status = "notReady" // it will, unless something is done
+	AtRisk   Status = "atRisk"   // a door may not open
+	NotReady Status = "notReady" // a door will not open unless a person acts
 )
 
-// Rank orders words: the higher, the worse.
+// Rank orders statuses: the higher, the worse.
 func (w Status) Rank() int { return slices.Index([]Status{Ready, AtRisk, NotReady}, w) }
 
-// Severity is how much something stands in the way.
+// Severity says how much a fix matters.
 type Severity string
 
 // The severities.
@@ -39,7 +39,7 @@ const (
 
 var order = []Severity{Blocks, Risks, Note}
 
-// Reasons that are no reasons of a plan.
+// Reasons that are not reasons of a plan.
 const (
 	BridgeOffline   = "bridgeOffline"
 	BatteryLow      = "batteryLow"
@@ -52,7 +52,7 @@ const (
 	Guessable       = "guessable"
 )
 
-// Facts are what an arrival is judged by.
+// Facts are the input of Judge.
 type Facts struct {
 	Now, From       time.Time // From: when the stay begins
 	State           access.State
@@ -61,17 +61,17 @@ type Facts struct {
 	Conflict        bool            // the mapping of its space is in conflict
 	Failing         []string        // actions of the PMS's endpoints that fail
 	ReservationID   string
-	ExternalSpaceID string // the PMS's space that counts, by its id; empty: none
+	ExternalSpaceID string // the PMS's id of the space that decides; empty: none
 }
 
-// Lock is how the lock of a door does.
+// Lock is the state of the lock of a door.
 type Lock struct {
 	Online       bool // it can be reached
 	BridgeOnline bool
 	ReadBack     bool
 	OwnSchedule  bool          // it opens and closes windows by its own clock
-	Clock        time.Duration // how far its clock is ahead, as far as known
-	BridgeClock  time.Duration // the same of its bridge
+	Clock        time.Duration // how far its clock is ahead, if known
+	BridgeClock  time.Duration // how far the clock of its bridge is ahead
 	Battery      *int          // percent
 	Free         int           // slots that a new code may take
 	Jammed       bool
@@ -79,7 +79,7 @@ type Lock struct {
 	Guessable    bool   // nothing slows the guessing of PINs at it
 }
 
-// Fix is one thing that stands, or may stand, in the way.
+// Fix is one problem, or possible problem.
 type Fix struct {
 	Reason       string
 	Severity     Severity
@@ -88,13 +88,13 @@ type Fix struct {
 	subject      string // the endpoint's action, or the PMS's id of the space
 }
 
-// Verdict is what came out.
+// Verdict is the result of Judge.
 type Verdict struct {
 	Status Status
 	Fixes  []Fix // the worst first
 }
 
-// From when on what may still heal by itself stands in the way.
+// A problem that may resolve itself blocks an arrival from blockingAhead before it on.
 const blockingAhead = 2 * time.Hour
 
 // Bounds of what a lock may show without comment.
@@ -120,7 +120,7 @@ func Judge(f Facts) Verdict {
 	return Verdict{Status: statusOf(j.fixes), Fixes: j.fixes}
 }
 
-// wordOf sums fixes up that are sorted, the worst first.
+// statusOf summarizes fixes that are sorted, the worst first.
 func statusOf(fixes []Fix) Status {
 	if len(fixes) == 0 {
 		return Ready
@@ -128,8 +128,8 @@ func statusOf(fixes []Fix) Status {
 	return map[Severity]Status{Blocks: NotReady, Risks: AtRisk, Note: Ready}[fixes[0].Severity]
 }
 
-// own is the verdict without what concerns every arrival of the PMS alike: staff get one notice of that, not one for each
-// arrival.
+// withoutEndpoints is the verdict without the failing endpoints of the PMS. They concern every arrival, so staff get one notice
+// of them rather than one for each arrival.
 func (v Verdict) withoutEndpoints() Verdict {
 	fixes := slices.DeleteFunc(slices.Clone(v.Fixes), func(f Fix) bool { return f.Reason == EndpointFailing })
 	return Verdict{Status: statusOf(fixes), Fixes: fixes}
@@ -146,7 +146,7 @@ func (j *judgement) add(f Fix) {
 	j.fixes = append(j.fixes, f)
 }
 
-// healing is for what may heal by itself until the guest comes.
+// recoverable is the severity of a problem that may resolve itself before the guest arrives.
 func (j *judgement) recoverable() Severity {
 	if j.beginsSoon {
 		return Blocks
@@ -154,7 +154,7 @@ func (j *judgement) recoverable() Severity {
 	return Risks
 }
 
-// place looks at where the stay is.
+// checkSpace checks the space of the stay.
 func (j *judgement) checkSpace() {
 	for _, r := range j.Plan.Reasons {
 		switch r {
@@ -177,7 +177,7 @@ func (j *judgement) checkSpace() {
 	}
 }
 
-// door looks at one door of the stay.
+// checkDoor checks one door of the stay.
 func (j *judgement) checkDoor(d access.PlannedDoor) {
 	if d.Left {
 		return
@@ -206,7 +206,7 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 	j.checkLock(l, add)
 }
 
-// held says whether the stay has a slot of the lock by that evidence.
+// hasSlot reports whether the stay has a slot of the lock, by its evidence.
 func hasSlot(e slot.Evidence) bool {
 	switch e {
 	case access.None, slot.Planned, "":
@@ -215,7 +215,7 @@ func hasSlot(e slot.Evidence) bool {
 	return true
 }
 
-// link looks at the way to a lock. Where the code is there already, it opens without.
+// checkLink checks the connection to a lock. If the code is installed, the door opens without one.
 func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	severity := j.recoverable()
 	if there {
@@ -234,7 +234,7 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 	}
 }
 
-// code looks at the code of a stay that has one.
+// checkCode checks the code of a stay that has one.
 func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	switch {
 	case d.Reason == fault.ClockUntrusted:
@@ -243,13 +243,13 @@ func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func
 	case d.PIN == slot.Failed:
 		add(cmp.Or(string(d.Reason), string(fault.LockRefused)), Blocks)
 	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now):
-		// A bridge that keeps the schedule of a lock puts the code there when its time comes.
+		// A bridge that keeps the schedule of a lock installs the code when the window begins.
 	case l.Online && l.BridgeOnline && hasSlot(d.PIN):
 		add(CodeNotVerified, Risks)
 	}
 }
 
-// condition looks at what a lock shows of itself.
+// checkLock checks the battery, the clocks and the keypad protection of a lock.
 func (j *judgement) checkLock(l Lock, add func(string, Severity)) {
 	if l.Guessable { // a property of the lock, on each of its arrivals: it does not keep this door from opening
 		add(Guessable, Note)

@@ -12,23 +12,23 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Arrival is a stay that begins, and what is to be said of it now.
+// Arrival is a stay that begins, with its verdict.
 type Arrival struct {
 	Row *ent.Reservation
 	Facts
 	Verdict
-	Space     string // the name of the space of the stay; empty: it has none of the property's
-	CheckedAt int    // the last of the moments that was looked at by itself, in minutes before the beginning; 0: none
+	Space     string // the name of the space; empty: none
+	CheckedAt int    // the last checkpoint that was checked, in minutes before the beginning; 0: none
 }
 
-// Query names a day, YYYY-MM-DD in the property's time zone, empty for today, and a page of it.
+// Query selects a day, YYYY-MM-DD in the property's time zone or empty for today, and a page of it.
 type Query struct {
 	Day   string
 	Size  int
 	Token string
 }
 
-// List pages through who arrives on a day, by the beginning of the stay, and gives the token of the next page.
+// List returns a page of the arrivals of a day, by the beginning of the stay, and the token of the next page.
 func List(tx *db.Tx, k reservation.Service, propertyID string, q Query) (list []Arrival, next string, err error) {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -60,11 +60,11 @@ func List(tx *db.Tx, k reservation.Service, propertyID string, q Query) (list []
 		}
 		list = append(list, a)
 	}
-	looked, err := tx.Arrival.Query().Where(entarrival.PropertyID(propertyID), entarrival.IDIn(ids...)).All(tx.Context())
+	checked, err := tx.Arrival.Query().Where(entarrival.PropertyID(propertyID), entarrival.IDIn(ids...)).All(tx.Context())
 	if err != nil {
-		return nil, "", fmt.Errorf("list what was looked at: %w", err)
+		return nil, "", fmt.Errorf("list the checks of arrivals: %w", err)
 	}
-	for _, l := range looked {
+	for _, l := range checked {
 		for i := range list {
 			if list[i].Row.ID == l.ID && list[i].Row.FromAt.Equal(l.FromAt) {
 				list[i].CheckedAt = l.Minutes
@@ -74,7 +74,7 @@ func List(tx *db.Tx, k reservation.Service, propertyID string, q Query) (list []
 	return list, next, nil
 }
 
-// onDay is a page of the reservations that begin on a day, and one more where there is another page.
+// arrivalsOnDay returns a page of the reservations that begin on a day, and one more if there is another page.
 func arrivalsOnDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) {
 	begins, ends, err := reservation.Day(house, q.Day, tx.Now())
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// failures is from how many calls in a row on an endpoint counts as failing: one is weather.
+// failingAfter is the number of failed calls in a row from which an endpoint counts as failing. A single failure is normal.
 const failingAfter = 3
 
-// Load gathers what the arrivals of one property are judged by, in the order given: what they share is read once.
+// Load gathers the facts of the arrivals of one property, in the order given. It reads what they share once.
 func Load(tx *db.Tx, k reservation.Service, house *ent.Property, rows []*ent.Reservation) ([]Facts, error) {
 	l := loader{tx: tx, house: house}
 	out := make([]Facts, len(rows))
@@ -41,7 +41,7 @@ func Load(tx *db.Tx, k reservation.Service, house *ent.Property, rows []*ent.Res
 		func() error { return l.loadPartners(rows) },
 	} {
 		if err := step(); err != nil {
-			return nil, fmt.Errorf("look at arrivals: %w", err)
+			return nil, fmt.Errorf("load arrivals: %w", err)
 		}
 	}
 	for i, row := range rows {
@@ -57,7 +57,7 @@ func Load(tx *db.Tx, k reservation.Service, house *ent.Property, rows []*ent.Res
 	return out, nil
 }
 
-// place is a space of a partner.
+// externalSpace is a space of a partner.
 type externalSpace struct{ integrationID, externalID string }
 
 type loader struct {
@@ -68,7 +68,7 @@ type loader struct {
 	conflict   map[externalSpace]bool
 }
 
-// locks loads the locks of doors and how they do.
+// loadLocks loads the locks of doors and their states.
 func (l *loader) loadLocks(doors []string) error {
 	l.lockAtDoor = make(map[string]Lock, len(doors))
 	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.house.ID, doors)
@@ -116,7 +116,7 @@ func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	return out
 }
 
-// partners loads which endpoints of the arrivals' PMSs fail, and which of their spaces are in conflict.
+// loadPartners loads the failing endpoints of the arrivals' PMSs, and which of their spaces are in conflict.
 func (l *loader) loadPartners(rows []*ent.Reservation) error {
 	var ids, spaces []string
 	for _, row := range rows {

@@ -6,17 +6,17 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// moments are how long before its beginning every arrival is looked at.
+// checkpoints are how long before its beginning every arrival is checked.
 var checkpoints = []time.Duration{reservation.Horizon, 2 * time.Hour, 15 * time.Minute}
 
 const (
-	recheckInterval = 15 * time.Minute // an arrival that is ready is looked at as often at least,
-	recheckJitter   = 5 * time.Minute  // and by chance up to so much before: those that began together part
-	firstRetry      = 10 * time.Second // one that turned bad; then after twice as long each time,
+	recheckInterval = 15 * time.Minute // the longest wait between checks of a ready arrival
+	recheckJitter   = 5 * time.Minute  // a random part of it, so that arrivals that began together spread
+	firstRetry      = 10 * time.Second // the wait after an arrival became bad; it doubles each time
 	maxRetry        = time.Minute      // up to this
 )
 
-// moment is the last of the moments that has come, in minutes before the beginning; false: none has.
+// lastCheckpoint returns the last checkpoint that has passed, in minutes before the beginning, or false.
 func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	for _, m := range checkpoints {
 		if from.Sub(now) <= m {
@@ -26,17 +26,17 @@ func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	return minutes, ok
 }
 
-// watched says whether an arrival is still to be looked at. One that is ready when it begins is not any more; what is bad is
-// watched for as long as the guest may come.
+// needsChecks reports whether an arrival is still checked. A ready one is not after its beginning; a bad one is as long as the
+// guest may arrive.
 func needsChecks(now, from time.Time, w Status) bool {
 	left := from.Sub(now)
 	return left <= reservation.Horizon && (left > 0 || w != Ready && left > -reservation.Grace)
 }
 
-// next is when to look again. before is how long was waited the last time; zero: it has just turned. chance, below sooner, is
-// how much less one that is ready has to wait.
-func nextCheck(now, from time.Time, w Status, before, chance time.Duration) time.Time {
-	wait := recheckInterval - chance
+// nextCheck returns the time of the next check. before is the wait before this one, or zero if the status has just changed.
+// jitter, below recheckJitter, shortens the wait of a ready arrival.
+func nextCheck(now, from time.Time, w Status, before, jitter time.Duration) time.Time {
+	wait := recheckInterval - jitter
 	if w != Ready {
 		wait = min(max(2*before, firstRetry), maxRetry)
 	}

@@ -9,34 +9,34 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// texts are what is wrong and what to do, for staff.
+// fixTexts say what is wrong and what to do, for staff.
 var fixTexts = map[string]string{
 	string(fault.RoomNotAssigned): "The PMS has not assigned a room. Assign one there.",
 	string(fault.SpaceUnknown):    "The PMS named the room %s, which its listing does not have. Read getSpaces again, or correct the room in the PMS.",
-	string(fault.SpaceNotMapped):  "The PMS's room %s is mapped to none of yours. Map it.",
+	string(fault.SpaceNotMapped):  "The PMS's room %s is not mapped to a space. Map it.",
 	string(fault.SpacesDisagree):  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed. Correct the reservation in the PMS.",
 	string(fault.BedNotAssigned):  "The PMS named a dorm without a bed: only the dorm's door opens. Assign a bed in the PMS.",
 	string(fault.SpaceInactive):   "The space is switched off. Switch it on, or assign another room in the PMS.",
-	string(fault.SpaceShared):     "Another stay is checked in to the same private space. Look whether one is a mistake.",
-	string(fault.FormerCode):      "A lock may still open to a former code of this stay: it does not answer, or refused the new code. The plan of the stay lists the doors.",
+	string(fault.SpaceShared):     "Another stay is checked in to the same private space. Check whether one is a mistake.",
+	string(fault.FormerCode):      "A former code of this stay may still open a door, because a lock does not answer or refused the new code. The plan of the stay lists the doors.",
 	string(fault.NoLock):          "No electronic lock is on the door. Hand out a key, or put a lock on it.",
 	string(fault.NoBridge):        "The lock has no bridge. Enrol one, or hand out a key.",
 	string(fault.BridgeRevoked):   "The bridge of the lock was revoked. Enrol one, or hand out a key.",
-	string(fault.LockOffline):     "The bridge cannot reach the lock. Look at its battery and the distance, or hand out a key.",
+	string(fault.LockOffline):     "The bridge cannot reach the lock. Check its battery and the distance, or hand out a key.",
 	string(fault.SlotsFull):       "The lock has no free slot. Remove a code at the lock, or wait until one is cleared.",
 	string(fault.PINNotPossible):  "The lock takes no PIN that the property's rules allow. Change the PIN length, or hand out a key.",
-	string(fault.DuplicateOnLock): "The lock calls every PIN a duplicate. Look which codes it holds, then draw a new PIN.",
-	string(fault.LockRefused):     "The lock refused the code: its slots say why. Draw a new PIN, or hand out a key.",
+	string(fault.DuplicateOnLock): "The lock refuses every PIN as a duplicate. Check which codes it holds, then reset the PIN.",
+	string(fault.LockRefused):     "The lock refused the code: its slots say why. Reset the PIN, or hand out a key.",
 	string(fault.ClockUntrusted):  "The clock of the lock cannot be trusted. Set it, or wait until its bridge has.",
 	slot.BrokerUnreachable:        "The bridge has no connection to its MQTT broker and reaches none of the locks behind it. Start the broker, or hand out a key.",
 	slot.GatewayOffline:           "Zigbee2MQTT does not run, so the bridge reaches none of the locks behind it. Start it, or hand out a key.",
-	BridgeOffline:                 "The bridge of the lock is not connected. Look at its power and its network.",
+	BridgeOffline:                 "The bridge of the lock is not connected. Check its power and its network.",
 	BatteryLow:                    "The battery of the lock is low. Change it before the guest comes.",
 	LockClockOff:                  "The clock of the lock is off by more than two minutes. Its bridge corrects for it; set it when you are there.",
-	BridgeClockOff:                "The clock of the bridge is off by more than two minutes: codes open early or late. Look at its time service.",
+	BridgeClockOff:                "The clock of the bridge is off by more than two minutes: codes open early or late. Check its time service.",
 	Guessable:                     "Nothing slows the guessing of PINs at this lock: it has no verified lockout, and its keypad cannot be paused. Use PINs of 8 digits, or another lock.",
-	LockJammed:                    "The lock reports that it is jammed. Somebody has to go and look.",
-	CodeNotVerified:               "The code is not known to be on the lock yet. If that takes minutes, look at the lock.",
+	LockJammed:                    "The lock reports that it is jammed. Send a person to free its bolt.",
+	CodeNotVerified:               "The lock has not confirmed the code yet. If that takes minutes, check the lock.",
 	EndpointFailing:               "The PMS does not answer %s as agreed: rooms and guests may be out of date. Ask its vendor, then test the endpoint.",
 	MappingConflict:               "The mapping of this room is in conflict with the PMS's listing. Resolve the conflict.",
 }
@@ -52,10 +52,10 @@ func fixText(f Fix) string {
 	return t
 }
 
-// mostTold bounds what a notice lists.
+// maxFixesInNotice bounds the fixes that a notice lists.
 const maxFixesInNotice = 4
 
-// notice is what staff are told of an arrival that turned bad; number is what people call the reservation.
+// noticeText is the notice of an arrival that became bad; number is its reservation number.
 func noticeText(number string, from time.Time, zone *time.Location, v Verdict) string {
 	var b strings.Builder
 	what := "may not open to its guest"
@@ -63,16 +63,16 @@ func noticeText(number string, from time.Time, zone *time.Location, v Verdict) s
 		what = "is not ready for its guest"
 	}
 	fmt.Fprintf(&b, "Stay %.64s, which begins %s, %s.", number, from.In(zone).Format("2006-01-02 15:04"), what)
-	told := 0
+	listed := 0
 	for _, f := range v.Fixes {
 		if f.Severity == Note {
 			continue
 		}
-		if told == maxFixesInNotice {
+		if listed == maxFixesInNotice {
 			b.WriteString(" There is more: see the arrivals.")
 			break
 		}
-		told++
+		listed++
 		b.WriteByte(' ')
 		if f.Door != "" {
 			fmt.Fprintf(&b, "%.64s: ", f.Door)

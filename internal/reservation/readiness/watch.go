@@ -19,21 +19,21 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// Look is what was seen of an arrival at a moment.
+// Check is the result of one check of an arrival.
 type Check struct {
 	at      time.Time
-	before  *ent.Arrival // as it was found
+	before  *ent.Arrival // the arrival before this check
 	house   *ent.Property
-	row     *ent.Reservation // nil: nobody arrives any more
+	row     *ent.Reservation // nil: the guest no longer arrives
 	minutes int
 	verdict Verdict
 }
 
-// Due looks at the arrivals whose time it is, at most limit. It changes nothing: see [Store].
+// CheckDue checks the arrivals that are due, at most limit. It changes nothing: see [Check.Store].
 func CheckDue(tx *db.Tx, k reservation.Service, limit int) ([]*Check, error) {
 	due, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("look for arrivals that are due: %w", err)
+		return nil, fmt.Errorf("find arrivals that are due: %w", err)
 	}
 	looks, by := make([]*Check, len(due)), make(map[string]*Check, len(due))
 	for i, a := range due {
@@ -43,7 +43,7 @@ func CheckDue(tx *db.Tx, k reservation.Service, limit int) ([]*Check, error) {
 	return looks, judgeAll(tx, k, by)
 }
 
-// see judges arrivals by the reservations they are of, property by property.
+// judgeAll judges arrivals by their reservations, property by property.
 func judgeAll(tx *db.Tx, k reservation.Service, looks map[string]*Check) error {
 	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(looks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
@@ -77,8 +77,8 @@ func judgeAll(tx *db.Tx, k reservation.Service, looks map[string]*Check) error {
 	return nil
 }
 
-// Store keeps what was seen, and tells staff of an arrival that turned bad; when it is good again, or nobody arrives any
-// more, what they were told no longer stands. One that is to be looked at anew since stays as it was: what was seen of it is old.
+// Store stores a check. It notifies staff of an arrival that became bad, and resolves the notice when it is good again or the
+// guest no longer arrives. It stores nothing if the arrival became due again meanwhile, because this check is outdated.
 func (l *Check) Store(tx *db.Tx) error {
 	kept, err := l.storeArrival(tx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *Check) Store(tx *db.Tx) error {
 	}
 }
 
-// keep says how many rows it changed, one or none.
+// storeArrival returns the number of changed rows, one or none.
 func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 	asFound := entarrival.And(entarrival.ID(l.before.ID), entarrival.PropertyID(l.before.PropertyID), entarrival.AgainAt(*l.before.AgainAt))
 	if l.row == nil {
@@ -105,7 +105,7 @@ func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 		SetJudgedAt(l.at).SetAgainAt(at).Save(tx.Context())
 }
 
-// waited is how long this look was put off after the one before; zero where the verdict has turned.
+// previousWait is the wait between the previous check and this one, or zero if the status has changed.
 func (l *Check) previousWait() time.Duration {
 	if l.before.Verdict != string(l.verdict.Status) {
 		return 0
@@ -113,7 +113,7 @@ func (l *Check) previousWait() time.Duration {
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
-// tell notifies staff once of what is wrong with this arrival, and settles what no longer is.
+// notify notifies staff once of the problems of this arrival, and resolves notices of past ones.
 func (l *Check) notify(tx *db.Tx) error {
 	own := l.verdict.withoutEndpoints()
 	word := own.Status
@@ -133,15 +133,14 @@ func (l *Check) notify(tx *db.Tx) error {
 	})
 }
 
-// kinds are those of the notices.
 var noticeKinds = map[Status]string{AtRisk: "arrivalAtRisk", NotReady: "arrivalNotReady"}
 
 func onceKey(reservationID string, w Status) string { return reservationID + "/" + noticeKinds[w] }
 
-// settle ends what was told of an arrival, but for what stands.
-func resolveNotices(tx *db.Tx, reservationID string, stands Status) error {
+// resolveNotices resolves the notices of an arrival except that of its present status.
+func resolveNotices(tx *db.Tx, reservationID string, current Status) error {
 	for w := range noticeKinds {
-		if w == stands {
+		if w == current {
 			continue
 		}
 		if err := staff.Settle(tx, onceKey(reservationID, w)); err != nil {
@@ -151,16 +150,16 @@ func resolveNotices(tx *db.Tx, reservationID string, stands Status) error {
 	return nil
 }
 
-// settleSoon is how long arrivals wait after a hint: what comes in a burst is looked at once.
+// recheckDelay is the wait before a recheck, so that a burst of changes causes one check.
 const recheckDelay = time.Second
 
-// Hint has the arrivals of properties, and these single ones, looked at again soon.
+// RecheckSoon makes the arrivals of properties, and these single ones, due again soon.
 func RecheckSoon(tx *db.Tx, propertyIDs, reservationIDs []string) error {
 	at := tx.Now().Add(recheckDelay)
 	err := tx.Arrival.Update().Where(entarrival.AgainAtGT(at), entarrival.Or(entarrival.PropertyIDIn(propertyIDs...), entarrival.IDIn(reservationIDs...))).
 		SetAgainAt(at).Exec(tx.Context())
 	if err != nil {
-		return fmt.Errorf("have arrivals looked at: %w", err)
+		return fmt.Errorf("schedule the check of arrivals: %w", err)
 	}
 	return nil
 }

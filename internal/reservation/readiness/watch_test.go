@@ -20,8 +20,8 @@ import (
 
 var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// house is a property with one room and its lock, a bridge that was heard, and a guest who comes in 30 hours.
-type house struct {
+// testProperty is a property with one room, its lock, an online bridge, and a guest who arrives in 30 hours.
+type testProperty struct {
 	keys *keyring.Ring
 	*testing.T
 	db    *db.DB
@@ -30,12 +30,12 @@ type house struct {
 	guest string
 }
 
-func each(t *testing.T, f func(h *house)) {
+func each(t *testing.T, f func(h *testProperty)) {
 	t.Helper()
 	c := clock.At(morning)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c.Set(morning)
-		h := &house{T: t, db: d, clock: c}
+		h := &testProperty{T: t, db: d, clock: c}
 		h.write(func(tx *db.Tx) error {
 			ctx := tx.Context()
 			if err := tx.Property.Create().SetID("prp_1").SetName("One").SetTimeZone("Europe/Lisbon").Exec(ctx); err != nil {
@@ -68,7 +68,7 @@ func each(t *testing.T, f func(h *house)) {
 	}, dbtest.Clock(c))
 }
 
-func (h *house) write(f func(tx *db.Tx) error) {
+func (h *testProperty) write(f func(tx *db.Tx) error) {
 	h.Helper()
 	if err := h.db.Write(h.Context(), f); err != nil {
 		h.Fatal(err)
@@ -77,7 +77,7 @@ func (h *house) write(f func(tx *db.Tx) error) {
 
 var begins = morning.Add(30 * time.Hour)
 
-func (h *house) push(p reservation.Patch) (id string) {
+func (h *testProperty) push(p reservation.Patch) (id string) {
 	h.Helper()
 	all := reservation.Patch{
 		reservation.PMSID: "B-1", reservation.Number: "N-1", reservation.LastName: "Lovelace", reservation.Email: "ada@example.com",
@@ -96,8 +96,8 @@ func (h *house) push(p reservation.Patch) (id string) {
 	return id
 }
 
-// at moves the clock to before the beginning, the bridge with it, and has what is due looked at. It says how much was.
-func (h *house) at(left time.Duration) int {
+// at moves the clock to a time before the beginning, keeps the bridge online, and checks due arrivals. It returns their number.
+func (h *testProperty) at(left time.Duration) int {
 	h.Helper()
 	h.clock.Set(begins.Add(-left))
 	h.write(func(tx *db.Tx) error {
@@ -106,7 +106,7 @@ func (h *house) at(left time.Duration) int {
 	return h.look()
 }
 
-func (h *house) look() int {
+func (h *testProperty) look() int {
 	h.Helper()
 	h.write(func(tx *db.Tx) (err error) {
 		_, h.seen, err = reservation.EnqueueDueArrivals(tx, h.seen, 10)
@@ -117,7 +117,7 @@ func (h *house) look() int {
 	return len(looks)
 }
 
-func (h *house) due() []*readiness.Check {
+func (h *testProperty) due() []*readiness.Check {
 	h.Helper()
 	looks, err := readiness.CheckDue(h.db.View(h.Context()), reservation.Service{}, 10)
 	if err != nil {
@@ -126,7 +126,7 @@ func (h *house) due() []*readiness.Check {
 	return looks
 }
 
-func (h *house) store(looks []*readiness.Check) {
+func (h *testProperty) store(looks []*readiness.Check) {
 	h.Helper()
 	h.write(func(tx *db.Tx) error {
 		for _, l := range looks {
@@ -138,9 +138,9 @@ func (h *house) store(looks []*readiness.Check) {
 	})
 }
 
-// is fails unless the arrival was looked at at this moment with this outcome, and staff were told so often in all; stands
-// is the notice that stands.
-func (h *house) is(minutes int, verdict, stands string, told int) {
+// is fails unless the arrival was checked at this checkpoint with this status, and staff got so many notices in all; open is the
+// notice that is not resolved.
+func (h *testProperty) is(minutes int, verdict, open string, notices int) {
 	h.Helper()
 	a, err := h.db.Read().Arrival.Query().Where(entarrival.ID(h.guest)).All(h.Context())
 	if err != nil {
@@ -157,29 +157,29 @@ func (h *house) is(minutes int, verdict, stands string, told int) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	standing := ""
+	unresolved := ""
 	for _, n := range all {
 		if n.OnceKey != nil {
-			standing += n.Kind
+			unresolved += n.Kind
 		}
 		if strings.Contains(n.Text, "Lovelace") || strings.Contains(n.Text, "example.com") {
 			h.Errorf("a notice names the guest: %s", n.Text)
 		}
 	}
-	if standing != stands || len(all) != told {
-		h.Errorf("%q stands of %d notices, want %q of %d", standing, len(all), stands, told)
+	if unresolved != open || len(all) != notices {
+		h.Errorf("%q is open of %d notices, want %q of %d", unresolved, len(all), open, notices)
 	}
 }
 
-func (h *house) setOnline(online bool) {
+func (h *testProperty) setOnline(online bool) {
 	h.Helper()
 	h.write(func(tx *db.Tx) error {
 		return tx.Lock.UpdateOneID("lck_1").SetStatus(lock.Status{Online: online}).Exec(tx.Context())
 	})
 }
 
-func TestEveryArrivalIsLookedAtThreeTimes(t *testing.T) {
-	each(t, func(h *house) {
+func TestEveryArrivalIsCheckedThreeTimes(t *testing.T) {
+	each(t, func(h *testProperty) {
 		if n := h.at(24*time.Hour + time.Second); n != 0 {
 			h.Errorf("looked at %d before its time", n)
 		}
@@ -201,8 +201,8 @@ func TestEveryArrivalIsLookedAtThreeTimes(t *testing.T) {
 	})
 }
 
-func TestStaffAreToldWhenItTurnsBad(t *testing.T) {
-	each(t, func(h *house) {
+func TestNoticeWhenAnArrivalBecomesBad(t *testing.T) {
+	each(t, func(h *testProperty) {
 		h.at(20 * time.Hour)
 		h.is(1440, "ready", "", 0)
 		h.setOnline(false)
@@ -233,9 +233,9 @@ func TestStaffAreToldWhenItTurnsBad(t *testing.T) {
 }
 
 // An endpoint that fails puts every arrival of its PMS at risk. Staff have one notice of the endpoint, and get none for each
-// arrival; what is wrong with one arrival alone is told besides.
+// arrival; the problems of a single arrival are in its own notice.
 func TestAFailingEndpointMakesNoNoticeOfArrivals(t *testing.T) {
-	each(t, func(h *house) {
+	each(t, func(h *testProperty) {
 		h.write(func(tx *db.Tx) error {
 			return tx.Endpoint.Create().SetID("end_1").SetPropertyID("prp_1").SetIntegrationID("int_1").SetAction("getSpaces").SetURL("https://pms.example/").
 				SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").SetFailures(3).Exec(tx.Context())
@@ -255,7 +255,7 @@ func TestAFailingEndpointMakesNoNoticeOfArrivals(t *testing.T) {
 }
 
 func TestWhatThePMSChangesIsSeenAtOnce(t *testing.T) {
-	each(t, func(h *house) {
+	each(t, func(h *testProperty) {
 		h.at(20 * time.Hour)
 		h.clock.Advance(time.Minute)
 		h.push(reservation.Patch{reservation.OwnSpaceID: nil, reservation.State: "confirmed"})
@@ -269,9 +269,9 @@ func TestWhatThePMSChangesIsSeenAtOnce(t *testing.T) {
 }
 
 // What the PMS changes while an arrival is judged is not overwritten by the judgement.
-func TestWhatChangesMeanwhileIsLookedAtAnew(t *testing.T) {
+func TestChangesMeanwhileAreCheckedAgain(t *testing.T) {
 	for _, was := range []string{"confirmed", "canceled"} {
-		each(t, func(h *house) {
+		each(t, func(h *testProperty) {
 			h.at(20 * time.Hour)
 			h.push(reservation.Patch{reservation.State: was})
 			h.clock.Advance(time.Second)
@@ -289,7 +289,7 @@ func TestWhatChangesMeanwhileIsLookedAtAnew(t *testing.T) {
 }
 
 func TestWhoIsExpected(t *testing.T) {
-	each(t, func(h *house) {
+	each(t, func(h *testProperty) {
 		stay := func(id string, in time.Duration, state string) {
 			from := h.clock.Now().Add(in)
 			h.push(reservation.Patch{
@@ -323,7 +323,7 @@ func TestWhoIsExpected(t *testing.T) {
 		if n := h.look(); n != 1 || expected() != 0 {
 			h.Errorf("looked at %d after it was put off, and %d are expected still", n, expected())
 		}
-		// Nobody changes the one that was far: its time comes by itself, a page at a time.
+		// The arrival that was far becomes due without a change, a page at a time.
 		for i := range 12 {
 			stay(fmt.Sprint("also", i), 26*time.Hour, "confirmed")
 		}
@@ -341,7 +341,7 @@ func TestWhoIsExpected(t *testing.T) {
 }
 
 func TestListOfADay(t *testing.T) {
-	each(t, func(h *house) {
+	each(t, func(h *testProperty) {
 		for _, tt := range []struct {
 			day  string
 			want int
