@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-func TestWhatHappensToALockReachesStaffOnceADay(t *testing.T) {
+func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		n := int64(0)
@@ -22,7 +22,7 @@ func TestWhatHappensToALockReachesStaffOnceADay(t *testing.T) {
 				return err
 			})
 		}
-		told := func(kind string) int {
+		notified := func(kind string) int {
 			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind(kind), entnotice.Subject(lk.ID)).Count(t.Context())
 			s.must(err)
 			return n
@@ -35,15 +35,15 @@ func TestWhatHappensToALockReachesStaffOnceADay(t *testing.T) {
 		happen("jammed", "", day)
 		happen("lockedByHand", "", day)
 		happen("doorOpened", "", day)
-		if tampered, jammed := told("lockTampered"), told("lockJammed"); tampered != 3 || jammed != 1 {
+		if tampered, jammed := notified("lockTampered"), notified("lockJammed"); tampered != 3 || jammed != 1 {
 			t.Errorf("%d and %d notices, want 3 and 1", tampered, jammed)
 		}
 		if texts := s.texts("lockJammed"); !strings.Contains(texts, "on 2026-11-18 00:00 UTC") {
-			t.Errorf("what was three days ago is told as of now: %s", texts)
+			t.Errorf("what was three days ago is reported without its time: %s", texts)
 		}
 		happen("jammed", "again", s.clock.Now())
 		if texts := s.texts("lockJammed"); strings.Count(texts, "UTC") != 1 {
-			t.Errorf("what is of now is told as late: %s", texts)
+			t.Errorf("what is of now is reported with a time: %s", texts)
 		}
 		if tampered, jammed := len(s.events("lock.tampered")), len(s.events("lock.jammed")); tampered != 4 || jammed != 2 {
 			t.Errorf("%d and %d events, want 4 and 2", tampered, jammed)
@@ -51,7 +51,7 @@ func TestWhatHappensToALockReachesStaffOnceADay(t *testing.T) {
 	})
 }
 
-// texts are what staff were told of a kind.
+// texts are the notices of a kind.
 func (s *site) texts(kind string) string {
 	s.t.Helper()
 	rows, err := s.db.Read().Notice.Query().Where(entnotice.Kind(kind)).All(s.t.Context())
@@ -63,8 +63,8 @@ func (s *site) texts(kind string) string {
 	return b.String()
 }
 
-// The battery was changed while the bridge was away, and its journal tells of the old one.
-func TestABatteryThatIsWellSinceIsNoAlarm(t *testing.T) {
+// The battery was changed while the bridge was offline, and its journal has the alarm of the old one.
+func TestALateAlarmOfAChargedBatteryIsIgnored(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		full, since := 90, start.Add(-time.Hour)
@@ -76,8 +76,8 @@ func TestABatteryThatIsWellSinceIsNoAlarm(t *testing.T) {
 				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{Sequence: int64(n + 1), Address: "front", Kind: "batteryLow", OccurredAt: at}})
 				return err
 			})
-			if told := len(s.events("lock.batteryLow")); told != min(n, 1) {
-				t.Errorf("after what happened %v: told %d times", at, told)
+			if notified := len(s.events("lock.batteryLow")); notified != min(n, 1) {
+				t.Errorf("after what happened %v: recorded %d times", at, notified)
 			}
 		}
 	})

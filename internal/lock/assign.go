@@ -38,8 +38,8 @@ var ErrSlotsFull = fault.New(fault.Precondition, fault.SlotsFull, "the lock has 
 // errSlotMoved is the error of a change to a slot that was changed, or given to another grant, since it was loaded.
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
 
-// AssignSlot gives a grant a slot of the lock: one that was never used, else the one that has been empty longest. A slot that is not
-// known to be empty is not used.
+// AssignSlot gives a grant a slot of the lock: a slot that was never used, else the slot that has been empty longest. It does not use a
+// slot that is not known to be empty.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestPutPrefersSlotsThatWereNeverUsedThenTheLongestEmpty(t *testing.T) {
+func TestAssignSlotPrefersUnusedThenLongestEmpty(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		var rows []*ent.Slot
@@ -63,7 +63,7 @@ func TestGenerationGrowsAcrossSlotsAndRemovals(t *testing.T) {
 	})
 }
 
-func TestChangeKeepsTheSlotAndOnlyItsGrantMayChangeIt(t *testing.T) {
+func TestOnlyItsGrantUpdatesASlot(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
@@ -94,7 +94,7 @@ func TestChangeKeepsTheSlotAndOnlyItsGrantMayChangeIt(t *testing.T) {
 	})
 }
 
-func TestClearFreesAtOnceOnlyWhatNoBridgeHeardOf(t *testing.T) {
+func TestClearSlotFreesAtOnceOnlyUnsentCodes(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.Disconnected) })
@@ -105,7 +105,7 @@ func TestClearFreesAtOnceOnlyWhatNoBridgeHeardOf(t *testing.T) {
 		}
 		open := s.connect("front")
 		if len(open.OutOfSync) != 0 {
-			t.Error("a bridge is to hear of a slot that no bridge ever held")
+			t.Error("a slot that was sent to no bridge is sent now")
 		}
 		row = s.clear(lk, s.mustPut(lk, "grt_b", "123456"))
 		s.evidence(row.ID, slot.Removing)
@@ -115,7 +115,7 @@ func TestClearFreesAtOnceOnlyWhatNoBridgeHeardOf(t *testing.T) {
 	})
 }
 
-func TestRemovalWantsTheBestProofTheLockCanGive(t *testing.T) {
+func TestRemovalNeedsTheBestProofOfTheLock(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		readBack bool
@@ -148,7 +148,7 @@ func TestRemovalWantsTheBestProofTheLockCanGive(t *testing.T) {
 	}
 }
 
-func TestPINIsSealedInItsPlace(t *testing.T) {
+func TestSealedPINIsBoundToItsSlot(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "004217")
@@ -168,7 +168,7 @@ func TestPINIsSealedInItsPlace(t *testing.T) {
 	})
 }
 
-func TestSlotsAndLocksAreTheirPropertysAlone(t *testing.T) {
+func TestSlotsAndLocksAreScopedToTheirProperty(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.mustPut(lk, "grt_a", "123456")

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-func TestJoinCodeServesOnceForAnHourAndNamesTheCA(t *testing.T) {
+func TestJoinCodeIsValidOnceForAnHourAndNamesTheCA(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		br, code := s.code("attic")
 		print := sha256.Sum256(s.ca.Certificate())
@@ -52,7 +52,7 @@ func TestJoinCodeServesOnceForAnHourAndNamesTheCA(t *testing.T) {
 	})
 }
 
-func TestEnrolRefusesWhatIsNoRequestOrKey(t *testing.T) {
+func TestEnrollRefusesInvalidRequestsAndKeys(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		_, code := s.code("attic")
 		_, public, err := pinseal.GenerateKey()
@@ -79,7 +79,7 @@ func TestEnrolRefusesWhatIsNoRequestOrKey(t *testing.T) {
 	})
 }
 
-func TestCertificateNamesPropertyAndBridgeAndEnds(t *testing.T) {
+func TestCertificateNamesPropertyAndBridgeAndExpires(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		want := "latchkey://property/" + s.house + "/bridge/" + s.bridge.ID
 		if got := s.cert.URIs[0].String(); got != want {
@@ -114,7 +114,7 @@ func TestCertificateNamesPropertyAndBridgeAndEnds(t *testing.T) {
 	})
 }
 
-func TestAuthorityIsMadeOnce(t *testing.T) {
+func TestAuthorityIsCreatedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.change(func(tx *db.Tx) error {
 			again, err := lock.LoadOrCreateAuthority(tx, s.keys)
@@ -126,7 +126,7 @@ func TestAuthorityIsMadeOnce(t *testing.T) {
 	})
 }
 
-func TestRenewKeepsTheOldKeyUntilTheNewWasSeen(t *testing.T) {
+func TestRenewKeepsTheOldKeyUntilTheNewOneIsUsed(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		renew := func(with []byte) (*lock.Enrolment, error) {
 			var e *lock.Enrolment
@@ -154,7 +154,7 @@ func TestRenewKeepsTheOldKeyUntilTheNewWasSeen(t *testing.T) {
 	})
 }
 
-func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
+func TestRevokedBridgeIsRefusedUntilEnrolledAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		open := s.connect("front")
 		var woken []string
@@ -184,7 +184,7 @@ func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
 		e, err := s.apply(code)
 		s.must(err)
 		if _, err := s.greet(s.cert, lock.Hello{}); err == nil {
-			t.Error("the stolen key got in after the bridge was enrolled anew")
+			t.Error("the stolen key got in after the bridge was enrolled again")
 		}
 		s.cert = s.parse(e.Certificate)
 		if again := s.connect("front"); again.Epoch <= open.Epoch || again.Locks[0].ID != open.Locks[0].ID {
@@ -193,13 +193,13 @@ func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
 	})
 }
 
-// Whoever takes a bridge off cuts its locks off with it; how long it has been away is not counted anew by that.
-func TestABridgeThatIsTakenOffIsLostOnce(t *testing.T) {
+// A bridge that is revoked or enrolled again is lost with its locks. The time that it has been offline does not start again.
+func TestMarkingABridgeOfflineRecordsOneLoss(t *testing.T) {
 	for name, take := range map[string]func(s *site){
 		"revoked": func(s *site) {
 			s.change(func(tx *db.Tx) error { _, err := lock.RevokeBridge(tx, s.house, s.bridge.ID); return err })
 		},
-		"enrolled anew": func(s *site) {
+		"enrolled again": func(s *site) {
 			var code string
 			s.change(func(tx *db.Tx) (err error) {
 				_, code, err = lock.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
@@ -222,7 +222,7 @@ func TestABridgeThatIsTakenOffIsLostOnce(t *testing.T) {
 							t.Errorf("%s: online %v, since %v, want %v", what, br.Online, br.LinkAt, want)
 						}
 						if locks, bridges := len(s.events("lock.offline")), len(s.events("bridge.offline")); locks != 1 || bridges != 1 {
-							t.Errorf("%s: told of %d locks and %d bridges", what, locks, bridges)
+							t.Errorf("%s: recorded the loss of %d locks and %d bridges", what, locks, bridges)
 						}
 					}
 					s.clock.Advance(time.Minute)

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-func TestABridgeThatRunsTwiceIsNoticed(t *testing.T) {
+func TestAClonedBridgeIsDetected(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		boots := func(ids ...string) {
 			t.Helper()
@@ -18,26 +18,26 @@ func TestABridgeThatRunsTwiceIsNoticed(t *testing.T) {
 				s.epoch = open.Epoch
 			}
 		}
-		told := func() int {
+		notified := func() int {
 			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind("bridgeDoubled"), entnotice.Subject(s.bridge.ID)).Count(t.Context())
 			s.must(err)
 			return n
 		}
 		boots("a", "a", "b", "b", "c", "d", strings.Repeat("long", 40), strings.Repeat("long", 40))
-		if n := told(); n != 0 {
-			t.Fatalf("restarts and broken lines alone are told %d times", n)
+		if n := notified(); n != 0 {
+			t.Fatalf("restarts and broken connections alone are notified %d times", n)
 		}
 		boots("one", "two", "one", "two", "one", "two")
-		if n := told(); n != 1 {
-			t.Errorf("two machines in turns are told %d times, want once", n)
+		if n := notified(); n != 1 {
+			t.Errorf("two machines in turns are notified %d times, want once", n)
 		}
 		boots("three", "three", "four")
-		if n := told(); n != 1 {
-			t.Errorf("after one has gone: told %d times", n)
+		if n := notified(); n != 1 {
+			t.Errorf("after one has stopped: notified %d times", n)
 		}
 		boots("five", "four")
-		if n := told(); n != 2 {
-			t.Errorf("a double of later is told %d times in all, want twice", n)
+		if n := notified(); n != 2 {
+			t.Errorf("a later clone is notified %d times in all, want twice", n)
 		}
 	})
 }

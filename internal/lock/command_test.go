@@ -33,7 +33,7 @@ func (s *site) end(bridgeID, actID, outcome string) (out lock.Outcome, err error
 	return out, err
 }
 
-func TestActIsClaimedOnceByItsOwnBridgeInTime(t *testing.T) {
+func TestCommandIsClaimedOnceByItsBridgeInTime(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		o, err := s.store(lk)
@@ -58,13 +58,13 @@ func TestActIsClaimedOnceByItsOwnBridgeInTime(t *testing.T) {
 	})
 }
 
-func TestActEndsOnceAndUnknownGivesWay(t *testing.T) {
+func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		o, err := s.store(lk)
 		s.must(err)
 		if out, err := s.end(s.bridge.ID, o.ActID, lock.CommandDone); err != nil || out.State != lock.CommandStored {
-			t.Errorf("an act that nobody sent is %q, %v", out.State, err)
+			t.Errorf("a command that no session claimed is %q, %v", out.State, err)
 		}
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
 		for _, step := range []struct{ say, want string }{
@@ -100,7 +100,7 @@ func TestActEndsOnceAndUnknownGivesWay(t *testing.T) {
 	})
 }
 
-func TestActIsRefusedAtOnceWhereNothingCanOpen(t *testing.T) {
+func TestCommandIsRefusedAtOnceIfTheLockCannotOpen(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.Disconnected) })
@@ -115,7 +115,7 @@ func TestActIsRefusedAtOnceWhereNothingCanOpen(t *testing.T) {
 	})
 }
 
-func TestForgottenActsEnd(t *testing.T) {
+func TestAbandonedCommandsEnd(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		stored, err := s.store(lk)
@@ -136,7 +136,7 @@ func TestForgottenActsEnd(t *testing.T) {
 }
 
 // The time of an act is counted from the call that asked for it, however late it is stored, and is never more than ten seconds.
-func TestActHasTheTimeThatIsLeftOfItsCall(t *testing.T) {
+func TestCommandHasTheRemainingTimeOfItsCall(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		store := func(until time.Time) (o lock.UnlockCommand, err error) {
@@ -165,7 +165,7 @@ func TestActHasTheTimeThatIsLeftOfItsCall(t *testing.T) {
 }
 
 // A bridge whose clock is ahead puts no opening into the future.
-func TestActEndsNoLaterThanItsReport(t *testing.T) {
+func TestCommandEndsNoLaterThanItsReport(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		o, err := s.store(lk)

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-func TestActIsStoredForABridgeThatWasAskedToLeaveForAWhile(t *testing.T) {
+func TestCommandWaitsForADrainedBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		gone := func(reason lock.OfflineReason) {
@@ -44,7 +44,7 @@ func TestActIsStoredForABridgeThatWasAskedToLeaveForAWhile(t *testing.T) {
 	})
 }
 
-func TestReturnedActIsClaimedByAnotherSessionOnce(t *testing.T) {
+func TestReleasedCommandIsClaimedOnceByAnotherSession(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		o, err := s.store(lk)
@@ -70,17 +70,17 @@ func TestReturnedActIsClaimedByAnotherSessionOnce(t *testing.T) {
 }
 
 // A node that stops is no loss of its bridges; one that comes to no other is lost all the same.
-func TestABridgeThatLeftAndDoesNotComeBackIsLost(t *testing.T) {
+func TestADrainedBridgeThatStaysOfflineIsLost(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
-		told := func(what string, want int) {
+		notified := func(what string, want int) {
 			t.Helper()
 			for range 2 {
 				s.change(lock.MarkDrainedBridgesLost)
 			}
 			if locks, bridges := len(s.events("lock.offline")), len(s.events("bridge.offline")); locks != want || bridges != want {
-				t.Errorf("%s: told of %d locks and %d bridges, want %d", what, locks, bridges, want)
+				t.Errorf("%s: recorded the loss of %d locks and %d bridges, want %d", what, locks, bridges, want)
 			}
 		}
 		leave := func() {
@@ -88,21 +88,21 @@ func TestABridgeThatLeftAndDoesNotComeBackIsLost(t *testing.T) {
 		}
 		leave()
 		s.clock.Advance(30 * time.Second)
-		told("on its way", 0)
+		notified("on its way", 0)
 		s.connect("front")
 		s.clock.Advance(10 * time.Minute)
-		told("back", 0)
+		notified("back", 0)
 		leave()
 		s.clock.Advance(lock.MaxSilence + time.Second)
-		told("away", 1)
+		notified("away", 1)
 		s.clock.Advance(10 * time.Minute)
 		s.change(func(tx *db.Tx) error { _, err := lock.CheckBridgeLinks(tx, "", 10); return err })
 		if !strings.Contains(s.texts("bridgeUnreachable"), "cellar") {
-			t.Error("staff do not hear of it")
+			t.Error("staff are not notified")
 		}
 		s.connect("front")
 		if n := len(s.events("bridge.online")); n != 1 {
-			t.Errorf("told %d times that it is back", n)
+			t.Errorf("recorded %d times that it is online", n)
 		}
 	})
 }

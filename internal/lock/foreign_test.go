@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestSlotsThatHoldOthersCodesAreListedAndGivenToNobody(t *testing.T) {
+func TestForeignSlotsAreListedAndNotAssigned(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		found := func(what map[int]bool) (freed []lock.EvidenceChange) {
@@ -41,7 +41,7 @@ func TestSlotsThatHoldOthersCodesAreListedAndGivenToNobody(t *testing.T) {
 			t.Errorf("a code was put into slot %d", row.Number)
 		}
 		if _, err := s.put(lk, "grt_c", "123458"); !errors.Is(err, lock.ErrSlotsFull) {
-			t.Errorf("with two codes of ours and one of somebody else's: %v", err)
+			t.Errorf("with two Latchkey codes and a foreign one: %v", err)
 		}
 		s.clock.Advance(1e9)
 		open := s.connect("front")

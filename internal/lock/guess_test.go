@@ -35,7 +35,7 @@ func TestGuessesSpendTheBudgetOnce(t *testing.T) {
 		{"over the end of a span", join(many(1, 0, 1), many(3, 590, 1), many(2, 600, 1)), []int{600}},
 		{"slower than the budget from then on", join(many(5, 0, 1), many(20, 900, 400)), []int{4}},
 		{"a second time, much later", join(many(5, 0, 1), many(5, 5000, 1)), []int{4, 5004}},
-		{"told late", join(many(4, 5000, 1), []int{4000}, []int{5005}), []int{5005}},
+		{"reported late", join(many(4, 5000, 1), []int{4000}, []int{5005}), []int{5005}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var g lock.GuessCounter
@@ -68,7 +68,7 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 				return err
 			})
 		}
-		told := func(subject string) int {
+		notified := func(subject string) int {
 			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(subject)).Count(t.Context())
 			s.must(err)
 			return n
@@ -78,20 +78,20 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 		guess(lock.LockBudget.Limit-2, "wrongPin")
 		guess(1, "smartkey:badSignature")
 		guess(1, "smartkey:cloned")
-		if got := told(lk.ID) + told(s.house); got != 0 {
+		if got := notified(lk.ID) + notified(s.house); got != 0 {
 			t.Errorf("%d notices within the budget", got)
 		}
 		guess(10, "wrongPin")
-		if a, b := told(lk.ID), told(s.house); a != 1 || b != 0 {
+		if a, b := notified(lk.ID), notified(s.house); a != 1 || b != 0 {
 			t.Errorf("%d notices of the lock and %d of the site, want 1 and 0", a, b)
 		}
 		guess(50, "wrongPin")
-		if a, b := told(lk.ID), told(s.house); a != 1 || b != 1 {
+		if a, b := notified(lk.ID), notified(s.house); a != 1 || b != 1 {
 			t.Errorf("%d notices of the lock and %d of the site, want one each", a, b)
 		}
 		s.clock.Advance(-30 * 24 * time.Hour) // it had been that far ahead
 		guess(60, "wrongPin")
-		if a, b := told(lk.ID), told(s.house); a != 2 || b != 2 {
+		if a, b := notified(lk.ID), notified(s.house); a != 2 || b != 2 {
 			t.Errorf("after the clock was set right, %d notices of the lock and %d of the site, want two each", a, b)
 		}
 		if a, b := len(s.events("lock.guessBudgetSpent")), len(s.events("site.guessBudgetSpent")); a != 2 || b != 2 {
@@ -100,8 +100,8 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 	})
 }
 
-// A bridge that comes and goes, and a battery at its limit, are told of once.
-func TestWhatComesAndGoesIsToldOnce(t *testing.T) {
+// A flapping bridge and a battery at its limit are notified once.
+func TestFlappingIsNotifiedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })

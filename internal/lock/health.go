@@ -35,7 +35,7 @@ const (
 	goodClockOffset  = 30 * time.Second
 )
 
-// Notification says whether a change of health is to be notified.
+// Notification says what to notify about a change of health.
 type Notification int
 
 // The notifications.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A script is what happens, second by second: "10 lost" and so on. Somebody looks each 15 seconds.
-func TestLinkTells(t *testing.T) {
+// A script is what happens, second by second: "10 lost" and so on. The links are checked every 15 seconds.
+func TestLinkNotifications(t *testing.T) {
 	flaps := func(from, times, every int) string {
 		var b strings.Builder
 		for i := range times {
@@ -37,7 +37,7 @@ func TestLinkTells(t *testing.T) {
 				}
 			}
 			var l LinkState
-			var told []string
+			var notified []string
 			for s := range 2000 {
 				now := time.Unix(int64(s)+1, 0)
 				tell := NoChange
@@ -52,17 +52,17 @@ func TestLinkTells(t *testing.T) {
 					}
 				}
 				if tell != NoChange {
-					told = append(told, fmt.Sprint(s, map[Notification]string{Down: " trouble", Up: " well"}[tell]))
+					notified = append(notified, fmt.Sprint(s, map[Notification]string{Down: " trouble", Up: " well"}[tell]))
 				}
 			}
-			if got := strings.Join(told, ","); got != c.want {
-				t.Errorf("told %q, want %q", got, c.want)
+			if got := strings.Join(notified, ","); got != c.want {
+				t.Errorf("notified %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestBatteryAndClockTell(t *testing.T) {
+func TestBatteryAndClockNotifications(t *testing.T) {
 	for _, c := range []struct {
 		percents []int
 		want     int
@@ -72,23 +72,23 @@ func TestBatteryAndClockTell(t *testing.T) {
 		{[]int{20, 24, 20, 25, 20}, 3},
 		{[]int{20, 100}, 2},
 	} {
-		told, n := false, 0
+		notified, n := false, 0
 		for _, p := range c.percents {
-			if tell := BatteryNotification(told, p); tell != NoChange {
-				told, n = tell == Down, n+1
+			if tell := BatteryNotification(notified, p); tell != NoChange {
+				notified, n = tell == Down, n+1
 			}
 		}
 		if n != c.want {
-			t.Errorf("%v: told %d times, want %d", c.percents, n, c.want)
+			t.Errorf("%v: notified %d times, want %d", c.percents, n, c.want)
 		}
 	}
-	told, n := false, 0
+	notified, n := false, 0
 	for _, off := range []time.Duration{0, 59, 61, 59, 61, -70, 31, -30, 61} {
-		if tell := ClockNotification(told, off*time.Second); tell != NoChange {
-			told, n = tell == Down, n+1
+		if tell := ClockNotification(notified, off*time.Second); tell != NoChange {
+			notified, n = tell == Down, n+1
 		}
 	}
 	if n != 3 {
-		t.Errorf("the clock was told of %d times, want 3", n)
+		t.Errorf("the clock was notified %d times, want 3", n)
 	}
 }

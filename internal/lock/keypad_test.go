@@ -19,16 +19,16 @@ func TestWhatSlowsGuessingAtALock(t *testing.T) {
 		lockout   lock.Lockout
 		guessable bool
 	}{
-		"nothing":                      {slot.Capabilities{Kinds: pin}, lock.Status{}, lock.LockoutNone, true},
-		"an older bridge says nothing": {slot.Capabilities{}, lock.Status{}, lock.LockoutNone, true},
-		"no keypad":                    {slot.Capabilities{Kinds: []slot.CredentialKind{slot.KindCard}}, lock.Status{}, lock.LockoutNone, false},
-		"set and read back":            {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{LockoutAttempts: 5, LockoutSeconds: 255}, lock.LockoutVerified, false},
-		"not read back yet":            {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{}, lock.LockoutNone, true},
-		"too many attempts":            {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{LockoutAttempts: 100, LockoutSeconds: 255}, lock.LockoutNone, true},
-		"too short a pause":            {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{LockoutAttempts: 5, LockoutSeconds: 5}, lock.LockoutNone, true},
-		"read from a lock without one": {slot.Capabilities{Kinds: pin}, lock.Status{LockoutAttempts: 5, LockoutSeconds: 255}, lock.LockoutNone, true},
-		"its own, which nobody reads":  {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutFixed}, lock.Status{}, lock.LockoutUnverified, false},
-		"a keypad that can be paused":  {slot.Capabilities{Kinds: pin, KeypadPause: true}, lock.Status{}, lock.LockoutNone, false},
+		"nothing":                       {slot.Capabilities{Kinds: pin}, lock.Status{}, lock.LockoutNone, true},
+		"an older bridge says nothing":  {slot.Capabilities{}, lock.Status{}, lock.LockoutNone, true},
+		"no keypad":                     {slot.Capabilities{Kinds: []slot.CredentialKind{slot.KindCard}}, lock.Status{}, lock.LockoutNone, false},
+		"set and read back":             {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{LockoutAttempts: 5, LockoutSeconds: 255}, lock.LockoutVerified, false},
+		"not read back yet":             {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{}, lock.LockoutNone, true},
+		"too many attempts":             {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{LockoutAttempts: 100, LockoutSeconds: 255}, lock.LockoutNone, true},
+		"too short a pause":             {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutSettable}, lock.Status{LockoutAttempts: 5, LockoutSeconds: 5}, lock.LockoutNone, true},
+		"read from a lock without one":  {slot.Capabilities{Kinds: pin}, lock.Status{LockoutAttempts: 5, LockoutSeconds: 255}, lock.LockoutNone, true},
+		"its own, which cannot be read": {slot.Capabilities{Kinds: pin, Lockout: slot.LockoutFixed}, lock.Status{}, lock.LockoutUnverified, false},
+		"a keypad that can be paused":   {slot.Capabilities{Kinds: pin, KeypadPause: true}, lock.Status{}, lock.LockoutNone, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := lock.LockoutOf(c.caps, c.status); got != c.lockout {

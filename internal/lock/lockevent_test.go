@@ -27,7 +27,7 @@ func (s *site) opens(sequence int64, row *ent.Slot, address string, generation i
 
 // A bridge that was offline reports openings after the hours of the code have changed, after the code was taken back, or after
 // its slot was given to another grant. The opening belongs to the grant whose code was typed.
-func TestAnOpeningThatIsToldLateIsOfWhoHadTheSlot(t *testing.T) {
+func TestALateOpeningBelongsToTheGrantOfItsGeneration(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.caps.Slots = 1
 		lk := s.door()
@@ -77,7 +77,7 @@ func TestAnOpeningThatIsToldLateIsOfWhoHadTheSlot(t *testing.T) {
 }
 
 // A slot passes from grant to grant. Each generation belongs to the grant that had the slot at it, for as long as that is kept.
-func TestEachGenerationOfASlotIsOfTheGrantOfThen(t *testing.T) {
+func TestEachGenerationBelongsToItsGrant(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.caps.Slots = 1
 		lk := s.door()
@@ -115,8 +115,8 @@ func TestEachGenerationOfASlotIsOfTheGrantOfThen(t *testing.T) {
 	})
 }
 
-// The bridge ends a code for one use on all of its locks at once, and tells of each in any order.
-func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
+// The bridge removes a one-time code from all of its locks at once, and reports them in any order.
+func TestAOneTimeCodeIsUsedAtOneDoor(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		open := s.connect("front", "back")
 		at := map[string]*ent.Slot{}
@@ -154,7 +154,7 @@ func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
 
 // A lock moves from one door to another. What its bridge reports later is of the door that it was on then. If its clock is not
 // known to be right, what was typed is of the door that the code was for.
-func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
+func TestEventsNameTheDoorOfTheirTime(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		for _, door := range []string{"spc_1", "spc_2"} {
 			s.change(func(tx *db.Tx) error {
@@ -191,7 +191,7 @@ func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
 			{"a code for the first, on none", 25, code, "synchronized", "spc_1"},
 			{"a code for the first, on the second", 35, code, "synchronized", "spc_2"},
 			{"by a clock that is ahead", 35, code, "untrusted", "spc_1"},
-			{"by a clock that nobody compared", 35, code, "", "spc_1"},
+			{"by a clock that was not compared", 35, code, "", "spc_1"},
 		} {
 			s.change(func(tx *db.Tx) error {
 				h := lock.LockEvent{Sequence: int64(1 + n), Address: "front", Kind: "opened", OccurredAt: start.Add(time.Duration(tt.minute) * time.Minute), ClockQuality: tt.quality}

@@ -29,7 +29,7 @@ func (s *site) hear(h lock.LockReport) *ent.Lock {
 	return lk
 }
 
-func TestALockIsCalledWhatItsBridgeCallsItUntilStaffNameIt(t *testing.T) {
+func TestALockHasTheNameOfItsBridgeUntilStaffRenameIt(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		if lk := s.door(); lk.Name != "front" {
 			t.Errorf("without a name from anybody: %q", lk.Name)
@@ -50,7 +50,7 @@ func TestALockIsCalledWhatItsBridgeCallsItUntilStaffNameIt(t *testing.T) {
 	})
 }
 
-func TestANewLockHasTheNameThatItsBridgeCallsIt(t *testing.T) {
+func TestDiscoveredLockHasTheNameOfItsBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		hello := lock.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now(), Locks: []lock.LockReport{{Address: "0x1", Name: "room 101", Capabilities: &s.caps}}}
 		open, err := s.greet(s.cert, hello)
@@ -63,7 +63,7 @@ func TestANewLockHasTheNameThatItsBridgeCallsIt(t *testing.T) {
 	})
 }
 
-// The locks behind a broker that is away are not the fault of their batteries, and staff hear of it once.
+// Locks behind a broker that is offline are not notified as empty batteries, and the broker is notified once.
 func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestReportCountsOnlyForTheWantedGeneration(t *testing.T) {
+func TestReportCountsOnlyForTheDesiredGeneration(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		first := s.mustPut(lk, "grt_a", "123456")
@@ -49,7 +49,7 @@ func TestReportCountsOnlyForTheWantedGeneration(t *testing.T) {
 	})
 }
 
-func TestForeignCodeIsNotTouchedAndItsSlotNotUsed(t *testing.T) {
+func TestForeignCodeIsKeptAndItsSlotNotUsed(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
@@ -67,7 +67,7 @@ func TestForeignCodeIsNotTouchedAndItsSlotNotUsed(t *testing.T) {
 	})
 }
 
-func TestBridgeEnrolledAnewIsToldThatACodeThereMayBeOurs(t *testing.T) {
+func TestAReenrolledBridgeLearnsThatASlotMayHoldOurs(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.mustPut(lk, "grt_a", "123456")
@@ -104,7 +104,7 @@ func TestBridgeEnrolledAnewIsToldThatACodeThereMayBeOurs(t *testing.T) {
 }
 
 // It may have been started from an old copy of its store, which does not hold the code.
-func TestBridgeIsRemindedOfACodeThatItToldOf(t *testing.T) {
+func TestABridgeLearnsOfCodesThatItReportedBefore(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
@@ -117,12 +117,12 @@ func TestBridgeIsRemindedOfACodeThatItToldOf(t *testing.T) {
 			return d.MayHoldOurs
 		}
 		if claimed() {
-			t.Error("before it told of anything")
+			t.Error("before it reported anything")
 		}
 		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified})
 		row = s.clear(lk, row)
 		if !claimed() {
-			t.Error("the removal of a code that it told of does not say so")
+			t.Error("MayHoldOurs is missing in the removal of a code that it reported")
 		}
 		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Evidence: slot.Verified})
 		if claimed() {
@@ -131,7 +131,7 @@ func TestBridgeIsRemindedOfACodeThatItToldOf(t *testing.T) {
 	})
 }
 
-func TestWantedTellsRevocationsFirstAndOnlyWhatIsNew(t *testing.T) {
+func TestDesiredSlotsAreNewOnesRemovalsFirst(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		open := s.connect("front")
@@ -150,7 +150,7 @@ func TestWantedTellsRevocationsFirstAndOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
-func TestWakeUpsComeAfterTheCommitOnly(t *testing.T) {
+func TestBridgesAreNotifiedAfterTheCommit(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		var woken []string

@@ -13,7 +13,7 @@ import (
 )
 
 // Patterns that exceed the limits are not stored, staff learn of it once, and again after it was corrected.
-func TestPatternsAreJudgedWhenTheyAreReported(t *testing.T) {
+func TestPatternsAreCheckedWhenReported(t *testing.T) {
 	costly := strings.Repeat(`.{0,999}`, 16)
 	each(t, func(t *testing.T, s *site) {
 		report := func(patterns ...string) {
@@ -25,19 +25,19 @@ func TestPatternsAreJudgedWhenTheyAreReported(t *testing.T) {
 				return err
 			})
 		}
-		check := func(what string, refused, notices int, patterns ...string) {
+		check := func(what string, refused, want int, patterns ...string) {
 			t.Helper()
 			lk, err := s.db.Read().Lock.Query().Where(entlock.Address("front")).Only(t.Context())
 			s.must(err)
 			if c := lk.Capabilities; !slices.Equal(c.ForbiddenPatterns, patterns) || c.RefusedPatterns != refused {
 				t.Errorf("%s: patterns %q, %d refused", what, c.ForbiddenPatterns, c.RefusedPatterns)
 			}
-			told, err := s.db.Read().Notice.Query().Where(entnotice.Subject(lk.ID), entnotice.Kind("pinPatternsRefused")).All(t.Context())
+			found, err := s.db.Read().Notice.Query().Where(entnotice.Subject(lk.ID), entnotice.Kind("pinPatternsRefused")).All(t.Context())
 			s.must(err)
-			if len(told) != notices {
-				t.Errorf("%s: %d notices, want %d", what, len(told), notices)
+			if len(found) != want {
+				t.Errorf("%s: %d notices, want %d", what, len(found), want)
 			}
-			for _, n := range told {
+			for _, n := range found {
 				if !strings.Contains(n.Text, `"front"`) || strings.Contains(n.Text, costly) {
 					t.Errorf("%s: notice %q", what, n.Text)
 				}

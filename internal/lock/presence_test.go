@@ -33,7 +33,7 @@ func (s *site) touch(node string, epoch int64) {
 
 // A bridge in session that was taken for lost is online again with the next touch of the node that holds it.
 // After a kill -9 of server and bridge the database says that the bridge is online.
-func TestAServerThatStartsAloneHasNoBridgeOnline(t *testing.T) {
+func TestASingleServerStartsWithoutBridgesOnline(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
@@ -56,7 +56,7 @@ func TestAServerThatStartsAloneHasNoBridgeOnline(t *testing.T) {
 	})
 }
 
-func TestTouchBringsBackABridgeThatWasTakenForLost(t *testing.T) {
+func TestAHeartbeatRestoresALostBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error {
@@ -90,7 +90,7 @@ func TestTouchBringsBackABridgeThatWasTakenForLost(t *testing.T) {
 }
 
 // A touch that comes late, after the session ended, does not bring the bridge back, whatever it was taken for before.
-func TestTouchBringsBackNoSessionThatEnded(t *testing.T) {
+func TestAHeartbeatRestoresNoEndedSession(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		each(t, func(t *testing.T, s *site) {
 			s.door()
@@ -106,7 +106,7 @@ func TestTouchBringsBackNoSessionThatEnded(t *testing.T) {
 	}
 }
 
-func TestTouchBringsBackNoRevokedBridge(t *testing.T) {
+func TestAHeartbeatRestoresNoRevokedBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.door()
 		s.change(func(tx *db.Tx) error {

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestDigestSaysWhichLocksToTell(t *testing.T) {
+func TestDigestsShowLocksOutOfSync(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
@@ -104,7 +104,7 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 		}
 		s.clock.Advance(lock.MaxSilence + time.Second)
 		if st := states(); st[locks[0].ID].Online {
-			t.Error("a lock is online whose bridge was not heard for a minute")
+			t.Error("a lock is online whose bridge sent no heartbeat for a minute")
 		}
 		s.change(lock.MarkSilentBridgesOffline)
 		br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
@@ -118,12 +118,12 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 func TestBridgeDrivesABoundedNumberOfLocks(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect("front")
-		heard := make([]lock.LockReport, lock.MaxLocksPerBridge)
-		for i := range heard {
-			heard[i].Address = "lock " + time.Duration(i).String()
+		reports := make([]lock.LockReport, lock.MaxLocksPerBridge)
+		for i := range reports {
+			reports[i].Address = "lock " + time.Duration(i).String()
 		}
 		err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, heard)
+			_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, reports)
 			return err
 		})
 		if !fault.Has(err, fault.TooMany) {

@@ -14,7 +14,7 @@ func TestTenureIncludesBothEnds(t *testing.T) {
 	}
 }
 
-func TestDoorThen(t *testing.T) {
+func TestEventDoor(t *testing.T) {
 	for _, tt := range []struct{ name, hung, code, clock, want string }{
 		{"no code of a slot", "spc_1", "", "synchronized", "spc_1"},
 		{"no code, by a clock that is wrong", "spc_1", "", "untrusted", "spc_1"},

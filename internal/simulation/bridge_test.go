@@ -22,7 +22,7 @@ type bridge struct {
 	lastOut time.Time
 }
 
-// clock is what the bridge takes for now.
+// clock is the bridge's time.
 func (b *bridge) clock() time.Time {
 	run := b.world.now.Sub(start)
 	return b.world.now.Add(b.skew + time.Duration(float64(run)*b.drift))
@@ -33,7 +33,7 @@ func (b *bridge) until(at time.Time) time.Duration {
 	return time.Duration(float64(at.Sub(b.clock()))/(1+b.drift)) + time.Nanosecond
 }
 
-// clockError is what the bridge's last session told it about its clock, rounded up.
+// clockError is the error of the bridge's clock, rounded up, as its last session measured it.
 func (b *bridge) clockError() time.Duration {
 	return b.clock().Sub(b.world.now).Abs().Truncate(time.Second) + time.Second
 }
@@ -45,7 +45,7 @@ func (b *bridge) kill() {
 	b.world.count.kills++
 	b.alive = false
 	b.boot++
-	b.cut()
+	b.disconnect()
 	off := 5 * time.Minute
 	if b.world.rng.IntN(2) == 0 {
 		off = 3 * time.Second
@@ -59,17 +59,17 @@ func (b *bridge) restart() {
 	}
 	b.alive = true
 	for _, l := range b.locks {
-		l.tell("bridge restarted")
+		l.record("bridge restarted")
 		l.step(slot.Event{Kind: slot.Restarted})
 	}
 	b.reconnect()
 }
 
-// cut ends the session on the bridge's side. The server may not know for a while.
-func (b *bridge) cut() {
+// disconnect ends the session on the bridge's side. The server may notice later.
+func (b *bridge) disconnect() {
 	b.epoch = 0
 	for _, l := range b.locks {
-		l.tell("link cut")
+		l.record("link cut")
 	}
 }
 
@@ -77,13 +77,13 @@ func (b *bridge) reconnect() {
 	b.world.after(b.world.between(0, 10*time.Second), b.connect)
 }
 
-// connect is Hello, Welcome and the snapshots of the locks of which both do not know the same.
+// connect opens a session and sends snapshots of the locks whose digests differ.
 func (b *bridge) connect() {
 	w := b.world
 	if !b.alive || b.epoch != 0 {
 		return
 	}
-	if w.odds(0.3) { // the network is still away
+	if w.chance(0.3) { // the network is still down
 		w.after(w.about(2*time.Minute), b.connect)
 		return
 	}
@@ -91,7 +91,7 @@ func (b *bridge) connect() {
 	b.epoch = b.session
 	b.lastUp, b.lastOut = w.now, w.now
 	for _, l := range b.locks {
-		l.tell("session %d", b.epoch)
+		l.record("session %d", b.epoch)
 		if slot.LockDigest(l.rows()) != slot.LockDigest(l.state.DigestRows()) {
 			for i := 1; i <= slotsUsed; i++ {
 				l.push(i)
@@ -100,7 +100,7 @@ func (b *bridge) connect() {
 	}
 }
 
-// report carries an observation to the server: late, twice, or, when the link is cut, perhaps never.
+// report sends an observation to the server: late, twice, or never if the link is cut.
 func (b *bridge) report(l *lock, number uint32, o slot.Observed, seen int) {
 	w := b.world
 	if b.epoch == 0 {
@@ -108,7 +108,7 @@ func (b *bridge) report(l *lock, number uint32, o slot.Observed, seen int) {
 	}
 	epoch := b.epoch
 	at := w.now.Add(w.between(5*time.Millisecond, 300*time.Millisecond))
-	if w.odds(0.05) {
+	if w.chance(0.05) {
 		at = at.Add(w.about(40 * time.Second))
 	}
 	if at.Before(b.lastUp) {
@@ -119,33 +119,33 @@ func (b *bridge) report(l *lock, number uint32, o slot.Observed, seen int) {
 		if b.epoch != epoch && w.rng.IntN(2) == 0 { // lost with the session
 			return
 		}
-		l.hear(int(number), epoch, o, seen)
+		l.receiveReport(int(number), epoch, o, seen)
 	}
 	w.after(at.Sub(w.now), arrives)
-	if w.odds(0.05) {
+	if w.chance(0.05) {
 		w.after(at.Sub(w.now), arrives)
 	}
 }
 
-// deliver carries a desired state to the bridge.
+// deliver sends a desired state to the bridge.
 func (b *bridge) deliver(l *lock, number int, d slot.Desired) {
 	w := b.world
 	epoch := b.session
 	at := w.now.Add(w.between(5*time.Millisecond, 300*time.Millisecond))
-	if w.odds(0.05) {
+	if w.chance(0.05) {
 		at = at.Add(w.about(40 * time.Second))
 	}
 	if at.Before(b.lastOut) {
 		at = b.lastOut
 	}
 	b.lastOut = at
-	twice := w.odds(0.05)
+	twice := w.chance(0.05)
 	w.after(at.Sub(w.now), func() {
 		if b.epoch != epoch { // what a session did not deliver is gone with it
 			return
 		}
 		ev := slot.Event{Kind: slot.DesiredChanged, Slot: uint32(number), Desired: d}
-		l.tell("slot %d %v arrives", number, d)
+		l.record("slot %d %v arrives", number, d)
 		l.step(ev)
 		if twice {
 			l.step(ev)

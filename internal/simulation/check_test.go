@@ -6,17 +6,17 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// check compares what the server says of a slot with what is there (properties 1 and 4).
+// check compares the evidence that the server has for a slot with its content (properties 1 and 4).
 func (l *lock) check(i int) {
-	p, w := l.places[i], l.world
-	s, in := p.srv, p.cell
-	if in.generation > 0 && s.Grant != p.who[in.generation] {
-		w.fail(l, "property 4: slot %d holds a code of %s and belongs to %q", i, p.who[in.generation], s.Grant)
+	p, w := l.slots[i], l.world
+	s, in := p.server, p.cell
+	if in.generation > 0 && s.Grant != p.grantOf[in.generation] {
+		w.fail(l, "property 4: slot %d holds a code of %s and belongs to %q", i, p.grantOf[in.generation], s.Grant)
 	}
-	if p.heard < p.touches { // a hand did it, and nobody could know yet
+	if p.reported < p.touches { // a change by hand that the server could not know yet
 		return
 	}
-	switch word := called(s, w.now); word {
+	switch word := publicEvidence(s, w.now); word {
 	case slot.Accepted, slot.Verified:
 		closing := !s.Desired.NotAfter.IsZero() && !w.now.Before(s.Desired.NotAfter.Add(-2*l.bridge.clockError()-l.caps.Lifetime()))
 		if in.pin != s.Desired.PIN && !closing {
@@ -48,12 +48,12 @@ func (l *lock) watch(c cell) {
 	}
 }
 
-// closed looks at a code after the end of its window, as far as the bridge heard of it: it no longer
+// closed checks a code after the end of its window, as far as the bridge received it: it no longer
 // opens, or the bridge is about to take it off, or it was killed.
 func (l *lock) closed(i int, generation uint64) {
-	w, p := l.world, l.places[i]
+	w, p := l.world, l.slots[i]
 	s, _ := l.state.Slot(uint32(i))
-	if s.Desired.Generation != generation || p.cell.generation == 0 || !l.bridge.alive || p.seen < p.touches {
+	if s.Desired.Generation != generation || p.cell.generation == 0 || !l.bridge.alive || p.noticed < p.touches {
 		return
 	}
 	if l.caps.Schedule == slot.ScheduleWindow && !w.now.Before(p.cell.to) {
@@ -67,14 +67,14 @@ func (l *lock) closed(i int, generation uint64) {
 	}
 }
 
-// near says that a window has just begun or ended, or is about to, by a clock that may be wrong.
+// near reports whether a window begins or ends about now, by a clock that may be wrong.
 func near(now, edge time.Time) bool { return now.Sub(edge).Abs() < 3*time.Minute }
 
-// settled says whether everything about a slot is as it shall be, and known to be.
+// settled reports whether a slot holds what is desired, and the server knows it.
 func (l *lock) settled(i int) bool {
-	p := l.places[i]
-	s, in := p.srv, p.cell
-	if s.Desired.Generation == 0 || (p.heard < p.touches && (!l.caps.ReadBack || l.hidden(p))) {
+	p := l.slots[i]
+	s, in := p.server, p.cell
+	if s.Desired.Generation == 0 || (p.reported < p.touches && (!l.caps.ReadBack || l.hidden(p))) {
 		return true
 	}
 	if s.Desired.Intent == slot.Absent {
@@ -92,7 +92,7 @@ func (l *lock) settled(i int) bool {
 	case l.world.now.Before(s.Desired.NotBefore):
 		return s.Converged() || s.Observed.Evidence == slot.Sent
 	case !s.Desired.NotAfter.IsZero() && !l.world.now.Before(s.Desired.NotAfter):
-		return called(s, l.world.now) == slot.Removed && in.generation == 0
+		return publicEvidence(s, l.world.now) == slot.Removed && in.generation == 0
 	}
 	return s.Converged() && in.pin == s.Desired.PIN
 }

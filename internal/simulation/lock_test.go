@@ -14,24 +14,24 @@ const slotsUsed = 4 // of each lock
 type cell struct {
 	pin         slot.PIN
 	from, to    time.Time // kept by the lock itself
-	generation  uint64    // of ours; 0 otherwise
+	generation  uint64    // 0 for a foreign code
 	opens, ends time.Time // the window that was meant
-	stranger    bool      // came into a slot that was nobody's
+	stranger    bool      // a foreign code, set in a slot without a code
 }
 
-// place is one slot: what the server knows, what is there, and who did what to it.
-type place struct {
-	srv     slot.ServerSlot
-	cell    cell
-	who     map[uint64]string // the grant of each generation
-	landed  uint64            // the highest generation that took effect
-	refused uint64            // the generation that the lock refused last
-	touches int               // changes by hand
-	seen    int               // of them the bridge could have noticed
-	heard   int               // of them the server could know
+// slotState is one slot: the server's record, its content, and the grants of its generations.
+type slotState struct {
+	server   slot.ServerSlot
+	cell     cell
+	grantOf  map[uint64]string // the grant of each generation
+	landed   uint64            // the highest generation that took effect
+	refused  uint64            // the generation that the lock refused last
+	touches  int               // changes by hand
+	noticed  int               // of these, the bridge could have noticed
+	reported int               // of these, the server could know
 }
 
-// flight is an operation in the air.
+// flight is an operation in flight.
 type flight struct {
 	op          slot.Op
 	boot        int
@@ -42,17 +42,17 @@ type flight struct {
 
 // lock is a lock, its bridge's record of it, and the server's.
 type lock struct {
-	world   *world
-	bridge  *bridge
-	number  int
-	profile sim.Profile
-	caps    slot.Capabilities
-	state   slot.Lock // on the bridge's disk
-	wake    int       // the number of the last wake-up that was asked for
-	places  [slotsUsed + 1]*place
-	air     []*flight
-	offline time.Time // until when
-	story   story
+	world    *world
+	bridge   *bridge
+	number   int
+	profile  sim.Profile
+	caps     slot.Capabilities
+	state    slot.Lock // on the bridge's disk
+	wake     int       // the number of the last wake-up that was asked for
+	slots    [slotsUsed + 1]*slotState
+	inFlight []*flight
+	offline  time.Time // until when
+	history  history
 }
 
 func newLock(w *world, b *bridge, number int, p sim.Profile) *lock {
@@ -60,12 +60,12 @@ func newLock(w *world, b *bridge, number int, p sim.Profile) *lock {
 	l.caps.Slots = slotsUsed
 	l.state = slot.Lock{Caps: l.caps}
 	for i := 1; i <= slotsUsed; i++ {
-		l.places[i] = &place{srv: slot.ServerSlot{ReadBack: l.caps.ReadBack}, who: map[uint64]string{}}
+		l.slots[i] = &slotState{server: slot.ServerSlot{ReadBack: l.caps.ReadBack}, grantOf: map[uint64]string{}}
 	}
 	return l
 }
 
-func (l *lock) tell(format string, args ...any) { l.story.add(l.world.now, format, args...) }
+func (l *lock) record(format string, args ...any) { l.history.add(l.world.now, format, args...) }
 
 // step moves the bridge's record, stores it at once and does what it asks for.
 func (l *lock) step(ev slot.Event) {
@@ -81,7 +81,7 @@ func (l *lock) step(ev slot.Event) {
 	for _, a := range actions {
 		switch a.Kind {
 		case slot.ReportObserved:
-			b.report(l, a.Slot, a.Observed, l.places[a.Slot].seen)
+			b.report(l, a.Slot, a.Observed, l.slots[a.Slot].noticed)
 		case slot.StartOp:
 			l.start(a.Op)
 		case slot.WakeAt:
@@ -95,34 +95,34 @@ func (l *lock) step(ev slot.Event) {
 	}
 }
 
-// start sends an operation into the air, where it meets the world.
+// start sends an operation to the lock, with random faults.
 func (l *lock) start(op slot.Op) {
 	w := l.world
 	w.count.operations++
-	l.tell("%s slot %d generation %d starts", op.Kind, op.Slot, op.Generation)
+	l.record("%s slot %d generation %d starts", op.Kind, op.Slot, op.Generation)
 	s, _ := l.state.Slot(op.Slot)
 	f := &flight{op: op, boot: l.bridge.boot, began: w.now, opens: s.Desired.NotBefore, ends: s.Desired.NotAfter}
-	for _, other := range l.air {
+	for _, other := range l.inFlight {
 		if !other.gone && other.op.Kind != slot.OpRead { // a reading changes nothing
 			w.fail(l, "property 5: %s of slot %d starts while %s of slot %d may still land", op.Kind, op.Slot, other.op.Kind, other.op.Slot)
 		}
 	}
-	l.air = append(l.air[:0], f)
+	l.inFlight = append(l.inFlight[:0], f)
 	life := l.bridge.until(op.ExpiresAt)
 	w.after(life-1, func() { f.gone = !w.lingers })
 	latency := w.between(50*time.Millisecond, life/2)
 	switch {
 	case w.now.Before(l.offline):
 		l.answer(f, latency, slot.Event{Result: slot.LockOffline})
-		if w.odds(0.3) { // a parent held the frame
+		if w.chance(0.3) { // the parent in the Zigbee network held the frame
 			l.lands(f, w.between(latency, life-2), nil)
 		}
-	case w.odds(0.08):
+	case w.chance(0.08):
 		l.answer(f, latency, slot.Event{Result: slot.Busy})
 		f.gone = true
-	case w.odds(0.08):
+	case w.chance(0.08):
 		l.silence(f, latency, life)
-	case w.odds(0.08):
+	case w.chance(0.08):
 		w.count.late++
 		l.silence(f, latency, life)
 		last := life - 2
@@ -131,7 +131,7 @@ func (l *lock) start(op slot.Op) {
 		}
 		l.lands(f, w.between(latency, last), nil)
 	default:
-		acked := !w.odds(0.08)
+		acked := !w.chance(0.08)
 		l.lands(f, latency, func(ev slot.Event) {
 			if acked {
 				l.answer(f, 0, ev)
@@ -142,10 +142,10 @@ func (l *lock) start(op slot.Op) {
 	}
 }
 
-// silence is a driver that gives up, or does not even do that.
+// silence is a driver that times out, or never answers.
 func (l *lock) silence(f *flight, least, most time.Duration) {
 	l.world.count.silent++
-	if l.world.odds(0.2) {
+	if l.world.chance(0.2) {
 		return
 	}
 	r := slot.Timeout
@@ -158,21 +158,21 @@ func (l *lock) silence(f *flight, least, most time.Duration) {
 // answer reaches the bridge if it still runs.
 func (l *lock) answer(f *flight, d time.Duration, ev slot.Event) {
 	ev.Kind, ev.Seq = slot.Answered, f.op.Seq
-	seen := l.places[f.op.Slot].touches
+	seen := l.slots[f.op.Slot].touches
 	l.world.after(d, func() {
 		if l.bridge.boot != f.boot || l.state.Op.Seq != f.op.Seq || l.state.Op.Kind == "" {
 			return
 		}
-		l.tell("%s slot %d is answered %s", f.op.Kind, f.op.Slot, ev.Result)
-		if p := l.places[f.op.Slot]; ev.Result == slot.OK && !(f.op.Kind == slot.OpRead && l.hidden(p)) {
-			p.seen = max(p.seen, seen)
+		l.record("%s slot %d is answered %s", f.op.Kind, f.op.Slot, ev.Result)
+		if p := l.slots[f.op.Slot]; ev.Result == slot.OK && !(f.op.Kind == slot.OpRead && l.hidden(p)) {
+			p.noticed = max(p.noticed, seen)
 		}
 		l.step(ev)
 	})
 }
 
-// hidden says of a slot that reading it does not show whose code is there.
-func (l *lock) hidden(p *place) bool {
+// hidden reports whether reading a slot does not show that its code is foreign.
+func (l *lock) hidden(p *slotState) bool {
 	return p.cell.pin != "" && p.cell.generation == 0 && !p.cell.stranger && l.caps.Readable != slot.ReadableClear
 }
 
@@ -183,7 +183,7 @@ func (l *lock) lands(f *flight, d time.Duration, then func(slot.Event)) {
 			return
 		}
 		f.gone = true
-		p := l.places[f.op.Slot]
+		p := l.slots[f.op.Slot]
 		ev := slot.Event{Result: slot.OK}
 		switch f.op.Kind {
 		case slot.OpRead:
@@ -192,7 +192,7 @@ func (l *lock) lands(f *flight, d time.Duration, then func(slot.Event)) {
 				ev.PIN = p.cell.pin
 			}
 		default:
-			if ev.Result, ev.Rule = l.judge(f.op); ev.Result == slot.OK {
+			if ev.Result, ev.Rule = l.answerTo(f.op); ev.Result == slot.OK {
 				l.write(f)
 			} else {
 				l.world.count.refused++
@@ -210,20 +210,20 @@ func (l *lock) lands(f *flight, d time.Duration, then func(slot.Event)) {
 	})
 }
 
-// judge is what the lock itself says of a write.
-func (l *lock) judge(op slot.Op) (slot.Result, string) {
+// answerTo is the lock's answer to a write.
+func (l *lock) answerTo(op slot.Op) (slot.Result, string) {
 	if op.Kind == slot.OpClear {
 		return slot.OK, ""
 	}
 	if rule := l.caps.CheckPIN(op.PIN); rule != "" {
 		return slot.InvalidFormat, rule
 	}
-	if l.profile.Occupied && !op.Replace && l.places[op.Slot].cell.pin != "" {
+	if l.profile.Occupied && !op.Replace && l.slots[op.Slot].cell.pin != "" {
 		return slot.Occupied, ""
 	}
 	if l.profile.Duplicates {
 		for i := 1; i <= slotsUsed; i++ {
-			if i != int(op.Slot) && l.places[i].cell.pin == op.PIN {
+			if i != int(op.Slot) && l.slots[i].cell.pin == op.PIN {
 				return slot.Duplicate, ""
 			}
 		}
@@ -232,9 +232,9 @@ func (l *lock) judge(op slot.Op) (slot.Result, string) {
 }
 
 func (l *lock) write(f *flight) {
-	w, p := l.world, l.places[f.op.Slot]
+	w, p := l.world, l.slots[f.op.Slot]
 	w.count.landed++
-	l.tell("%s slot %d generation %d lands", f.op.Kind, f.op.Slot, f.op.Generation)
+	l.record("%s slot %d generation %d lands", f.op.Kind, f.op.Slot, f.op.Generation)
 	if f.op.Generation < p.landed {
 		w.fail(l, "property 2: generation %d of slot %d took effect after %d", f.op.Generation, f.op.Slot, p.landed)
 	}
@@ -250,7 +250,7 @@ func (l *lock) write(f *flight) {
 	l.check(int(f.op.Slot))
 }
 
-// pinFor draws a PIN that the lock's rules allow.
+// pinFor generates a PIN that the lock's rules allow.
 func (l *lock) pinFor() slot.PIN {
 	pin := make([]byte, 6)
 	for i := range pin {

@@ -178,7 +178,7 @@ func TestThreeDaysOffline(t *testing.T) {
 		}
 		writes := s.meanwhile(specs, hours)
 		s.back(specs, writes)
-		s.told()
+		s.compareEvents()
 	})
 }
 
@@ -189,7 +189,7 @@ func (s *site) hour(specs []sim.Spec, hour int) {
 	for _, l := range specs {
 		for _, g := range guests {
 			want := g.slot != 4 && hour >= g.from && hour < g.to
-			if l.Address == away && hour == 0 { // nobody can take a code off a lock that is out of reach
+			if l.Address == away && hour == 0 { // no bridge can remove a code from a lock that it cannot reach
 				want = want || g.slot == 4
 			}
 			if hour%7 == 0 || hour == g.from || hour == g.to || hour == g.to-1 {
@@ -227,7 +227,7 @@ func (s *site) edge(specs []sim.Spec, hour int, at time.Time) {
 
 // meanwhile is what the service wants by the end of the outage: three changes of guest 3's code, a
 // longer stay of guest 5, a new guest, and one who leaves early. It returns what was written to each
-// lock before they are told.
+// lock before they are reported.
 func (s *site) meanwhile(specs []sim.Spec, hours func(int) time.Time) map[string]int {
 	writes := map[string]int{}
 	for _, l := range specs {
@@ -246,7 +246,7 @@ func (s *site) back(specs []sim.Spec, writes map[string]int) {
 	s.t.Helper()
 	s.service.forget = true
 	s.service.setCut(false)
-	for range 3 { // and it is killed while it tells
+	for range 3 { // and it is killed while it reports
 		s.pass(500 * time.Millisecond)
 		s.kill()
 		s.start()
@@ -271,8 +271,8 @@ func (s *site) back(specs []sim.Spec, writes map[string]int) {
 	}
 }
 
-// told compares the events that arrived with what happened at the keypads: each once, in order.
-func (s *site) told() {
+// compareEvents compares the events that arrived with what happened at the keypads: each once, in order.
+func (s *site) compareEvents() {
 	s.t.Helper()
 	s.pass(time.Minute)
 	s.service.mu.Lock()

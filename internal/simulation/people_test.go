@@ -21,16 +21,16 @@ func (l *lock) live(every time.Duration) {
 }
 
 func (l *lock) change(i int) {
-	w, s := l.world, l.places[i].srv
+	w, s := l.world, l.slots[i].server
 	if s.Grant == "" {
 		if s.IsFree() {
-			l.want(i, l.grant(), l.stay(l.pinFor()))
+			l.desire(i, l.grant(), l.stay(l.pinFor()))
 		}
 		return
 	}
 	if s.Desired.Intent == slot.Absent {
 		if w.rng.IntN(10) == 0 { // the guest comes back after all
-			l.want(i, s.Grant, l.stay(l.pinFor()))
+			l.desire(i, s.Grant, l.stay(l.pinFor()))
 		}
 		return
 	}
@@ -41,7 +41,7 @@ func (l *lock) change(i int) {
 	case draw < 5:
 		d.PIN = l.pinFor()
 	case draw < 6:
-		d.PIN = l.places[1+w.rng.IntN(slotsUsed)].srv.Desired.PIN // perhaps a duplicate
+		d.PIN = l.slots[1+w.rng.IntN(slotsUsed)].server.Desired.PIN // perhaps a duplicate
 		if d.PIN == "" {
 			return
 		}
@@ -51,7 +51,7 @@ func (l *lock) change(i int) {
 			d.NotAfter = end
 		}
 	}
-	l.want(i, s.Grant, d)
+	l.desire(i, s.Grant, d)
 }
 
 func (l *lock) stay(pin slot.PIN) slot.Desired {
@@ -60,7 +60,7 @@ func (l *lock) stay(pin slot.PIN) slot.Desired {
 	return slot.Desired{Intent: slot.Present, PIN: pin, NotBefore: from, NotAfter: from.Add(w.between(2*time.Hour, 48*time.Hour)).Truncate(time.Second)}
 }
 
-// touch lets somebody do something at the lock.
+// touch makes a change by hand at the lock.
 func (l *lock) touch(every time.Duration) {
 	w := l.world
 	var again func()
@@ -84,10 +84,10 @@ func (l *lock) touch(every time.Duration) {
 	w.after(w.about(every), again)
 }
 
-// program puts a code into a slot. Between the bridge's look into it and its write nobody could do
+// program sets a foreign code in a slot. Between the bridge's read and its write, nothing could do
 // anything about that, unless the lock itself refuses.
 func (l *lock) program(i int) {
-	free := l.places[i].srv.Grant == ""
+	free := l.slots[i].server.Grant == ""
 	if free && l.state.Op.Slot == uint32(i) && l.state.Op.Kind != "" {
 		return
 	}
@@ -95,18 +95,18 @@ func (l *lock) program(i int) {
 }
 
 func (l *lock) byHand(i int, to cell) {
-	p, w := l.places[i], l.world
+	p, w := l.slots[i], l.world
 	if p.cell == to || (p.cell.stranger && to.pin != "") {
 		return
 	}
 	w.count.touches++
-	l.tell("somebody puts %d characters into slot %d", len(to.pin), i)
+	l.record("somebody puts %d characters into slot %d", len(to.pin), i)
 	p.cell = to
 	p.touches++
-	if to.stranger { // nothing is said of a slot that is nobody's
-		p.seen, p.heard = p.touches, p.touches
+	if to.stranger { // no evidence names a slot without a grant
+		p.noticed, p.reported = p.touches, p.touches
 	}
-	if w.rng.IntN(2) == 0 { // some locks tell
+	if w.rng.IntN(2) == 0 { // some locks report it
 		w.after(w.between(time.Second, time.Minute), func() { l.step(slot.Event{Kind: slot.ReadRequested, Slot: uint32(i)}) })
 	}
 }

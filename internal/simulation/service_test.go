@@ -48,7 +48,7 @@ type service struct {
 	epoch  uint64
 	live   grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	events []*lockv1.Event
-	forget bool // the next acknowledgement of events is lost with the session, and so is what Welcome says of it
+	forget bool // the next acknowledgement of events is lost with the session, and so is that of Welcome
 	silent bool // so Welcome does
 	twice  int  // events that came again
 	acts   map[string]string
@@ -277,7 +277,7 @@ func (s *service) enter(b *lockv1.EventBatch) error {
 	return s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: uint64(len(s.events))}}})
 }
 
-// want changes what a slot shall hold and tells the bridge, if it is there.
+// want changes the desired state of a slot and sends it to the bridge, if it is connected.
 func (s *service) want(address string, n uint32, grant string, d slot.Desired) {
 	s.t.Helper()
 	s.mu.Lock()

@@ -34,10 +34,10 @@ func newWorld(seed uint64, locks int) *world {
 		l.lapse(4 * time.Hour)
 	}
 	for _, b := range w.bridges {
-		b.trouble(30*time.Minute, func() { w.count.cuts++; b.cut(); b.reconnect() })
+		b.trouble(30*time.Minute, func() { w.count.cuts++; b.disconnect(); b.reconnect() })
 		b.trouble(3*time.Hour, b.kill)
 		b.reconnect()
-		w.after(w.between(0, 5*time.Minute), b.sweep)
+		w.after(w.between(0, 5*time.Minute), b.resend)
 	}
 	w.bridges[0].trouble(6*time.Hour, w.killServer)
 	return w
@@ -65,24 +65,24 @@ func (w *world) heal() {
 	}
 }
 
-// unsettled lists the slots of those asked for that are not as they shall be, or not known to be.
+// unsettled lists those of some slots that do not hold what is desired, or of which the server does not know it.
 func (w *world) unsettled(asked func(*lock, int) bool) []string {
 	var out []string
 	for _, l := range w.locks {
 		for i := 1; i <= slotsUsed; i++ {
 			if asked(l, i) && !l.settled(i) {
-				s, p := l.places[i].srv, l.places[i]
+				s, p := l.slots[i].server, l.slots[i]
 				b, _ := l.state.Slot(uint32(i))
 				out = append(out, fmt.Sprintf("lock %d (%s) slot %d: %v; observed generation %d %s %s present %v; called %s; touches %d seen %d heard %d; held %d; code of generation %d there",
 					l.number, l.profile.Name, i, s.Desired, s.Observed.Generation, s.Observed.Evidence, s.Observed.Result, s.Observed.Present,
-					called(s, w.now), p.touches, p.seen, p.heard, b.Content.Kind, p.cell.generation))
+					publicEvidence(s, w.now), p.touches, p.noticed, p.reported, b.Content.Kind, p.cell.generation))
 			}
 		}
 	}
 	return out
 }
 
-// seeds are the worlds to play: all of them, or the one that was asked for.
+// seeds are the worlds to play: all of them, or the seed of the flag.
 func seeds(from, to uint64) []uint64 {
 	if *seedFlag != 0 {
 		return []uint64{*seedFlag}
@@ -102,7 +102,7 @@ func (w *world) holds(t *testing.T, seed uint64) {
 	}
 }
 
-// again says how to play a world again.
+// again is the command that replays a world.
 func again(t *testing.T, seed uint64) string {
 	name, _, _ := strings.Cut(t.Name(), "/")
 	return fmt.Sprintf("play it again: go test ./internal/simulation -run '^%s$' -seed %d", name, seed)
@@ -136,13 +136,13 @@ func TestAWeekOfFaults(t *testing.T) {
 }
 
 // The bound of liveness: a lock's own retries (5 min at most), the sweep (5 min), and the operations
-// themselves; six hours more where only reading a slot again shows what somebody did to it.
+// themselves; six hours more if only a reading shows a change by hand.
 const (
 	converges       = 12 * time.Minute
 	convergesByRead = 6*time.Hour + converges
 )
 
-// Liveness: after two days of faults they end, and everything comes to be as it shall be.
+// Liveness: after two days of faults they end, and every slot converges to what is desired.
 func TestEverythingConvergesWhenTheFaultsEnd(t *testing.T) {
 	t.Parallel()
 	const locks = 30
@@ -154,7 +154,7 @@ func TestEverythingConvergesWhenTheFaultsEnd(t *testing.T) {
 			w.heal()
 			w.run(w.now.Add(converges))
 			w.holds(t, seed)
-			soon := func(l *lock, i int) bool { return l.places[i].heard >= l.places[i].touches }
+			soon := func(l *lock, i int) bool { return l.slots[i].reported >= l.slots[i].touches }
 			if slow := w.unsettled(soon); len(slow) > 0 {
 				t.Errorf("after %v: %q\n%s", converges, slow, again(t, seed))
 			}

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// shift is somebody who works weekly hours: within them by the clocks on the wall.
+// shift is an employee with weekly hours, in local time.
 type shift struct {
 	slot  uint32
 	pin   slot.PIN
@@ -72,7 +72,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 		for _, l := range specs {
 			writes[l.Address] = s.house.Writes(l.Address)
 		}
-		wishes() // handed anew meanwhile
+		wishes() // sent again meanwhile
 		s.service.setCut(false)
 		s.pass(5 * time.Minute)
 		for _, l := range specs {
@@ -97,7 +97,7 @@ func (p shift) desired(zone *time.Location) slot.Desired {
 	return slot.Desired{Intent: slot.Present, PIN: p.pin, NotBefore: r.Window.From, NotAfter: r.Window.To, LaterWindows: r.Later}
 }
 
-// staffed compares what opens, and what the service says without hearing anything, with the clocks on the wall.
+// staffed compares what opens, and what the service shows without reports, with the local time.
 func (s *site) staffed(specs []sim.Spec, zone *time.Location) {
 	s.t.Helper()
 	now := time.Now().In(zone)
@@ -119,14 +119,14 @@ func (s *site) staffed(specs []sim.Spec, zone *time.Location) {
 }
 
 // A lock that is too busy as the hours end keeps the code; that new hours are handed meanwhile makes the door no safer.
-func TestHoursHandedAnewSayNothingOfTheCodeThatIsThereStill(t *testing.T) {
+func TestNewHoursDoNotConfirmTheOldCode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		honolulu, err := time.LoadLocation("Pacific/Honolulu")
 		if err != nil {
 			t.Fatal(err)
 		}
-		day := time.Now().Truncate(48 * time.Hour).Add(4 * 24 * time.Hour) // handed anew at 14:00 in Honolulu
+		day := time.Now().Truncate(48 * time.Hour).Add(4 * 24 * time.Hour) // sent again at 14:00 in Honolulu
 		clerk := shift{slot: 1, pin: "345671", hours: []access.Hours{{Days: []int{1, 2, 3, 4, 5, 6, 7}, From: "09:00", To: "13:30"}}}
 		time.Sleep(time.Until(day.Add(-4 * time.Hour)))
 		var specs []sim.Spec

@@ -20,7 +20,7 @@ type world struct {
 	now     time.Time
 	agenda  agenda
 	order   uint64 // events of one instant happen in the order they were planned
-	calm    bool   // nothing goes wrong any more, and nobody changes their mind
+	calm    bool   // no more faults, and no more changes of what is desired
 	lingers bool   // operations land after the time that their lock promises
 	bridges []*bridge
 	locks   []*lock
@@ -29,14 +29,14 @@ type world struct {
 	broken  string
 }
 
-// counts say that a world was wild enough to prove something.
+// counts show that a world had enough faults to prove something.
 type counts struct {
 	events, steps, operations, landed, late, silent, refused int
 	edits, cuts, kills, serverKills, oldReports, touches     int
 	verified, removed                                        int
 }
 
-// event is something that is going to happen.
+// event is a scheduled call.
 type event struct {
 	at    time.Duration // since start
 	order uint64
@@ -70,7 +70,7 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// after plans something for later.
+// after schedules a call.
 func (w *world) after(d time.Duration, do func()) {
 	w.order++
 	heap.Push(&w.agenda, event{w.now.Sub(start) + max(d, 0), w.order, do})
@@ -90,15 +90,15 @@ func (w *world) run(until time.Time) {
 	w.now = until
 }
 
-// odds says yes so often, and never once it is calm.
-func (w *world) odds(p float64) bool { return !w.calm && w.rng.Float64() < p }
+// chance returns true with a probability, and never while the world is calm.
+func (w *world) chance(p float64) bool { return !w.calm && w.rng.Float64() < p }
 
-// between draws a duration.
+// between returns a random duration.
 func (w *world) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(w.rng.Int64N(int64(most-least)+1))
 }
 
-// about draws a duration that has a mean, as of things that happen by chance.
+// about returns a random duration with a mean, exponentially distributed.
 func (w *world) about(mean time.Duration) time.Duration {
 	return min(time.Duration(w.rng.ExpFloat64()*float64(mean)), 20*mean)
 }
@@ -107,11 +107,11 @@ func (w *world) fail(l *lock, format string, args ...any) {
 	if w.broken != "" {
 		return
 	}
-	w.broken = fmt.Sprintf("%s, lock %d (%s): %s\n%s", w.now.Sub(start), l.number, l.profile.Name, fmt.Sprintf(format, args...), &l.story)
+	w.broken = fmt.Sprintf("%s, lock %d (%s): %s\n%s", w.now.Sub(start), l.number, l.profile.Name, fmt.Sprintf(format, args...), &l.history)
 }
 
-// story is the last that happened around a lock. It is written only when it is read.
-type story struct {
+// history holds the last things that happened around a lock. Its text is made only when it is read.
+type history struct {
 	lines [60]line
 	n     int
 }
@@ -122,12 +122,12 @@ type line struct {
 	args   []any
 }
 
-func (s *story) add(now time.Time, format string, args ...any) {
+func (s *history) add(now time.Time, format string, args ...any) {
 	s.lines[s.n%len(s.lines)] = line{now, format, args}
 	s.n++
 }
 
-func (s *story) String() string {
+func (s *history) String() string {
 	var out strings.Builder
 	for i := max(0, s.n-len(s.lines)); i < s.n; i++ {
 		l := s.lines[i%len(s.lines)]

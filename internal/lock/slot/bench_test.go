@@ -32,7 +32,7 @@ func (b *bench) send(ev Event) {
 	}
 }
 
-func (b *bench) want(number uint32, d Desired) {
+func (b *bench) desire(number uint32, d Desired) {
 	b.t.Helper()
 	d.Generation = 1
 	if s, ok := b.lock.Slot(number); ok {

@@ -15,7 +15,7 @@ var (
 	stepLock   = Capabilities{PINMin: 1, PINMax: 8, Slots: 2, Readable: ReadableNone, Schedule: ScheduleWindow, Granularity: 2 * unit, OpLifetime: unit}
 )
 
-// mostStates is more than any scenario has; one that grows beyond is to be cut down, not waited for.
+// mostStates is more than any scenario has. Make a scenario smaller that grows beyond it.
 const mostStates = 300_000
 
 func scenarios() []scenario {
@@ -89,7 +89,7 @@ func TestEveryReachableStateIsSafeAndLive(t *testing.T) {
 	}
 }
 
-func named(name string) scenario {
+func scenarioNamed(name string) scenario {
 	all := scenarios()
 	return all[slices.IndexFunc(all, func(c scenario) bool { return c.name == name })]
 }

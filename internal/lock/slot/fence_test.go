@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-func TestFenceHoldsTheNextWriteBack(t *testing.T) {
+func TestTheFenceDelaysTheNextWrite(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.pass(2 * time.Second)
 	b.answer(Timeout)
 	b.observed(1, false, Unconfirmed, Timeout)
-	b.want(1, Desired{Intent: Absent})
-	b.want(2, always)
+	b.desire(1, Desired{Intent: Absent})
+	b.desire(2, always)
 	b.idle()
 	if got := b.wake(); got != 8*time.Second {
 		t.Errorf("wakes in %v, want when the fence ends, 8s", got)
@@ -23,9 +23,9 @@ func TestFenceHoldsTheNextWriteBack(t *testing.T) {
 	b.inFlight(OpClear, 1)
 }
 
-func TestBootWaitsForWhatWasInTheAir(t *testing.T) {
+func TestARestartWaitsForTheOperationInFlight(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.now = b.now.Add(-time.Hour) // the clock of the next run is behind
 	b.send(Event{Kind: Restarted})
 	b.idle()
@@ -36,28 +36,28 @@ func TestBootWaitsForWhatWasInTheAir(t *testing.T) {
 	b.inFlight(OpSet, 1)
 	b.answer(OK)
 	b.send(Event{Kind: Restarted}) // nothing in the air: nothing to wait for
-	b.want(2, always)
+	b.desire(2, always)
 	b.inFlight(OpSet, 2)
 }
 
 // The fence of an operation that was given up is in the time of the run before, whose clock may have been ahead.
-func TestBootSetsTheFenceByItsOwnClock(t *testing.T) {
+func TestARestartSetsTheFenceByItsOwnClock(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(Timeout)
 	b.now = b.now.Add(-time.Hour)
 	b.send(Event{Kind: Restarted})
-	b.want(2, always)
+	b.desire(2, always)
 	b.pass(10*time.Second - 1)
 	b.idle()
 	b.pass(1)
 	b.inFlight(OpSet, 2)
 }
 
-func TestANewLockWaitsForItsFormerBridge(t *testing.T) {
+func TestDiscoveredLockWaitsForAnotherBridge(t *testing.T) {
 	b := newBench(t, realLock())
 	b.lock = NewLock(b.lock.Caps, b.now)
-	b.want(1, always)
+	b.desire(1, always)
 	b.idle()
 	b.pass(10 * time.Second)
 	b.inFlight(OpSet, 1)
@@ -65,7 +65,7 @@ func TestANewLockWaitsForItsFormerBridge(t *testing.T) {
 
 func TestAnUnansweredOperationTimesOut(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	old := b.lock.Op.Seq
 	b.pass(10 * time.Second)
 	b.observed(1, false, Unconfirmed, Timeout)

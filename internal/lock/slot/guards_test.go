@@ -5,7 +5,7 @@ import "testing"
 // broke is how the checker finds out that a guard is missing: the property that some world of a
 // scenario then breaks. Ignored are properties that are the guard's own wording; what counts is the
 // harm.
-type broke struct {
+type expectedBreak struct {
 	name     string
 	off      guard
 	around   loose // switched off instead of a guard of the step functions
@@ -14,7 +14,7 @@ type broke struct {
 	ignore   []int
 }
 
-var needed = []broke{
+var needed = []expectedBreak{
 	{name: "epoch", off: epochCheck, scenario: "readable lock, cut and emptied", property: 1},
 	{name: "generation, on the server", off: generationCheck, scenario: "blind lock, three edits", property: 1, ignore: []int{13}},
 	{name: "evidence", off: confirmedOnly, scenario: "blind lock, cut and kill", property: 1},
@@ -57,10 +57,10 @@ var needed = []broke{
 	{name: "reported changes at a masked lock", off: maskedChangeDoubt, scenario: "masked lock that reports what people do at it", property: 1},
 	{name: "once", off: oneTimeEnds, scenario: "codes for one use, the link cut", property: 3},
 	{name: "stored before the radio hears", around: storeFirst, scenario: "blind lock, cut and kill", property: 1, ignore: []int{5}},
-	{name: "claimed before the bridge hears", around: claimFirst, scenario: "masked lock, replaced bridge", property: 1},
+	{name: "claimed before the bridge hears", around: markFirst, scenario: "masked lock, replaced bridge", property: 1},
 	{name: "journaled with what was seen", around: journalFirst, scenario: "changes by hand are entered, kills", property: 10},
-	{name: "used, known with the wish", around: usedWithWish, scenario: "codes for one use, used at another lock", property: 3},
-	{name: "used, known before anything starts", around: usedRecalled, scenario: "codes for one use, used at another lock, with kills", property: 3},
+	{name: "used, known with the wish", around: usedWithDesired, scenario: "codes for one use, used at another lock", property: 3},
+	{name: "used, known before anything starts", around: usedLoaded, scenario: "codes for one use, used at another lock, with kills", property: 3},
 	{name: "sequence", around: sequenceOnce, scenario: "changes by hand are entered, cuts", property: 12},
 }
 
@@ -71,7 +71,7 @@ func TestEachGuardIsNeeded(t *testing.T) {
 		covered |= g.off
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			c := named(g.scenario)
+			c := scenarioNamed(g.scenario)
 			c.rules.off, c.off, c.ignore = g.off, g.around, g.ignore
 			v := c.explore(mostStates)
 			if v.broken != g.property {

@@ -32,7 +32,7 @@ func (w *world) key(b []byte, slots int) []byte {
 		e.text(w.used[i])
 		e.at(w.window[i].NotBefore, w.window[i].NotAfter)
 	}
-	for _, q := range [][]letter{w.down, w.late} {
+	for _, q := range [][]downward{w.down, w.late} {
 		e.num(uint64(len(q)))
 		for _, m := range q {
 			e.num(uint64(m.slot))

@@ -22,7 +22,7 @@ func (c *scenario) link(w world, add adder) {
 	if w.peers[atLock].alive && w.session != 1+atLock {
 		add(c.connect(w, atLock), "connect", false)
 	}
-	if w.left.twins > 0 && w.session != 1+twin && c.heardOfAll(w) {
+	if w.left.twins > 0 && w.session != 1+twin && c.reportedAll(w) {
 		t := w
 		t.left.twins--
 		if !t.peers[twin].alive {
@@ -41,35 +41,35 @@ func (c *scenario) arrivals(w world, add adder) {
 	if len(w.down) > 0 {
 		t, m := w, w.down[0]
 		t.down = w.down[1:]
-		add(c.wish(t, int(w.session-1), m), "desired arrives", false)
+		add(c.deliverDesired(t, int(w.session-1), m), "desired arrives", false)
 	}
 	if len(w.late) > 0 && w.peers[atLock].alive {
 		t, m := w, w.late[0]
 		t.late = nil
-		add(c.wish(t, atLock, m), "old session's desired arrives", true)
+		add(c.deliverDesired(t, atLock, m), "old session's desired arrives", true)
 	}
 	if len(w.reports) > 0 {
 		t := w
 		t.reports = w.reports[1:]
-		t.hear(c, w.reports[0], 1)
+		t.receiveReport(c, w.reports[0], 1)
 		add(t, "report arrives", false)
 	}
 	for k := range w.old {
 		t := w
 		t.old = slices.Delete(slices.Clone(w.old), k, k+1)
 		add(t, "old session's report lost", false)
-		t.hear(c, w.old[k], 0)
+		t.receiveReport(c, w.old[k], 0)
 		add(t, "old session's report arrives", true)
 	}
 }
 
-// wish brings a bridge a desired state, and with it that its code was used, if it was.
-func (c *scenario) wish(w world, p int, m letter) world {
+// deliverDesired delivers a desired state to a bridge, and that its code was used, if it was.
+func (c *scenario) deliverDesired(w world, p int, m downward) world {
 	ev := Event{Kind: DesiredChanged, Slot: uint32(m.slot + 1), Desired: m.d}
 	if m.d.OneTimeID == "" || m.d.OneTimeID != w.used[m.slot] {
 		return c.step(w, p, ev)
 	}
-	if c.off&usedWithWish == 0 {
+	if c.off&usedWithDesired == 0 {
 		ev.OneTimeID = m.d.OneTimeID
 		return c.step(w, p, ev)
 	}
@@ -103,9 +103,9 @@ func (c *scenario) connect(w world, p int) world {
 	return w
 }
 
-// heardOfAll reports whether some word reached the server about every code that it handed out. A copy
-// of a bridge cannot know of what the original did and never told.
-func (c *scenario) heardOfAll(w world) bool {
+// reportedAll reports whether the server received a report about every code that it sent. A copy of a bridge does not know what the
+// original did and did not report.
+func (c *scenario) reportedAll(w world) bool {
 	for i := range c.slots {
 		if s := w.srv[i]; s.SentTo != "" && (s.Observed.Generation == 0 || s.Observed.isGone()) {
 			return false
@@ -131,14 +131,14 @@ func (c *scenario) settledAt(w world) bool {
 // push hands a slot's desired state to the session's bridge: the claim is stored before.
 func (c *scenario) push(w *world, i int) {
 	claimed, d := markSentWith(w.srv[i], "c", c.rules)
-	if c.off&claimFirst == 0 {
+	if c.off&markFirst == 0 {
 		w.srv[i] = claimed
 	}
 	if c.direct {
-		*w = c.wish(*w, int(w.session-1), letter{i, d})
+		*w = c.deliverDesired(*w, int(w.session-1), downward{i, d})
 		return
 	}
-	w.down = append(slices.Clip(w.down), letter{i, d})
+	w.down = append(slices.Clip(w.down), downward{i, d})
 	if len(w.down) > 3 { // queue full: the session is dropped
 		w.cut(c)
 	}
@@ -154,7 +154,7 @@ func (w *world) cut(c *scenario) {
 	w.session, w.down, w.reports, w.batch = 0, nil, nil, 0
 }
 
-func (w *world) hear(c *scenario, m upward, epoch uint64) {
+func (w *world) receiveReport(c *scenario, m upward, epoch uint64) {
 	before := w.srv[m.slot]
 	s, changed := applyReportWith(before, 1, Report{Epoch: epoch, Observed: m.o}, c.rules)
 	w.srv[m.slot] = s
@@ -172,19 +172,19 @@ func (w *world) hear(c *scenario, m upward, epoch uint64) {
 	}
 }
 
-// tell queues a report as the link does: two may be on their way, a newer one for the same slot
+// sendReport queues a report as the link does: two may be on their way, a newer one for the same slot
 // replaces one that has not left yet, and a full queue drops the session.
-func (w *world) tell(c *scenario, p int, o Observed, i int) {
+func (w *world) sendReport(c *scenario, p int, o Observed, i int) {
 	o.At = unset
 	m := upward{i, o, p == atLock && w.blind[i]}
 	if w.session != 1+uint8(p) {
-		if p == atLock && w.zombie { // it speaks into a stream that is nobody's any more
+		if p == atLock && w.zombie { // its stream is closed on the other side
 			w.old = []upward{m}
 		}
 		return
 	}
 	if c.direct {
-		w.hear(c, m, 1)
+		w.receiveReport(c, m, 1)
 		return
 	}
 	if n := len(w.reports); n > 1 && w.reports[n-1].slot == i {

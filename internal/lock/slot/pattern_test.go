@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAcceptPatterns(t *testing.T) {
+func TestFilterPatterns(t *testing.T) {
 	many := make([]string, MaxPatterns+2)
 	for i := range many {
 		many[i] = fmt.Sprintf("%d", i)
@@ -73,7 +73,7 @@ func TestPatternSizeIsAnUpperBound(t *testing.T) {
 	})
 }
 
-func TestCompilePatternKeepsFew(t *testing.T) {
+func TestCompilePatternCacheIsBounded(t *testing.T) {
 	for i := range 3 * maxCompiledPatterns {
 		p, err := CompilePattern(fmt.Sprintf("^%d$", i))
 		if err != nil || !p.Matches(fmt.Sprint(i)) || p.Matches("x") {

@@ -9,10 +9,10 @@ import (
 func (c *scenario) people(w world, add adder) {
 	for i := range c.slots {
 		if w.left.edits > 0 && !(c.outage && w.session != 0) {
-			c.edit(w, i, add)
+			c.changeDesired(w, i, add)
 		}
 		if w.left.touches > 0 {
-			c.touch(w, i, add)
+			c.changeByHand(w, i, add)
 		}
 		if in := w.cell[i]; c.once && in.ours() && w.used[i] == "" && w.peers[atLock].alive {
 			t := w
@@ -52,7 +52,7 @@ func (c *scenario) idle(w world) bool {
 	return w.peers[atLock].alive && w.peers[atLock].lock.Op.Kind == "" && len(w.air) == 0
 }
 
-func (c *scenario) edit(w world, i int, add adder) {
+func (c *scenario) changeDesired(w world, i int, add adder) {
 	grants := c.grants
 	if grants == "" {
 		grants = "a"
@@ -68,7 +68,7 @@ func (c *scenario) edit(w world, i int, add adder) {
 			t.assigned(i, g, before)
 			d = t.srv[i].Desired
 			label := string(g) + " wants slot " + string('1'+rune(i)) + " " + d.String()
-			if d.Intent == Absent && before.SentTo == "" && !before.SentToOther { // no bridge ever heard of it
+			if d.Intent == Absent && before.SentTo == "" && !before.SentToOther { // it was sent to no bridge
 				t.srv[i].Grant = ""
 			}
 			if t.session == 0 || c.sweep {
@@ -126,14 +126,14 @@ func (c *scenario) choices(grant byte) []Desired {
 	return out
 }
 
-func (c *scenario) touch(w world, i int, add adder) {
+func (c *scenario) changeByHand(w world, i int, add adder) {
 	if has(c.hands, 'e') && w.cell[i].pin != "" {
 		t := w
 		t.left.touches--
 		t.empties(c, i)
 		add(t, "somebody empties slot "+string('1'+rune(i)), true)
 	}
-	// Between our look into a slot and our write nobody can do anything about a stranger, unless the
+	// Between the bridge's read of a slot and its write, nothing protects a foreign code, unless the
 	// lock itself refuses.
 	if has(c.hands, 'p') && w.cell[i].pin != stranger && (c.tells || c.idle(w)) {
 		t := w

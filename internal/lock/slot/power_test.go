@@ -17,7 +17,7 @@ func (c *scenario) power(w world, add adder) {
 	if w.left.swaps > 0 {
 		t := w
 		t.left.swaps--
-		for i := range t.srv { // enrolled anew: what was claimed was so by another
+		for i := range t.srv { // enrolled again: the codes were sent to another bridge
 			if t.srv[i].SentTo != "" {
 				t.srv[i].SentTo = "o"
 			}
@@ -27,7 +27,7 @@ func (c *scenario) power(w world, add adder) {
 		t.drifts, t.sequence, t.written = 0, 0, 0
 		add(c.step(t, atLock, Event{Kind: Restarted}), "bridge replaced", true)
 	}
-	if w.left.restores > 0 && c.heardOfAll(w) {
+	if w.left.restores > 0 && c.reportedAll(w) {
 		t := w
 		t.left.restores--
 		t.air = nil // it takes longer than any operation
@@ -43,7 +43,7 @@ func (c *scenario) killed(w world) world {
 	}
 	w.zombie = false
 	w.peers[atLock].alive, w.peers[atLock].wake = false, unset
-	w.news = [2]bool{} // nobody hears it
+	w.news = [2]bool{} // no bridge receives it
 	if c.off&storeFirst != 0 {
 		w.peers[atLock].lock.Op = Op{}
 	}
@@ -56,7 +56,7 @@ func (c *scenario) killed(w world) world {
 // restarted lets the bridge at the lock find what the run before stored, also about the other lock.
 func (c *scenario) restarted(w world) world {
 	w.peers[atLock].alive = true
-	if c.off&usedRecalled == 0 {
+	if c.off&usedLoaded == 0 {
 		w.peers[atLock].lock = EndUsedCodes(w.peers[atLock].lock, w.used[:])
 		return c.step(w, atLock, Event{Kind: Restarted})
 	}
@@ -85,7 +85,7 @@ func (c *scenario) step(w world, p int, ev Event) world {
 	for _, a := range actions {
 		switch a.Kind {
 		case ReportObserved:
-			w.tell(c, p, a.Observed, int(a.Slot-1))
+			w.sendReport(c, p, a.Observed, int(a.Slot-1))
 		case ReportDrift:
 			w.drifts++
 			w.stored++

@@ -66,13 +66,13 @@ func (c *scenario) called(s ServerSlot) Evidence {
 	return evidenceAtWith(s, epoch0, c.rules)
 }
 
-// falseConvergence is property 1. What somebody did at the lock excuses it until it could be seen.
+// falseConvergence is property 1. A change by hand at the lock is an excuse until the bridge could read it.
 func falseConvergence(c *scenario, w *world, i int) string {
 	s, in := w.srv[i], w.cell[i]
 	if w.touched[i] {
 		return ""
 	}
-	told := w.used[i] == "" || s.Observed.Used // of the use of a code
+	reported := w.used[i] == "" || s.Observed.Used // of the use of a code
 	switch c.called(s) {
 	case Accepted, Verified:
 		n, window, _ := s.Desired.windowFrom(epoch0, 0)
@@ -82,7 +82,7 @@ func falseConvergence(c *scenario, w *world, i int) string {
 		if s.Observed.Window < n && in.pin == "" {
 			return "called active in a window of which nothing is known"
 		}
-		if in.pin != s.Desired.PIN && !c.closing(s) && told {
+		if in.pin != s.Desired.PIN && !c.closing(s) && reported {
 			return "called active and is not on the lock"
 		}
 		if end := s.Desired.Window(s.Desired.LaterWindows.Len()).To; !end.IsZero() && !epoch0.Before(end) {
@@ -106,13 +106,13 @@ func falseConvergence(c *scenario, w *world, i int) string {
 			return "called failed and is on the lock"
 		}
 	}
-	if convergedWith(s, c.rules) && s.Desired.Intent == Present && in.pin != s.Desired.PIN && !c.closing(s) && told {
+	if convergedWith(s, c.rules) && s.Desired.Intent == Present && in.pin != s.Desired.PIN && !c.closing(s) && reported {
 		return "converged and is not so"
 	}
 	return ""
 }
 
-// closing reports whether the window that the server last heard of is so near its end that the bridge, whose clock may be wrong, may
+// closing reports whether the last reported window is so near its end that the bridge, whose clock may be wrong, may
 // have closed it already.
 func (c *scenario) closing(s ServerSlot) bool {
 	if s.Observed.Generation != s.Desired.Generation {
@@ -155,7 +155,7 @@ func (w *world) waking(p int) bool {
 	return !at.IsZero() && !at.After(w.now(p))
 }
 
-// opens reports whether the lock lets somebody in with a code.
+// opens reports whether the lock opens to a code.
 func (c *scenario) opens(in cell) bool {
 	if c.caps.Schedule != ScheduleWindow {
 		return true

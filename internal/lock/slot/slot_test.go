@@ -136,7 +136,7 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-func TestSendTellsANewBridgeThatTheSlotMayBeOurs(t *testing.T) {
+func TestMarkSentDisclosesAFormerBridge(t *testing.T) {
 	s, _ := Assign(ServerSlot{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
 	for _, step := range []struct {
 		bridge string
@@ -149,9 +149,9 @@ func TestSendTellsANewBridgeThatTheSlotMayBeOurs(t *testing.T) {
 	}
 }
 
-// A bridge that told of a code and is handed the slot as if for the first time has lost its memory:
+// A bridge that reported a code and has no record of its slot has lost its store:
 // it may have been restored from an old copy.
-func TestSendTellsABridgeOfWhatItHasToldBefore(t *testing.T) {
+func TestMarkSentDisclosesEarlierReports(t *testing.T) {
 	s, _ := Assign(ServerSlot{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
 	claimed := func(want bool) {
 		t.Helper()
@@ -161,7 +161,7 @@ func TestSendTellsABridgeOfWhatItHasToldBefore(t *testing.T) {
 		}
 	}
 	claimed(false)
-	claimed(false) // it may never have heard of it
+	claimed(false) // it may never have received it
 	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 1, Evidence: Sent}})
 	claimed(true)
 	s, _ = Assign(s, "grt_1", Desired{Intent: Absent})
@@ -170,10 +170,10 @@ func TestSendTellsABridgeOfWhatItHasToldBefore(t *testing.T) {
 	claimed(false)
 	s, _ = Assign(s, "grt_2", Desired{Intent: Present, PIN: "0451"})
 	claimed(false)
-	claimed(false) // what it told was of the grant before
+	claimed(false) // its report was about the former grant
 }
 
-func TestObserve(t *testing.T) {
+func TestApplyReport(t *testing.T) {
 	active := ServerSlot{Grant: "grt_1", SentTo: "brg_1", Desired: Desired{Generation: 2, Intent: Present, PIN: "0451"}}
 	leaving := ServerSlot{Grant: "grt_1", SentTo: "brg_1", Desired: Desired{Generation: 3, Intent: Absent}}
 	readable := leaving
@@ -213,7 +213,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-func TestObserveForeign(t *testing.T) {
+func TestApplyReportOfAForeignCode(t *testing.T) {
 	s, _ := Assign(ServerSlot{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
 	s, _ = MarkSent(s, "brg_1")
 	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 1, Evidence: Failed, Result: Occupied}})
@@ -228,7 +228,7 @@ func TestObserveForeign(t *testing.T) {
 	}
 }
 
-func TestStatusNeverSaysActiveAfterTheWindow(t *testing.T) {
+func TestEvidenceIsNeverActiveAfterTheWindow(t *testing.T) {
 	s := ServerSlot{
 		Desired:  Desired{Generation: 1, Intent: Present, NotBefore: noon, NotAfter: noon.Add(time.Hour)},
 		Observed: Observed{Generation: 1, Present: true, Evidence: Verified},
@@ -247,7 +247,7 @@ func TestStatusNeverSaysActiveAfterTheWindow(t *testing.T) {
 
 // Whatever arrives in whatever order: the generation of a slot never goes back, and the server
 // never believes in evidence of another generation.
-func TestObserveUnderAnyReports(t *testing.T) {
+func TestApplyReportUnderAnyReports(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s ServerSlot
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {

@@ -8,12 +8,12 @@ import (
 
 func TestSetThenClear(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.inFlight(OpSet, 1)
 	b.observed(1, false, Sent, "")
 	b.answer(OK)
 	b.observed(1, true, Accepted, "")
-	b.want(1, Desired{Intent: Absent})
+	b.desire(1, Desired{Intent: Absent})
 	b.inFlight(OpClear, 1)
 	b.answer(OK)
 	b.observed(1, false, Accepted, "")
@@ -24,8 +24,8 @@ func TestReadBackVerifies(t *testing.T) {
 	caps := realLock()
 	caps.ReadBack, caps.Readable = true, ReadableClear
 	b := newBench(t, caps)
-	b.want(1, always)
-	b.inFlight(OpRead, 1) // a slot never touched may be somebody else's
+	b.desire(1, always)
+	b.inFlight(OpRead, 1) // a slot that was never written may hold a foreign code
 	b.read(false, "")
 	b.inFlight(OpSet, 1)
 	b.answer(OK)
@@ -38,9 +38,9 @@ func TestReadBackVerifies(t *testing.T) {
 	}
 	b.pass(6 * time.Hour)
 	b.inFlight(OpRead, 1)
-	b.read(false, "") // somebody took it off
+	b.read(false, "") // it was removed at the lock
 	if !slices.ContainsFunc(b.actions, func(a Action) bool { return a.Kind == ReportDrift && a.Slot == 1 }) {
-		t.Error("no drift was told")
+		t.Error("no drift was reported")
 	}
 	b.inFlight(OpSet, 1)
 	b.observed(1, false, Sent, "")
@@ -48,7 +48,7 @@ func TestReadBackVerifies(t *testing.T) {
 
 func TestBackoffOfTransientAnswers(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	for _, wait := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
 		b.answer(Busy)
 		b.observed(1, false, Sent, Busy)
@@ -62,15 +62,15 @@ func TestBackoffOfTransientAnswers(t *testing.T) {
 	if got := b.wake(); got != time.Hour {
 		t.Errorf("next try in %v, want what the lock asked for", got)
 	}
-	b.want(1, always)
+	b.desire(1, always)
 	b.inFlight(OpSet, 1) // a new generation starts afresh
 }
 
-func TestARevocationIsNeverGivenUp(t *testing.T) {
+func TestARemovalIsNeverGivenUp(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(OK)
-	b.want(1, Desired{Intent: Absent})
+	b.desire(1, Desired{Intent: Absent})
 	for range 20 {
 		b.inFlight(OpClear, 1)
 		b.answer(Unsupported)
@@ -81,7 +81,7 @@ func TestARevocationIsNeverGivenUp(t *testing.T) {
 func TestFinalRefusals(t *testing.T) {
 	for _, r := range []Result{Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported} {
 		b := newBench(t, realLock())
-		b.want(1, always)
+		b.desire(1, always)
 		b.send(Event{Kind: Answered, Seq: b.lock.Op.Seq, Result: r, Rule: "prefix"})
 		b.observed(1, false, Failed, r)
 		b.pass(time.Hour)
@@ -89,19 +89,19 @@ func TestFinalRefusals(t *testing.T) {
 	}
 }
 
-func TestARefusedReplacementTakesTheOldCodeOff(t *testing.T) {
+func TestARefusedReplacementRemovesTheOlderCode(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(OK)
-	b.want(1, Desired{Intent: Present, PIN: "9999"})
+	b.desire(1, Desired{Intent: Present, PIN: "9999"})
 	b.answer(Duplicate)
 	b.observed(1, false, Failed, Duplicate)
 	b.inFlight(OpClear, 1)
 }
 
-func TestDuplicateOfOurOwnLostAttempt(t *testing.T) {
+func TestDuplicateOfAnOwnLostAttempt(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(Timeout)
 	b.pass(10 * time.Second)
 	b.inFlight(OpSet, 1)
@@ -113,16 +113,16 @@ func TestDuplicateOfOurOwnLostAttempt(t *testing.T) {
 	b.observed(1, false, Failed, Duplicate)
 }
 
-func TestRevocationsFirstAndNobodyWaitsForEver(t *testing.T) {
+func TestRemovalsFirstAndNoSlotWaitsForever(t *testing.T) {
 	b := newBench(t, realLock())
 	for n := range uint32(6) {
-		b.want(n+1, Desired{Intent: Present, PIN: PIN("100" + string('0'+rune(n)))})
+		b.desire(n+1, Desired{Intent: Present, PIN: PIN("100" + string('0'+rune(n)))})
 		b.answer(OK)
 	}
-	b.want(1, Desired{Intent: Present, PIN: "7777"}) // in flight
-	b.want(2, Desired{Intent: Present, PIN: "8888", NotBefore: noon.Add(-time.Minute)})
-	b.want(3, Desired{Intent: Present, PIN: "9999", NotBefore: noon.Add(-time.Hour)})
-	b.want(4, Desired{Intent: Absent})
+	b.desire(1, Desired{Intent: Present, PIN: "7777"}) // in flight
+	b.desire(2, Desired{Intent: Present, PIN: "8888", NotBefore: noon.Add(-time.Minute)})
+	b.desire(3, Desired{Intent: Present, PIN: "9999", NotBefore: noon.Add(-time.Hour)})
+	b.desire(4, Desired{Intent: Absent})
 	for _, want := range []struct {
 		kind OpKind
 		slot uint32
@@ -134,11 +134,11 @@ func TestRevocationsFirstAndNobodyWaitsForEver(t *testing.T) {
 	b.idle()
 
 	// A flood of revocations lets a waiting setting through after eight.
-	b.want(1, Desired{Intent: Absent})
-	b.want(2, Desired{Intent: Present, PIN: "1212"})
+	b.desire(1, Desired{Intent: Absent})
+	b.desire(2, Desired{Intent: Present, PIN: "1212"})
 	for i := range 20 {
-		b.want(1, Desired{Intent: Present, PIN: PIN("5" + string('0'+rune(i%10)) + "00")})
-		b.want(1, Desired{Intent: Absent})
+		b.desire(1, Desired{Intent: Present, PIN: PIN("5" + string('0'+rune(i%10)) + "00")})
+		b.desire(1, Desired{Intent: Absent})
 		b.answer(Busy)
 		if b.lock.Op.Slot == 2 {
 			if i < 7 || i > 8 {
@@ -146,21 +146,21 @@ func TestRevocationsFirstAndNobodyWaitsForEver(t *testing.T) {
 			}
 			return
 		}
-		b.want(1, Desired{Intent: Absent})
+		b.desire(1, Desired{Intent: Absent})
 	}
 	t.Fatal("never came to slot 2")
 }
 
 func TestOneOperationPerChangedSlotAfterAnOutage(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(OK)
 	for g := uint64(2); g < 10; g++ { // arrived together after the outage, in any order
 		b.send(Event{Kind: DesiredChanged, Slot: 2, Desired: Desired{Generation: 11 - g, Intent: Present, PIN: "2222"}})
 	}
 	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 9, Intent: Present, PIN: "0451"}})
 	b.answer(OK)
-	b.idle() // slot 1 holds what it shall hold, under whatever generation
+	b.idle() // slot 1 holds the desired code, whatever its generation
 	b.observed(1, true, Accepted, "")
 	if s, _ := b.lock.Slot(1); s.Observed.Generation != 9 {
 		t.Errorf("observed generation %d, want 9", s.Observed.Generation)
@@ -170,7 +170,7 @@ func TestOneOperationPerChangedSlotAfterAnOutage(t *testing.T) {
 // The first attempt timed out and may have landed: the code has not failed until the slot is empty.
 func TestARefusalAfterATimeoutIsNoProof(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(Timeout)
 	b.pass(10 * time.Second)
 	b.inFlight(OpSet, 1)

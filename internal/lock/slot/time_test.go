@@ -56,7 +56,7 @@ func (c *scenario) tick(w world) world {
 		window(&w.cell[i].from, &w.cell[i].to, &w.cell[i].opens, &w.cell[i].ends)
 	}
 	w.down, w.late = slices.Clone(w.down), slices.Clone(w.late)
-	for _, q := range [][]letter{w.down, w.late} {
+	for _, q := range [][]downward{w.down, w.late} {
 		for k := range q {
 			desired(&q[k].d)
 		}

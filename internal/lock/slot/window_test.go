@@ -8,7 +8,7 @@ import (
 func TestWindowsOfALockWithoutSchedule(t *testing.T) {
 	b := newBench(t, realLock())
 	b.err = 30 * time.Second
-	b.want(1, Desired{Intent: Present, PIN: "0451", NotBefore: noon.Add(time.Hour), NotAfter: noon.Add(2 * time.Hour)})
+	b.desire(1, Desired{Intent: Present, PIN: "0451", NotBefore: noon.Add(time.Hour), NotAfter: noon.Add(2 * time.Hour)})
 	b.idle()
 	b.observed(1, false, Sent, "")
 	b.pass(time.Hour + 30*time.Second - 1)
@@ -33,7 +33,7 @@ func TestWindowsOfALockThatKeepsThem(t *testing.T) {
 	caps.Schedule = ScheduleWindow
 	from, to := noon.Add(100*time.Hour), noon.Add(120*time.Hour)
 	b := newBench(t, caps)
-	b.want(1, Desired{Intent: Present, PIN: "0451", NotBefore: from, NotAfter: to})
+	b.desire(1, Desired{Intent: Present, PIN: "0451", NotBefore: from, NotAfter: to})
 	b.idle()
 	if got := b.wake(); got != 28*time.Hour {
 		t.Errorf("preloads in %v, want 72h before the window", got)
@@ -49,7 +49,7 @@ func TestWindowsOfALockThatKeepsWholeHours(t *testing.T) {
 	caps := realLock()
 	caps.Schedule, caps.Granularity = ScheduleWindow, time.Hour
 	b := newBench(t, caps)
-	b.want(1, Desired{Intent: Present, PIN: "0451", NotBefore: noon.Add(30 * time.Minute), NotAfter: noon.Add(5*time.Hour + 30*time.Minute)})
+	b.desire(1, Desired{Intent: Present, PIN: "0451", NotBefore: noon.Add(30 * time.Minute), NotAfter: noon.Add(5*time.Hour + 30*time.Minute)})
 	b.idle() // the lock would open at noon
 	b.pass(30 * time.Minute)
 	b.inFlight(OpSet, 1)
@@ -67,7 +67,7 @@ func TestWindowsOfALockThatKeepsWholeHours(t *testing.T) {
 	b.inFlight(OpClear, 1)
 }
 
-// On a lock that keeps windows the next window takes the place of the one that has ended: no less urgently than a removal.
+// On a lock that keeps windows the next window replaces a window that has ended, as urgently as a removal.
 func TestTheEndOfAWindowIsUrgentOnALockThatKeepsWindows(t *testing.T) {
 	for _, result := range []Result{Busy, Timeout} {
 		t.Run(string(result), func(t *testing.T) {
@@ -75,11 +75,11 @@ func TestTheEndOfAWindowIsUrgentOnALockThatKeepsWindows(t *testing.T) {
 			caps.Schedule, caps.ReadBack, caps.Readable = ScheduleWindow, false, ReadableNone
 			end, next := noon.Add(time.Hour), noon.Add(21*time.Hour)
 			b := newBench(t, caps)
-			b.want(2, Desired{Intent: Present, PIN: "0451", NotBefore: noon, NotAfter: end, LaterWindows: PackWindows(Window{next, next.Add(4 * time.Hour)})})
+			b.desire(2, Desired{Intent: Present, PIN: "0451", NotBefore: noon, NotAfter: end, LaterWindows: PackWindows(Window{next, next.Add(4 * time.Hour)})})
 			b.answer(OK)
 			b.pass(time.Hour - time.Second)
-			b.want(3, Desired{Intent: Present, PIN: "0452"})
-			b.want(1, Desired{Intent: Present, PIN: "0453"})
+			b.desire(3, Desired{Intent: Present, PIN: "0452"})
+			b.desire(1, Desired{Intent: Present, PIN: "0453"})
 			b.inFlight(OpSet, 3)
 			b.pass(time.Second)
 			b.answer(OK)

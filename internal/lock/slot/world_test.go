@@ -2,7 +2,7 @@ package slot
 
 import "time"
 
-// The checker's world stands around the real step functions: a server, a link that is cut, a bridge
+// The model checker's world surrounds the production step functions: a server, a link that is cut, a bridge
 // that is killed, replaced or doubled, a radio that loses, delays and lies, a lock, and people who
 // touch it. Time is relative: now is always epoch0, a tick moves every stored time one unit nearer.
 // What no step function reads but a property needs is marked ghost.
@@ -13,7 +13,7 @@ var epoch0 = time.Unix(1_000_000, 0).UTC()
 
 // Codes that are not ours.
 const (
-	stranger PIN = "stranger" // came into a slot that was nobody's
+	stranger PIN = "stranger" // a foreign code, set in a slot without a code
 	intruder PIN = "intruder" // came into a slot that was a grant's
 )
 
@@ -26,7 +26,7 @@ const (
 type cell struct {
 	pin         PIN       // "" is empty
 	from, to    time.Time // kept by the lock itself
-	gen         uint64    // ghost: of ours, 0 otherwise
+	gen         uint64    // ghost: 0 for a foreign code
 	opens, ends time.Time // ghost: the window that was meant
 }
 
@@ -36,12 +36,12 @@ type flight struct {
 	op        Op
 	overtaken bool      // ghost: a later operation on the slot has taken effect
 	landed    bool      // it has taken effect, and its answer is on the way
-	fresh     bool      // ghost: nothing of ours could be in the slot when it started
+	fresh     bool      // ghost: no Latchkey code could be in the slot when it started
 	opens     time.Time // ghost: the window that was meant
 	ends      time.Time
 }
 
-type letter struct {
+type downward struct {
 	slot int
 	d    Desired
 }
@@ -49,7 +49,7 @@ type letter struct {
 type upward struct {
 	slot  int
 	o     Observed
-	stale bool // ghost: written before somebody touched the lock
+	stale bool // ghost: written before a change by hand at the lock
 }
 
 // peer is a bridge: what it has stored, whether it runs, and when it asked to be woken.
@@ -71,8 +71,8 @@ type world struct {
 	session uint8 // 0: none, else 1 + the peer's index
 	zombie  bool  // the bridge at the lock believes in a session that was superseded
 	skew    int8  // the clock of the bridge at the lock minus the true one, in units
-	down    []letter
-	late    []letter // of an earlier session
+	down    []downward
+	late    []downward // of an earlier session
 	reports []upward
 	old     []upward // of earlier sessions
 	air     []flight
@@ -82,10 +82,10 @@ type world struct {
 	who      [2][8]byte // the grant of each generation
 	landed   [2]uint64  // the highest generation that ever took effect
 	window   [2]Desired // the latest window
-	touched  [2]bool    // somebody changed the slot and the server was not told yet
-	blind    [2]bool    // somebody changed the slot and the bridge has not seen it yet
+	touched  [2]bool    // the slot was changed by hand, which is not reported to the server yet
+	blind    [2]bool    // the slot was changed by hand, which the bridge has not read yet
 	news     [2]bool    // the lock reported a change by hand, and the bridge has not taken it
-	used     [2]string  // the code for one use that was used, and the bridge was told
+	used     [2]string  // the one-time code that was used, as the lock reported to the bridge
 	refused  [2]uint64  // the generation that the lock refused last
 	passed   [2]uint8   // operations that went before a ready one
 	calm     bool       // the link is back and nothing went wrong since
@@ -130,8 +130,8 @@ type scenario struct {
 	pins    bool   // a grant may ask for another PIN
 	windows int    // 0: codes without end; else how many units a window lasts
 	weekly  int    // more windows follow, each a unit after the one before
-	once    bool   // codes serve once, and somebody uses them
-	beside  bool   // a's code for one use is on another lock of the bridge as well, and somebody uses it there
+	once    bool   // codes are one-time codes, and guests use them
+	beside  bool   // a's one-time code is also on another lock of the bridge, and a guest uses it there
 	held    int    // so many slots start with a's code, known to all
 	foreign bool   // slot 1 starts with a stranger's code
 	hands   string // what people do at the lock: e empties, p programs a code, r resets to factory
@@ -149,16 +149,16 @@ type scenario struct {
 	ignore []int // properties not to look at
 }
 
-// loose names what the step functions count on around them.
+// loose names what the step functions require of the code around them.
 type loose uint8
 
 const (
-	storeFirst   loose = 1 << iota // an operation is on the disk before the radio hears of it
-	claimFirst                     // a claim is stored before the bridge is told
-	journalFirst                   // a change by hand is journaled with the state that saw it
-	sequenceOnce                   // the server counts the sequence of what it stored
-	usedWithWish                   // that a wanted code was used is known in the step that takes the wish
-	usedRecalled                   // what was used is known before a bridge starts anything
+	storeFirst      loose = 1 << iota // an operation is stored before it is sent to the lock
+	markFirst                         // that a slot was sent is stored before it is sent
+	journalFirst                      // a change by hand is journaled with the state that saw it
+	sequenceOnce                      // the server counts the sequence of what it stored
+	usedWithDesired                   // the use of a code is known in the step that applies its desired state
+	usedLoaded                        // used codes are known before a bridge starts an operation
 )
 
 // modelRules are production's with the waits taken out, so that time costs few states.
@@ -209,7 +209,7 @@ func (c *scenario) hold(w *world, i int) {
 // adder takes one transition; a fault may happen but liveness must not need it.
 type adder func(to world, label string, fault bool)
 
-// edges tells every transition out of a world.
+// edges calls add for every transition out of a world.
 func (c *scenario) edges(w world, add adder) {
 	c.people(w, add)
 	c.link(w, add)

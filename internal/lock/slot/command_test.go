@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Property 11 has a world of its own, since an act shares nothing with slots but the radio. Its rules
+// Property 11 has a world of its own, because a command shares only the radio with slots. Its rules
 // are those of internal/lock/command.go and internal/bridgelink/commands.go (stored, claimed, finished) and
 // of internal/agent/commands.go (begun, carried out, ended), each step a transaction; what is not stored
 // is lost when its owner is killed. Tests of those packages, and internal/simulation, run the code.
 
-// act is one order to open. Times are ticks from now; the deadline counts by the true clock.
-type act struct {
+// command is one unlock command. Times are ticks from now; the deadline counts by the true clock.
+type command struct {
 	state    string // on the server: stored, claimed, or how it ended
 	deadline int8
 	nodes    int8 // nodes of the server that still may send it
@@ -33,28 +33,28 @@ type act struct {
 }
 
 // actRules are the guards; production has them all.
-type actRules struct {
+type commandRules struct {
 	noClaim, noMemory, noDeadline, noBegun, noHonesty, noMargin bool
 }
 
-const actLife = 2 // ticks from order to deadline
+const commandLife = 2 // ticks from the call to the deadline
 
-func (r actRules) first() act {
-	return act{state: "stored", deadline: actLife, nodes: 2, kills: 2, alive: true}
+func (r commandRules) first() command {
+	return command{state: "stored", deadline: commandLife, nodes: 2, kills: 2, alive: true}
 }
 
-type actEdge struct {
-	to    act
+type commandEdge struct {
+	to    command
 	label string
 }
 
-func (r actRules) edges(a act) (out []actEdge) {
-	add := func(to act, label string) { out = append(out, actEdge{to, label}) }
+func (r commandRules) edges(a command) (out []commandEdge) {
+	add := func(to command, label string) { out = append(out, commandEdge{to, label}) }
 	r.server(a, add)
 	r.bridge(a, add)
 	r.door(a, add)
 	t := a
-	t.deadline = max(a.deadline-1, -actLife)
+	t.deadline = max(a.deadline-1, -commandLife)
 	t.limit = max(a.limit-1, 0)
 	if t.limit == 0 && !r.noDeadline { // a context that has ended ends the wait and the call
 		if t.waiting > 0 {
@@ -72,7 +72,7 @@ func (r actRules) edges(a act) (out []actEdge) {
 	return out
 }
 
-func (r actRules) server(a act, add func(act, string)) {
+func (r commandRules) server(a command, add func(command, string)) {
 	if a.nodes > 0 {
 		t := a
 		t.nodes--
@@ -84,7 +84,7 @@ func (r actRules) server(a act, add func(act, string)) {
 			add(t, "claimed and sent")
 		}
 	}
-	if a.state == "stored" && (a.deadline <= -actLife || a.nodes == 0) {
+	if a.state == "stored" && (a.deadline <= -commandLife || a.nodes == 0) {
 		t := a
 		t.state = "expired"
 		add(t, "swept: never claimed")
@@ -105,13 +105,13 @@ func (r actRules) server(a act, add func(act, string)) {
 	}
 }
 
-func (r actRules) bridge(a act, add func(act, string)) {
+func (r commandRules) bridge(a command, add func(command, string)) {
 	if a.sent > 0 {
 		t := a
 		t.sent--
 		add(t, "message lost")
 		if a.alive {
-			// The clocks were compared when the session began. A greeting that lay on the way makes the
+			// The clocks were compared when the session began. A delayed greeting makes the
 			// bridge's clock look fast, and the deadline late, by as much; the margin takes it off.
 			for lay := range int8(2) {
 				add(r.received(t, lay), fmt.Sprintf("message arrives, the greeting lay %d", lay))
@@ -122,7 +122,7 @@ func (r actRules) bridge(a act, add func(act, string)) {
 		t := a
 		t.kills--
 		t.alive, t.waiting, t.calling, t.report = false, 0, false, ""
-		if a.calling { // what the radio heard may still open the door, by its own deadline
+		if a.calling { // what was sent to the lock may still open the door until its own deadline
 			add(r.opens(t), "bridge killed, the door opens")
 		}
 		add(t, "bridge killed")
@@ -132,7 +132,7 @@ func (r actRules) bridge(a act, add func(act, string)) {
 		t.alive = true
 		add(t, "bridge restarted")
 	}
-	if a.alive && a.begun && a.waiting == 0 && !a.calling && a.report == "" { // told again with each session
+	if a.alive && a.begun && a.waiting == 0 && !a.calling && a.report == "" { // reported again in each session
 		t := a
 		t.report = a.outcome
 		if !a.ended {
@@ -145,7 +145,7 @@ func (r actRules) bridge(a act, add func(act, string)) {
 	}
 }
 
-func (r actRules) received(a act, lay int8) act {
+func (r commandRules) received(a command, lay int8) command {
 	if a.begun && !r.noMemory {
 		return a
 	}
@@ -155,7 +155,7 @@ func (r actRules) received(a act, lay int8) act {
 	if !r.noMargin {
 		a.limit = a.deadline
 	}
-	a.limit = min(max(a.limit, 0), actLife)
+	a.limit = min(max(a.limit, 0), commandLife)
 	if a.limit == 0 && !r.noDeadline {
 		return r.end(a, "expired")
 	}
@@ -163,7 +163,7 @@ func (r actRules) received(a act, lay int8) act {
 	return a
 }
 
-func (r actRules) door(a act, add func(act, string)) {
+func (r commandRules) door(a command, add func(command, string)) {
 	if a.waiting > 0 && !a.calling {
 		t := a
 		t.waiting--
@@ -180,19 +180,19 @@ func (r actRules) door(a act, add func(act, string)) {
 	}
 }
 
-func (r actRules) opens(a act) act {
+func (r commandRules) opens(a command) command {
 	a.opened++
 	a.late = a.late || a.deadline <= 0
 	return a
 }
 
-func (r actRules) end(a act, outcome string) act {
+func (r commandRules) end(a command, outcome string) command {
 	a.ended, a.outcome, a.report = true, outcome, outcome
 	return a
 }
 
-// wrong says how an act breaks property 11.
-func (a act) wrong() string {
+// wrong says how a command breaks property 11.
+func (a command) wrong() string {
 	switch {
 	case a.opened > 1:
 		return "opened twice"
@@ -206,14 +206,14 @@ func (a act) wrong() string {
 	return ""
 }
 
-func (r actRules) explore() (states int, how string, trace []string) {
+func (r commandRules) explore() (states int, how string, trace []string) {
 	type reached struct {
-		from  act
+		from  command
 		label string
 	}
 	first := r.first()
-	seen := map[act]reached{first: {}}
-	for queue := []act{first}; len(queue) > 0; queue = queue[1:] {
+	seen := map[command]reached{first: {}}
+	for queue := []command{first}; len(queue) > 0; queue = queue[1:] {
 		for _, e := range r.edges(queue[0]) {
 			if _, known := seen[e.to]; known {
 				continue
@@ -232,27 +232,27 @@ func (r actRules) explore() (states int, how string, trace []string) {
 	return len(seen), "", nil
 }
 
-func TestAnActAtMostOnceAndNeverLate(t *testing.T) {
-	states, how, trace := actRules{}.explore()
+func TestACommandRunsAtMostOnceAndNeverLate(t *testing.T) {
+	states, how, trace := commandRules{}.explore()
 	t.Logf("%d states", states)
 	if how != "" {
 		t.Errorf("property 11: %s\n  %s", how, strings.Join(trace, "\n  "))
 	}
 }
 
-func TestEachGuardOfAnActIsNeeded(t *testing.T) {
+func TestEachGuardOfACommandIsNeeded(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		off  actRules
+		off  commandRules
 		want string // "": another guard is enough
 	}{
-		{"claim", actRules{noClaim: true}, ""},
-		{"the bridge's memory", actRules{noMemory: true}, ""},
-		{"claim and memory", actRules{noClaim: true, noMemory: true}, "opened twice"},
-		{"begun before it is carried out", actRules{noClaim: true, noBegun: true}, "opened twice"},
-		{"deadline on the bridge", actRules{noDeadline: true}, "opened after its deadline"},
-		{"an unknown end is called unknown", actRules{noHonesty: true}, "called failed and opened"},
-		{"margin for a greeting that lay", actRules{noMargin: true}, "opened after its deadline"},
+		{"claim", commandRules{noClaim: true}, ""},
+		{"the bridge's memory", commandRules{noMemory: true}, ""},
+		{"claim and memory", commandRules{noClaim: true, noMemory: true}, "opened twice"},
+		{"begun before it is carried out", commandRules{noClaim: true, noBegun: true}, "opened twice"},
+		{"deadline on the bridge", commandRules{noDeadline: true}, "opened after its deadline"},
+		{"an unknown end is called unknown", commandRules{noHonesty: true}, "called failed and opened"},
+		{"margin for a greeting that lay", commandRules{noMargin: true}, "opened after its deadline"},
 	} {
 		states, how, trace := tt.off.explore()
 		if how != tt.want {

@@ -6,7 +6,7 @@ import (
 )
 
 // A lock that is away is asked less and less often, also by the reading that comes before a write.
-func TestAReadingBeforeAWriteIsPutOffWhenItFails(t *testing.T) {
+func TestAFailedReadBeforeAWriteIsRetriedWithBackoff(t *testing.T) {
 	for name, held := range map[string]Content{"unknown": {}, "empty": {Kind: Empty, Evidence: Verified}} {
 		t.Run(name, func(t *testing.T) {
 			caps := Capabilities{PINMin: 4, PINMax: 8, Slots: 5, Readable: ReadableClear, ReadBack: true, OpLifetime: time.Second}

@@ -16,9 +16,9 @@ func (b *bench) drifted() bool {
 }
 
 // A lock that cannot be read reports a change by hand: the code is in doubt, and set again.
-func TestACodeThatWasChangedAtTheLockIsSetAgain(t *testing.T) {
+func TestACodeChangedAtTheLockIsSetAgain(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(OK)
 	b.observed(1, true, Accepted, "")
 	b.alter(1)
@@ -31,10 +31,10 @@ func TestACodeThatWasChangedAtTheLockIsSetAgain(t *testing.T) {
 	b.idle()
 }
 
-// While it is being set nobody can say which came first.
-func TestACodeThatIsChangedWhileItIsSetIsSetAgain(t *testing.T) {
+// If the change happens during a write, its order is unknown.
+func TestACodeChangedDuringAWriteIsSetAgain(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.alter(1)
 	b.observed(1, false, Sent, "")
 	b.answer(OK)
@@ -44,7 +44,7 @@ func TestACodeThatIsChangedWhileItIsSetIsSetAgain(t *testing.T) {
 	b.observed(1, true, Accepted, "")
 	b.idle()
 
-	b.want(1, Desired{Intent: Present, PIN: "9999"}) // over our own
+	b.desire(1, Desired{Intent: Present, PIN: "9999"}) // over our own
 	b.alter(1)
 	b.observed(1, false, Unconfirmed, "")
 	b.answer(OK)
@@ -55,9 +55,9 @@ func TestACodeThatIsChangedWhileItIsSetIsSetAgain(t *testing.T) {
 }
 
 // What was refused did not land: there is nothing to doubt.
-func TestAChangeDuringARefusedWriteDoubtsNoLaterOne(t *testing.T) {
+func TestAChangeDuringARefusedWriteDoesNotAffectTheNext(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.alter(1)
 	b.answer(Busy)
 	b.pass(time.Second)
@@ -68,9 +68,9 @@ func TestAChangeDuringARefusedWriteDoubtsNoLaterOne(t *testing.T) {
 }
 
 // A lock that reports our own writes as changes must not be kept awake by it.
-func TestChangesWithoutEndAreAnsweredLessAndLessOften(t *testing.T) {
+func TestRepeatedChangesAreAnsweredWithBackoff(t *testing.T) {
 	b := newBench(t, realLock())
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(OK)
 	for i, wait := range []time.Duration{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
 		b.alter(1)
@@ -84,7 +84,7 @@ func TestChangesWithoutEndAreAnsweredLessAndLessOften(t *testing.T) {
 		b.inFlight(OpSet, 1)
 		b.answer(OK)
 	}
-	b.want(1, Desired{Intent: Present, PIN: "9999"})
+	b.desire(1, Desired{Intent: Present, PIN: "9999"})
 	b.answer(OK)
 	b.alter(1) // another code begins afresh
 	b.inFlight(OpSet, 1)
@@ -94,16 +94,16 @@ func TestChangesWithoutEndAreAnsweredLessAndLessOften(t *testing.T) {
 func TestAChangeElsewhereStartsNothing(t *testing.T) {
 	b := newBench(t, realLock())
 	b.alter(7)
-	b.want(1, always)
+	b.desire(1, always)
 	b.answer(OK)
-	b.want(1, Desired{Intent: Absent})
+	b.desire(1, Desired{Intent: Absent})
 	b.answer(OK)
 	b.alter(1)
 	b.observed(1, false, Accepted, "")
 	b.idle()
 
 	b = newBench(t, readable(ReadableClear))
-	b.want(1, always)
+	b.desire(1, always)
 	b.read(false, "")
 	b.answer(OK)
 	b.read(true, always.PIN)
@@ -119,9 +119,9 @@ func readable(r Readable) Capabilities {
 }
 
 // A masked lock shows that the slot is used, which another PIN does too: the code is set again.
-func TestACodeThatWasChangedAtAMaskedLockIsSetAgain(t *testing.T) {
+func TestACodeChangedAtAMaskedLockIsSetAgain(t *testing.T) {
 	b := newBench(t, readable(ReadableMasked))
-	b.want(1, always)
+	b.desire(1, always)
 	b.read(false, "")
 	b.answer(OK)
 	b.read(true, "")
@@ -138,9 +138,9 @@ func TestACodeThatWasChangedAtAMaskedLockIsSetAgain(t *testing.T) {
 }
 
 // A masked lock that reports the bridge's own writes comes to rest.
-func TestAMaskedLockThatReportsItsOwnWritesIsReadInTheEnd(t *testing.T) {
+func TestAMaskedLockThatReportsOurWritesIsOnlyReadInTheEnd(t *testing.T) {
 	b := newBench(t, readable(ReadableMasked))
-	b.want(1, always)
+	b.desire(1, always)
 	b.read(false, "")
 	b.answer(OK)
 	for range maxMaskedChanges {
