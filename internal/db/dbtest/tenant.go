@@ -55,9 +55,16 @@ var watchScopes = sync.OnceFunc(func() {
 	db.WatchStatements(checkScope)
 })
 
+// scoped holds the statements that name a property where they have to.
+var scoped sync.Map
+
 // checkScope records a statement without a property, unless an exception covers it.
 func checkScope(statement string) {
+	if _, ok := scoped.Load(statement); ok {
+		return
+	}
 	if unscopedTable(statement) == "" {
+		scoped.Store(statement, nil)
 		return
 	}
 	function, ok := productFunction()
