@@ -66,8 +66,9 @@ test: ## All checks: formatting, vet, staticcheck, generated code, every test wi
 	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge-arm64 test-race
 
 .PHONY: test-race
-test-race: ## Every Go test with the race detector
+test-race: ## Every Go test with the race detector; the model checker of the slots, which has no goroutine, without
 	go test -race $(LEAN) -timeout $(TESTTIME) ./...
+	go test $(LEAN) -timeout $(TESTTIME) ./internal/lock/slot
 
 .PHONY: test-quick
 test-quick: ## Every Go test without the race detector

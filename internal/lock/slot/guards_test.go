@@ -1,3 +1,7 @@
+//go:build !race
+
+// These tests compute for a minute under the race detector and start no goroutine that could race: make test runs them without.
+
 package slot
 
 import "testing"
