@@ -319,7 +319,7 @@ func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
 		skew = min(skew, *last+maxSkewCreep)
 	}
 	b.clockSkew.Store(&skew)
-	b.doorkeeper.HearTime(skew)
+	b.doorkeeper.ObserveTime(skew)
 }
 
 // clockError is how wrong this clock may be, as measured against the service. Less than doorkeeper.CloseEnough counts as correct.

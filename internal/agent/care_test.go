@@ -158,7 +158,7 @@ func TestALockThatConfirmsNothingIsLeftInPeace(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.pass(10 * time.Second)
 		for range 1000 {
-			if err := s.house.Inject("front", sim.Fault{Kind: sim.Unsure}); err != nil {
+			if err := s.house.Inject("front", sim.Fault{Kind: sim.Unconfirmed}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // A lock that stores a code and reports a failure holds no code after the stay.
 func TestAWriteThatSucceedsAndReportsFailureLeavesNothing(t *testing.T) {
 	for _, profile := range []string{sim.ZWave, sim.ZWaveUser, sim.Matter, sim.TTLock} {
-		for _, kind := range []sim.FaultKind{sim.Lied, sim.LostAck, sim.Unsure} {
+		for _, kind := range []sim.FaultKind{sim.FalseDuplicate, sim.LostAck, sim.Unconfirmed} {
 			t.Run(profile+" "+string(kind), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSite(t, sim.Spec{Address: "front", Profile: profile})

@@ -28,7 +28,7 @@ func TestAWeekOfMischief(t *testing.T) {
 func week(t *testing.T, profile string, seed uint64) {
 	const long = 7 * 24 * time.Hour
 	s := newSite(t, sim.Spec{Address: "front", Profile: profile, Latency: 100 * time.Millisecond})
-	script := slices.DeleteFunc(sim.Mischief(seed, []string{"front"}, 120, long), func(m sim.Move) bool {
+	script := slices.DeleteFunc(sim.RandomScript(seed, []string{"front"}, 120, long), func(m sim.Move) bool {
 		blind := !sim.Profiles()[profile].Capabilities.ReadBack
 		return m.Deed == sim.Drifts || (m.Deed == sim.IsQuiet && blind) // has a test of its own; nobody can know
 	})

@@ -39,8 +39,8 @@ func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
 		}
 	}
 	return doorkeeper.New(doorkeeper.Config{
-		Property: b.id.PropertyID, Site: b.id.Site, Bridge: b.id.BridgeID, Doors: doors, Held: held,
-		Keep: b.store.updateKeyState, Now: b.clock.Now, Log: b.log,
+		Property: b.id.PropertyID, Site: b.id.Site, Bridge: b.id.BridgeID, Doors: doors, Stored: held,
+		Save: b.store.updateKeyState, Now: b.clock.Now, Log: b.log,
 	})
 }
 
@@ -61,7 +61,7 @@ func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 		r.bridge.reportRefusedKey(c.address, smartkey.Verdict{Reason: smartkey.ReasonOf(err)})
 		return false
 	}
-	v := d.Judge(p, d.Door(c.address), op)
+	v := d.Verify(p, d.Door(c.address), op)
 	rec.Reason, rec.List = string(v.Reason), v.ListNumber
 	if len(v.Token.Raw) > 0 {
 		rec.Token = hex.EncodeToString(v.Token.ID[:])
@@ -98,11 +98,11 @@ func (s *session) answerSmartKey(m *lockv1.ConnectResponse) (*lockv1.ConnectRequ
 		for _, r := range k.DoorRules.GetRules() {
 			ages[r.GetAddress()] = time.Duration(r.GetMaxListAgeSeconds()) * time.Second
 		}
-		return nil, d.TakeRules(ages)
+		return nil, d.UpdateRules(ages)
 	case *lockv1.ConnectResponse_IssuerKeySets:
-		state = d.TakeKeySets(k.IssuerKeySets.GetKeySets())
+		state = d.UpdateKeySets(k.IssuerKeySets.GetKeySets())
 	case *lockv1.ConnectResponse_StatusList:
-		state = d.TakeList(k.StatusList.GetList())
+		state = d.UpdateList(k.StatusList.GetList())
 	}
 	return &lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{
 		KeySetVersion: state.KeySetVersion, ListNumber: state.ListNumber, Refused: string(state.Refused),
@@ -123,12 +123,12 @@ var (
 	keyStateKey = []byte("held")
 )
 
-func (s *store) keyState() (h doorkeeper.Held, err error) {
+func (s *store) keyState() (h doorkeeper.Stored, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error { return s.loadKeyState(tx, &h) })
 	return h, err
 }
 
-func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Held) error {
+func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Stored) error {
 	sealed := tx.Bucket(keysBucket).Get(keyStateKey)
 	if sealed == nil {
 		return nil
@@ -137,9 +137,9 @@ func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Held) error {
 }
 
 // updateKeyState changes the stored keys and list. The change is durable when it returns.
-func (s *store) updateKeyState(change func(*doorkeeper.Held)) error {
+func (s *store) updateKeyState(change func(*doorkeeper.Stored)) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		var h doorkeeper.Held
+		var h doorkeeper.Stored
 		if err := s.loadKeyState(tx, &h); err != nil {
 			return err
 		}

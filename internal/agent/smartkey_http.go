@@ -196,7 +196,7 @@ func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
 	if proof, err = smartkey.ReadProof(p.Proof); err != nil {
 		proof = smartkey.Proof{}
 	}
-	v := b.doorkeeper.Judge(p, proof.Door, proof.Operation)
+	v := b.doorkeeper.Verify(p, proof.Door, proof.Operation)
 	if !v.Accepted() {
 		b.reportRefusedKey(b.addressOf(proof.Door), v)
 		return smartkey.Answer{Reason: v.Reason, Detail: v.Detail}

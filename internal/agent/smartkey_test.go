@@ -279,7 +279,7 @@ func BenchmarkPresentation(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = st.Close() }()
-			if err := st.updateKeyState(func(h *doorkeeper.Held) { h.KeySet, h.List = m.raw, m.list(0) }); err != nil {
+			if err := st.updateKeyState(func(h *doorkeeper.Stored) { h.KeySet, h.List = m.raw, m.list(0) }); err != nil {
 				b.Fatal(err)
 			}
 			begin := func() *doorkeeper.Keeper {
@@ -288,12 +288,12 @@ func BenchmarkPresentation(b *testing.B) {
 					b.Fatal(err)
 				}
 				d, err := doorkeeper.New(doorkeeper.Config{
-					Property: keyProperty, Bridge: "brg_1", Doors: []string{"front"}, Held: held, Keep: st.updateKeyState, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+					Property: keyProperty, Bridge: "brg_1", Doors: []string{"front"}, Stored: held, Save: st.updateKeyState, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 				})
 				if err != nil {
 					b.Fatal(err)
 				}
-				d.HearTime(0)
+				d.ObserveTime(0)
 				return d
 			}
 			d := begin()
@@ -323,7 +323,7 @@ func BenchmarkPresentation(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if v := d.Judge(got, front, smartkey.Unlock); v.Reason != smartkey.OK {
+				if v := d.Verify(got, front, smartkey.Unlock); v.Reason != smartkey.OK {
 					b.Fatal(v.Reason)
 				}
 			}

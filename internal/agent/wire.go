@@ -142,7 +142,7 @@ func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
 		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: timestamp(b.clock.Now()), Capabilities: []string{smartKeys},
 	}
-	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Holds()
+	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Versions()
 	for _, l := range b.locks {
 		digest, status := b.outbox.helloState(l.Address())
 		h.Locks = append(h.Locks, &lockv1.LockHello{

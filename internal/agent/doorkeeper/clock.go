@@ -12,19 +12,19 @@ import (
 
 // How far a clock may be from the service's.
 const (
-	CloseEnough = 2 * time.Second // as good as right; the way of the message is a part of it
-	Drifting    = time.Minute     // beyond it a clock is not believed
+	CloseEnough = 2 * time.Second // counts as correct; includes the delay of the message
+	Drifting    = time.Minute     // beyond it a clock is not trusted
 )
 
 const (
-	// drift is how much a clock that nobody sets may go wrong: 200 of a million, five times what quartz does.
+	// drift bounds the error of an unsynchronized clock: 200 ppm, five times that of quartz.
 	drift = 5000
-	// anchorEvery is how often the time is noted durably.
+	// anchorEvery is how often the time is stored.
 	anchorEvery = 10 * time.Minute
 )
 
-// Anchor is a time that was believed, tied to the machine's own count since it was switched on, which nobody can set: after
-// a restart of the bridge, though not of the machine, the time is known without asking anybody.
+// Anchor is a trusted time together with the machine's uptime, which cannot be set: after a restart of the bridge, but not of the
+// machine, the time is known at once.
 type Anchor struct {
 	At    time.Time     `json:"at,omitzero"`
 	Error time.Duration `json:"error"`
@@ -32,44 +32,43 @@ type Anchor struct {
 	Up    time.Duration `json:"up"`             // since then
 }
 
-// timekeeper says what the time is and how wrong that can be. The service is heard, and not obeyed: where it says another
-// time than our clock, the error grows by the difference, and the time stays ours.
+// timekeeper knows the time and its possible error. The service's time never sets the clock: a difference only increases the error.
 type timekeeper struct {
-	kernel  func() (bound time.Duration, ok bool) // of the machine's clock, if something keeps it
+	kernel  func() (bound time.Duration, ok bool) // of the machine's clock, if it is synchronized
 	machine func() (boot string, up time.Duration, ok bool)
 
-	mu     sync.Mutex
-	anchor Anchor
-	heard  time.Time // by our clock, when the service told its time last; with the monotonic reading
-	wall   time.Time // the same without
-	skew   time.Duration
-	noted  time.Time
+	mu         sync.Mutex
+	anchor     Anchor
+	observedAt time.Time // this clock when the service's time was last received; with the monotonic reading
+	wall       time.Time // the same without
+	skew       time.Duration
+	anchoredAt time.Time
 }
 
-// hear notes how far the service's time was from ours. It reports whether that should be noted durably.
-func (t *timekeeper) hear(wall time.Time, skew time.Duration) (a Anchor, note bool) {
+// observe records the difference to the service's time. It reports whether the anchor should be stored.
+func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard, t.wall, t.skew = time.Now(), wall.Round(0), skew.Abs()
-	if !t.noted.IsZero() && time.Since(t.noted) < anchorEvery {
+	t.observedAt, t.wall, t.skew = time.Now(), wall.Round(0), skew.Abs()
+	if !t.anchoredAt.IsZero() && time.Since(t.anchoredAt) < anchorEvery {
 		return a, false
 	}
 	boot, up, ok := t.machine()
 	if !ok {
 		return a, false
 	}
-	t.noted = t.heard
+	t.anchoredAt = t.observedAt
 	t.anchor = Anchor{At: t.wall, Error: max(t.skew, CloseEnough), Boot: boot, Up: up}
 	return t.anchor, true
 }
 
-// read is the clock for a verdict.
-func (t *timekeeper) read(wall time.Time) smartkey.Clock {
+// clock is the time for a verification.
+func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wall = wall.Round(0)
-	if !t.heard.IsZero() {
-		since := time.Since(t.heard)
+	if !t.observedAt.IsZero() {
+		since := time.Since(t.observedAt)
 		c := smartkey.Clock{Now: wall, Error: max(t.skew, CloseEnough) + since/drift + (wall.Sub(t.wall) - since).Abs(), Quality: smartkey.Drifting}
 		if t.skew <= CloseEnough && c.Error < Drifting {
 			c.Quality = smartkey.Synchronized
@@ -86,18 +85,18 @@ func (t *timekeeper) read(wall time.Time) smartkey.Clock {
 	return smartkey.Clock{Now: wall, Error: -1, Quality: smartkey.Untrusted}
 }
 
-// HearTime takes the service's word on the time: our clock minus its.
-func (k *Keeper) HearTime(skew time.Duration) {
-	a, note := k.time.hear(k.cfg.Now(), skew)
+// ObserveTime records this clock minus the service's.
+func (k *Keeper) ObserveTime(skew time.Duration) {
+	a, note := k.time.observe(k.cfg.Now(), skew)
 	if !note {
 		return
 	}
-	if err := k.cfg.Keep(func(h *Held) { h.Anchor = a }); err != nil {
-		k.cfg.Log.Warn("the time was not noted", "error", err)
+	if err := k.cfg.Save(func(h *Stored) { h.Anchor = a }); err != nil {
+		k.cfg.Log.Warn("storing the time failed", "error", err)
 	}
 }
 
-// machineClock reads how long the machine has been on, sleep included.
+// machineClock returns the machine's uptime, including sleep.
 func machineClock() (boot string, up time.Duration, ok bool) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package doorkeeper verifies SmartKeys at the doors of a bridge, docs/smartkey.md. The service and every phone are couriers to
-// it: it believes what the property's issuer and the phone have signed.
+// Package doorkeeper verifies SmartKeys at the doors of a bridge, docs/smartkey.md. It does not trust the service or the phone that
+// deliver them, only the signatures of the property's issuer and the phone's key.
 package doorkeeper
 
 import (
@@ -14,60 +14,59 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Held is what a bridge keeps of SmartKeys, docs/smartkey.md section 15. Nonces are not among it: they do not outlive the
-// process that drew them.
-type Held struct {
+// Stored is what a bridge stores for SmartKeys, docs/smartkey.md section 15. Nonces are not stored: they end with the process.
+type Stored struct {
 	KeySet []byte                   `json:"keySet,omitempty"` // signed
 	List   []byte                   `json:"list,omitempty"`   // signed
-	Rules  map[string]time.Duration `json:"rules,omitempty"`  // the age a list may have, by address
+	Rules  map[string]time.Duration `json:"rules,omitempty"`  // maximum age of the status list, by address
 	Anchor Anchor                   `json:"anchor,omitzero"`
 }
 
-// Config says whose doors are kept.
+// Config is the identity of a bridge and its doors.
 type Config struct {
 	Property, Site, Bridge string
-	Doors                  []string // addresses of locks that can be opened from afar
-	Held                   Held
-	Keep                   func(change func(*Held)) error // durably; what it refuses does not count
-	Now                    func() time.Time               // the machine's clock
+	Doors                  []string // of locks that can be opened remotely
+	Stored                 Stored
+	Save                   func(change func(*Stored)) error // durable; a change that fails has no effect
+	Now                    func() time.Time                 // the machine's clock
 	Log                    *slog.Logger
 }
 
-// Keeper judges under one lock, since two uses of one nonce would otherwise both pass.
+// Keeper verifies under one mutex, because otherwise two uses of one nonce could both pass.
 type Keeper struct {
-	cfg   Config
-	began time.Time // its monotonic reading counts
-	time  timekeeper
+	cfg     Config
+	started time.Time // for its monotonic reading
+	time    timekeeper
 
 	mu     sync.Mutex
 	trust  smartkey.Trust
 	nonces smartkey.Nonces
 }
 
-// New goes on with what was held.
+// New loads what is stored.
 func New(cfg Config) (*Keeper, error) {
-	k := &Keeper{cfg: cfg, began: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Held.Anchor}}
+	k := &Keeper{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
 	k.trust = smartkey.Trust{Bridge: cfg.Bridge, Site: cfg.Site, Doors: map[smartkey.Door]smartkey.DoorRule{}}
 	for _, address := range cfg.Doors {
-		k.trust.Doors[k.Door(address)] = rule(cfg.Held.Rules[address])
+		k.trust.Doors[k.Door(address)] = rule(cfg.Stored.Rules[address])
 	}
 	var err error
-	if cfg.Held.KeySet != nil {
-		if k.trust.Keys, err = smartkey.PinKeySet(cfg.Held.KeySet, cfg.Property); err != nil {
+	if cfg.Stored.KeySet != nil {
+		if k.trust.Keys, err = smartkey.PinKeySet(cfg.Stored.KeySet, cfg.Property); err != nil {
 			return nil, fmt.Errorf("the bridge's store: issuer keys: %w", err)
 		}
 	}
-	if cfg.Held.List != nil { // one whose signer has left the key set counts as none
-		k.trust.List, _ = k.trust.Keys.OpenList(cfg.Held.List)
+	if cfg.Stored.List != nil { // a list whose signer has left the key set is ignored
+		k.trust.List, _ = k.trust.Keys.OpenList(cfg.Stored.List)
 	}
 	k.nonces, err = smartkey.NewNonces(rand.Reader, cfg.Bridge)
 	return k, err
 }
 
-// Door is the door of a lock.
+// Door is the id of a lock's door.
 func (k *Keeper) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
-// rule is a door's, never laxer than every door's.
+// rule is a door's rule, never less strict than the default.
 func rule(age time.Duration) smartkey.DoorRule {
 	if age <= 0 || age > smartkey.DefaultMaxListAge {
 		age = smartkey.DefaultMaxListAge
@@ -75,18 +74,18 @@ func rule(age time.Duration) smartkey.DoorRule {
 	return smartkey.DoorRule{MaxListAge: age}
 }
 
-// Greet draws a nonce for a phone.
+// Greet issues a nonce for a phone.
 func (k *Keeper) Greet() (smartkey.Greeting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	nonce, err := k.nonces.Issue(rand.Reader, time.Since(k.began))
+	nonce, err := k.nonces.Issue(rand.Reader, time.Since(k.started))
 	return smartkey.Greeting{
 		Bridge: k.trust.Bridge, Nonce: nonce, KeySetVersion: k.trust.Keys.Version(), ListNumber: k.trust.List.Number(),
 	}, err
 }
 
-// Judge takes what is newer of what a presentation brings, and decides on its use for an operation at a door.
-func (k *Keeper) Judge(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
+// Verify stores newer keys or lists that a presentation carries, and verifies it for an operation at a door.
+func (k *Keeper) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(p.KeySets) > 0 || len(p.List) > 0 {
@@ -94,23 +93,23 @@ func (k *Keeper) Judge(p smartkey.Presentation, door smartkey.Door, op smartkey.
 	}
 	v := smartkey.Verify(smartkey.Input{
 		Trust: k.trust, Token: p.Token, Proof: p.Proof, Door: door, Operation: op,
-		Clock: k.time.read(k.cfg.Now()), Elapsed: time.Since(k.began), Nonces: k.nonces,
+		Clock: k.time.clock(k.cfg.Now()), Elapsed: time.Since(k.started), Nonces: k.nonces,
 	})
 	k.nonces = v.Nonces
 	return v
 }
 
-// Until is a verdict's end as a time.
-func (k *Keeper) Until(v smartkey.Verdict) time.Time { return k.began.Add(v.Until) }
+// Until is when a verdict ends.
+func (k *Keeper) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
-// adopt goes on with newer keys or a newer list once they are stored. What could not be stored does not count: it would be
-// forgotten at the next start, and numbers only grow.
+// adopt uses newer keys or a newer list once they are stored. Otherwise they would be lost at the next start, and version numbers must
+// only grow.
 func (k *Keeper) adopt(next smartkey.Trust) {
 	keys, list := next.Keys.Version() != k.trust.Keys.Version(), next.List.Number() != k.trust.List.Number() || next.List.IssuedAt() != k.trust.List.IssuedAt()
 	if !keys && !list {
 		return
 	}
-	err := k.cfg.Keep(func(h *Held) {
+	err := k.cfg.Save(func(h *Stored) {
 		if keys {
 			h.KeySet = next.Keys.Raw()
 		}
@@ -119,15 +118,14 @@ func (k *Keeper) adopt(next smartkey.Trust) {
 		}
 	})
 	if err != nil {
-		k.cfg.Log.Error("newer issuer keys or a newer status list were not stored and do not count", "error", err)
+		k.cfg.Log.Error("storing newer issuer keys or a newer status list failed; they are not used", "error", err)
 		return
 	}
 	k.trust.Keys, k.trust.List = next.Keys, next.List
 }
 
-// TakeKeySets takes what the service sends: the first one it ever gets from anybody, and then only what the one before has
-// signed.
-func (k *Keeper) TakeKeySets(sets [][]byte) State {
+// UpdateKeySets processes the service's key sets: the first one ever is accepted, later ones only if signed by their predecessor.
+func (k *Keeper) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	next := k.trust
@@ -147,8 +145,8 @@ func (k *Keeper) TakeKeySets(sets [][]byte) State {
 	return k.state(refused)
 }
 
-// TakeList takes a newer status list.
-func (k *Keeper) TakeList(raw []byte) State {
+// UpdateList processes a newer status list.
+func (k *Keeper) UpdateList(raw []byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	next := k.trust
@@ -160,10 +158,10 @@ func (k *Keeper) TakeList(raw []byte) State {
 	return k.state(err)
 }
 
-// State is how new everything is here.
+// State is which issuer keys and status list are in use.
 type State struct {
 	KeySetVersion, ListNumber uint64
-	Refused                   smartkey.Reason // why what was brought last was not taken; empty: it was
+	Refused                   smartkey.Reason // why the last update was refused; empty: it was accepted
 }
 
 func (k *Keeper) state(refused error) State {
@@ -175,9 +173,8 @@ func (k *Keeper) state(refused error) State {
 	return s
 }
 
-// TakeRules has doors ask what the service says of the age of lists, by address; all that it does not name ask what every door
-// does.
-func (k *Keeper) TakeRules(ages map[string]time.Duration) error {
+// UpdateRules sets the maximum age of the list for each address. Doors without a rule get the default.
+func (k *Keeper) UpdateRules(ages map[string]time.Duration) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	named, doors := map[string]time.Duration{}, map[smartkey.Door]smartkey.DoorRule{}
@@ -193,15 +190,15 @@ func (k *Keeper) TakeRules(ages map[string]time.Duration) error {
 	if maps.Equal(doors, k.trust.Doors) {
 		return nil
 	}
-	if err := k.cfg.Keep(func(h *Held) { h.Rules = named }); err != nil {
+	if err := k.cfg.Save(func(h *Stored) { h.Rules = named }); err != nil {
 		return fmt.Errorf("store the rules of doors: %w", err)
 	}
 	k.trust.Doors = doors
 	return nil
 }
 
-// Holds is what Hello says of issuer keys and list.
-func (k *Keeper) Holds() (version, list uint64, digest []byte) {
+// Versions are what Hello contains about issuer keys and list.
+func (k *Keeper) Versions() (version, list uint64, digest []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.trust.List.Number() > 0 {

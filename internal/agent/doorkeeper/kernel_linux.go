@@ -8,7 +8,7 @@ import (
 // unsynchronized is STA_UNSYNC of adjtimex(2).
 const unsynchronized = 0x40
 
-// kernelClock asks the kernel whether something such as NTP keeps the machine's clock, and how wrong it can be.
+// kernelClock asks the kernel whether the machine's clock is synchronized, and for its possible error.
 func kernelClock() (bound time.Duration, ok bool) {
 	var t syscall.Timex
 	if _, err := syscall.Adjtimex(&t); err != nil || t.Status&unsynchronized != 0 {

@@ -4,5 +4,5 @@ package doorkeeper
 
 import "time"
 
-// kernelClock knows nothing of other kernels' clocks.
+// kernelClock is unknown on other kernels.
 func kernelClock() (bound time.Duration, ok bool) { return 0, false }

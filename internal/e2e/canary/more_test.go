@@ -116,7 +116,7 @@ func (f *flows) unlocks() {
 		f.call(f.Owner(), "POST", "/v1/property/locks/"+l.GetId()+":unlock", map[string]any{})
 		f.House.SetJammed(l.GetAddress(), false)
 		f.House.SetOffline(l.GetAddress(), false)
-		if err := f.House.Inject(l.GetAddress(), sim.Fault{Kind: sim.Unsure}); err != nil {
+		if err := f.House.Inject(l.GetAddress(), sim.Fault{Kind: sim.Unconfirmed}); err != nil {
 			f.t.Fatal(err)
 		}
 	}

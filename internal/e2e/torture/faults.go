@@ -139,8 +139,8 @@ func (w *world) meddle(ctx context.Context, s *site, rng *rand.Rand) {
 }
 
 // failures are what the next operation of a lock may meet.
-var failures = []sim.FaultKind{sim.Lost, sim.LostAck, sim.Late, sim.Offline, sim.Busy, sim.Unsure, sim.Hang, sim.Jammed, sim.LowPower,
-	sim.Duplicate, sim.Lied, sim.Occupied, sim.Full, sim.ClockUntrusted, sim.Lost, sim.Late}
+var failures = []sim.FaultKind{sim.Lost, sim.LostAck, sim.Late, sim.Offline, sim.Busy, sim.Unconfirmed, sim.Hang, sim.Jammed, sim.LowPower,
+	sim.Duplicate, sim.FalseDuplicate, sim.Occupied, sim.Full, sim.ClockUntrusted, sim.Lost, sim.Late}
 
 // deed does one thing to a lock. What lasts is put right within seconds.
 func (w *world) deed(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
@@ -210,7 +210,7 @@ func (w *world) byHand(ctx context.Context, s *site, l *lockState, rng *rand.Ran
 func (w *world) heal() {
 	for _, s := range w.sites {
 		s.link.Heal()
-		s.house.Heal()
+		s.house.RepairAll()
 		s.tell(w, "link and locks are whole again")
 	}
 }

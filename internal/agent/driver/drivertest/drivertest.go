@@ -1,5 +1,5 @@
-// Package drivertest says what every driver has to keep, whatever its locks can do. A driver's own
-// test runs it against each kind of lock it knows.
+// Package drivertest tests what every driver must guarantee, whatever its locks can do. A driver's own test runs it against each kind
+// of lock it supports.
 package drivertest
 
 import (
@@ -12,20 +12,20 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Bench is a lock to try, empty and in reach, with somebody at its keypad.
+// Bench is a lock to test, empty and reachable, with access to its keypad.
 type Bench struct {
 	Lock driver.Lock
-	// Type types a PIN at the lock and tells whether it opened; nil: nobody can.
+	// Type types a PIN at the lock and reports whether it opened; nil: the keypad cannot be used.
 	Type func(slot.PIN) bool
-	// NoLockout says that the lock has no lockout, which its driver learns only by asking it.
+	// NoLockout means that the lock has no lockout, which the driver learns only by asking it.
 	NoLockout bool
 	// Pass lets time pass for the lock; nil: the test cannot.
 	Pass func(time.Duration)
 }
 
-const wait = 20 * time.Second
+const timeout = 20 * time.Second
 
-// Run tries a lock. Make gives a fresh bench each time.
+// Run tests a lock. make returns a fresh bench each time.
 func Run(t *testing.T, make func(t *testing.T) Bench) {
 	t.Helper()
 	for name, try := range map[string]func(*testing.T, Bench){
@@ -42,7 +42,7 @@ func Run(t *testing.T, make func(t *testing.T) Bench) {
 		"an ended context opens nothing":              lateUnlock,
 		"wrong PINs lock the keypad for a while":      lockout,
 		"a paused keypad opens again by itself":       keypadPause,
-		"address, radio and capabilities are settled": settled,
+		"address, radio and capabilities are settled": capabilities,
 	} {
 		t.Run(name, func(t *testing.T) { try(t, make(t)) })
 	}
@@ -50,12 +50,12 @@ func Run(t *testing.T, make func(t *testing.T) Bench) {
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// pin is a code that the lock takes; others of the same n differ.
+// pin is a valid code for the lock; it differs for each n.
 func (b Bench) pin(n int) slot.PIN {
 	c := b.Lock.Capabilities()
 	digits := "3579468135794681"[n : n+max(c.PINMin, min(6, c.PINMax))]
@@ -78,7 +78,7 @@ func (b Bench) mustSet(t *testing.T, number uint32, pin slot.PIN, replace bool) 
 	}
 }
 
-// holds checks a slot as far as the lock shows it, and its keypad.
+// holds checks a slot as far as the lock shows it, and the keypad.
 func (b Bench) holds(t *testing.T, number uint32, pin slot.PIN, present bool) {
 	t.Helper()
 	c := b.Lock.Capabilities()
@@ -135,7 +135,7 @@ func replace(t *testing.T, b Bench) {
 func leadingZero(t *testing.T, b Bench) {
 	pin := "0" + b.pin(0)[1:]
 	if b.Lock.Capabilities().CheckPIN(pin) != "" {
-		return // a lock without a zero has none to lose
+		return // without a zero on the keypad there is none to lose
 	}
 	b.mustSet(t, 1, pin, false)
 	b.holds(t, 1, pin, true)
@@ -213,7 +213,7 @@ func lateUnlock(t *testing.T, b Bench) {
 	}
 }
 
-// lockout sets the lock's own lockout and lets wrong PINs reach it.
+// lockout sets the lock's own lockout and types wrong PINs.
 func lockout(t *testing.T, b Bench) {
 	want := slot.DesiredLockout
 	got, a := b.Lock.SetLockout(within(t), want)
@@ -247,7 +247,7 @@ func lockout(t *testing.T, b Bench) {
 	b.closedFor(t, got.Pause)
 }
 
-// keypadPause has the keypad paused, and leaves the rest to the lock.
+// keypadPause pauses the keypad and checks that the lock ends the pause.
 func keypadPause(t *testing.T, b Bench) {
 	const pause = time.Minute
 	a := b.Lock.PauseKeypad(within(t), pause)
@@ -267,7 +267,7 @@ func keypadPause(t *testing.T, b Bench) {
 	b.closedFor(t, pause)
 }
 
-// closedFor checks that the keypad refuses the PIN in slot 1 for so long and no longer, and that the door opens otherwise.
+// closedFor checks that the keypad refuses the PIN in slot 1 for exactly this time, and that the door opens by other means.
 func (b Bench) closedFor(t *testing.T, d time.Duration) {
 	t.Helper()
 	if b.Type(b.pin(0)) {
@@ -289,7 +289,7 @@ func (b Bench) closedFor(t *testing.T, d time.Duration) {
 	}
 }
 
-func settled(t *testing.T, b Bench) {
+func capabilities(t *testing.T, b Bench) {
 	c := b.Lock.Capabilities()
 	if b.Lock.Address() == "" || b.Lock.Radio() == "" || b.Lock.Model() == "" {
 		t.Error("a lock without address, radio or model")

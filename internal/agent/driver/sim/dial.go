@@ -16,15 +16,15 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Dial is a driver of locks that another process serves at a base URL with [Serve].
+// Dial returns a driver for locks that another process serves at a base URL with [Serve].
 func Dial(base string) driver.Driver {
 	ctx, cancel := context.WithCancel(context.Background())
-	d := &dialed{base: base, events: make(chan driver.Event), cancel: cancel, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	d := &remoteDriver{base: base, events: make(chan driver.Event), cancel: cancel, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	d.running.Go(func() { d.follow(ctx) })
 	return d
 }
 
-type dialed struct {
+type remoteDriver struct {
 	base    string
 	client  *http.Client
 	events  chan driver.Event
@@ -32,7 +32,7 @@ type dialed struct {
 	running sync.WaitGroup
 }
 
-func (d *dialed) Locks(ctx context.Context) ([]driver.Lock, error) {
+func (d *remoteDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	var list []description
 	if err := d.call(ctx, http.MethodGet, "/locks", nil, &list); err != nil {
 		return nil, fmt.Errorf("list the simulated locks: %w", err)
@@ -44,9 +44,9 @@ func (d *dialed) Locks(ctx context.Context) ([]driver.Lock, error) {
 	return out, nil
 }
 
-func (d *dialed) Events() <-chan driver.Event { return d.events }
+func (d *remoteDriver) Events() <-chan driver.Event { return d.events }
 
-func (d *dialed) Close() error {
+func (d *remoteDriver) Close() error {
 	d.cancel()
 	d.running.Wait()
 	d.client.CloseIdleConnections()
@@ -54,11 +54,11 @@ func (d *dialed) Close() error {
 }
 
 // follow passes events on until ctx ends.
-func (d *dialed) follow(ctx context.Context) {
+func (d *remoteDriver) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		var events []driver.Event
 		if err := d.call(ctx, http.MethodGet, "/events", nil, &events); err != nil {
-			pause(ctx, time.Second)
+			sleep(ctx, time.Second)
 		}
 		for _, e := range events {
 			select {
@@ -69,7 +69,7 @@ func (d *dialed) follow(ctx context.Context) {
 	}
 }
 
-func (d *dialed) call(ctx context.Context, method, path string, in, out any) error {
+func (d *remoteDriver) call(ctx context.Context, method, path string, in, out any) error {
 	var content io.Reader
 	if in != nil {
 		raw, err := json.Marshal(in)
@@ -95,7 +95,7 @@ func (d *dialed) call(ctx context.Context, method, path string, in, out any) err
 
 // remoteLock is a lock in another process.
 type remoteLock struct {
-	driver *dialed
+	driver *remoteDriver
 	description
 }
 

@@ -1,6 +1,5 @@
-// Package sim is a house of virtual locks: protocol-true in what they can do and how they answer,
-// with keypads to press, faults to script, and a seed that replays. The house outlives the bridges
-// that drive it, as real locks do.
+// Package sim simulates a house of locks: faithful to their protocols in abilities and answers, with keypads to press, scripted faults
+// and a reproducible seed. The house outlives the bridges that drive it, as real locks do.
 package sim
 
 import (
@@ -21,35 +20,35 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Spec is one lock to build.
+// Spec describes one lock.
 type Spec struct {
 	Address string
 	Profile string // a name of Profiles
-	Radio   string // locks of one radio take turns; empty: a radio of its own
+	Radio   string // locks of one radio are called one at a time; empty: its own radio
 	Latency time.Duration
 	Battery uint32        // percent; 0: full
 	Drift   time.Duration // the lock's clock minus the real one
 	// Slots, when not 0, replaces the profile's number of slots.
 	Slots int
-	// Capacity, when not 0, is how many codes the lock has room for, in whichever slots.
+	// Capacity, if not 0, is how many codes the lock can hold in total.
 	Capacity int
 	// Lifetime, when not 0, replaces the profile's operation lifetime.
 	Lifetime time.Duration
-	// Patient locks take any number of wrong PINs: they have no lockout, and their keypad cannot be paused.
+	// Patient locks accept any number of wrong PINs: they have no lockout, and their keypad cannot be paused.
 	Patient bool
 }
 
-// Config is a house to build.
+// Config describes a house.
 type Config struct {
 	Locks []Spec
 	Seed  uint64
 	Odds  Odds
-	// Memory is a file that the locks' slots are kept in; empty: they last as long as the house.
+	// Memory is the file in which the slots are stored; empty: they last as long as the house.
 	Memory string
 	Clock  clock.Clock // nil: the machine's
 }
 
-// Odds are chances between 0 and 1, drawn per operation from the seed.
+// Odds are probabilities between 0 and 1, drawn per operation from the seed.
 type Odds struct {
 	Lost    float64 // never reaches the lock; no answer
 	LostAck float64 // takes effect; no answer
@@ -58,8 +57,7 @@ type Odds struct {
 	Offline float64
 }
 
-// maxEvents bounds what a house keeps for a bridge that is away; the oldest go first, as in a
-// lock's own log.
+// maxEvents bounds the events kept for a bridge that is not running; the oldest are dropped first, as in a lock's own log.
 const maxEvents = 1024
 
 // House holds the locks.
@@ -75,7 +73,7 @@ type House struct {
 	closed bool
 }
 
-// NewHouse builds a house; what Memory remembers is in its locks.
+// NewHouse creates a house and loads its Memory.
 func NewHouse(c Config) (*House, error) {
 	if c.Clock == nil {
 		c.Clock = clock.System
@@ -96,13 +94,13 @@ func NewHouse(c Config) (*House, error) {
 		}
 		h.locks[s.Address] = newLock(h, s, p)
 	}
-	return h, h.recall()
+	return h, h.loadMemory()
 }
 
-// Driver is a view of the house for a bridge. Closing it leaves the house as it is.
-func (h *House) Driver() driver.Driver { return view{h} }
+// Driver returns a driver of the house for a bridge. Closing it does not change the house.
+func (h *House) Driver() driver.Driver { return houseDriver{h} }
 
-// Close stops what would still have happened late.
+// Close cancels delayed effects.
 func (h *House) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,14 +122,14 @@ func (h *House) Addresses() []string {
 	return out
 }
 
-// Press is how a keypad answered.
+// Press is the answer of a keypad.
 type Press struct {
 	Opened bool   `json:"opened"`
 	Reason string `json:"reason,omitempty"` // why not: wrongPin, outsideWindow, jammed, noPower, keypadPaused
 	Slot   uint32 `json:"-"`
 }
 
-// Press types a PIN at a lock's keypad, which opens or not and tells the bridge.
+// Press types a PIN at a lock's keypad and emits an event.
 func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,18 +138,18 @@ func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 		return Press{}, fmt.Errorf("no lock %q in this house", address)
 	}
 	p := l.press(pin)
-	if p.Reason == keypadPaused { // a keypad that reads no PIN tells of none
+	if p.Reason == keypadPaused { // a paused keypad reads no PIN, so it reports none
 		return p, nil
 	}
 	e := driver.Event{Address: address, Kind: driver.Denied, Slot: p.Slot, Reason: p.Reason, At: h.clock.Now()}
 	if p.Opened {
 		e.Kind = driver.Opened
 	}
-	h.tell(e)
+	h.emit(e)
 	return p, nil
 }
 
-// Occupant is what a slot of a lock really holds.
+// Occupant is the real content of a lock's slot.
 type Occupant struct {
 	Slot      uint32
 	PIN       slot.PIN
@@ -177,12 +175,12 @@ func (h *House) Slots(address string) []Occupant {
 
 // Writes counts the operations that reached a lock and changed or confirmed a slot.
 func (h *House) Writes(address string) (n int) {
-	_ = h.at(address, func(l *lock) { n = l.writes })
+	_ = h.withLock(address, func(l *lock) { n = l.writes })
 	return n
 }
 
-// tell needs h.mu.
-func (h *House) tell(e driver.Event) {
+// emit requires h.mu. It drops the oldest event if the channel is full.
+func (h *House) emit(e driver.Event) {
 	for {
 		select {
 		case h.events <- e:
@@ -196,8 +194,8 @@ func (h *House) tell(e driver.Event) {
 	}
 }
 
-// remembered is a cell in the memory file.
-type remembered struct {
+// storedCell is a cell in the memory file.
+type storedCell struct {
 	Address   string    `json:"address"`
 	Slot      uint32    `json:"slot"`
 	PIN       string    `json:"pin"`
@@ -205,7 +203,7 @@ type remembered struct {
 	NotAfter  time.Time `json:"notAfter,omitzero"`
 }
 
-func (h *House) recall() error {
+func (h *House) loadMemory() error {
 	if h.memory == "" {
 		return nil
 	}
@@ -216,7 +214,7 @@ func (h *House) recall() error {
 	if err != nil {
 		return fmt.Errorf("read the simulated locks' memory: %w", err)
 	}
-	var cells []remembered
+	var cells []storedCell
 	if err := json.Unmarshal(raw, &cells); err != nil {
 		return fmt.Errorf("the simulated locks' memory %s: %w", h.memory, err)
 	}
@@ -228,19 +226,19 @@ func (h *House) recall() error {
 	return nil
 }
 
-// remember needs h.mu. The file stands in for flash in the locks: a failure to write it is one of
-// the simulation, not of a lock, so it panics no one and is retried at the next change.
-func (h *House) remember() {
+// saveMemory requires h.mu. The file stands for the locks' flash memory. A failed write is not a fault of a lock: it is ignored and
+// retried at the next change.
+func (h *House) saveMemory() {
 	if h.memory == "" {
 		return
 	}
-	cells := []remembered{}
+	cells := []storedCell{}
 	for a, l := range h.locks {
 		for n, c := range l.slots {
-			cells = append(cells, remembered{a, n, string(c.pin), c.notBefore, c.notAfter})
+			cells = append(cells, storedCell{a, n, string(c.pin), c.notBefore, c.notAfter})
 		}
 	}
-	slices.SortFunc(cells, func(a, b remembered) int {
+	slices.SortFunc(cells, func(a, b storedCell) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Slot, b.Slot))
 	})
 	raw, err := json.Marshal(cells)

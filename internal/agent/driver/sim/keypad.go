@@ -9,8 +9,8 @@ import (
 
 const maxPress = 1 << 10 // bytes
 
-// Keypads serves the house's keypads: POST /{address} with {"pin": "..."} answers a Press. It is for
-// playing and testing, on loopback: whoever reaches it can guess.
+// Keypads serves the house's keypads: POST /{address} with {"pin": "..."} answers a Press. It is for tests, on loopback: any client can
+// guess PINs.
 func Keypads(h *House) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{address}", func(w http.ResponseWriter, r *http.Request) {

@@ -14,7 +14,7 @@ type cell struct {
 	notAfter  time.Time
 }
 
-// lock is a virtual lock; its house's mutex guards it.
+// lock is a simulated lock; its house's mutex guards it.
 type lock struct {
 	house   *House
 	spec    Spec
@@ -31,7 +31,7 @@ type lock struct {
 	keypad  keypad
 }
 
-// Below empty a lock does not work, below weak it takes no codes.
+// Below empty a lock does not work, below weak it accepts no codes.
 const (
 	empty = 1
 	weak  = 5
@@ -61,7 +61,7 @@ func (l *lock) put(number uint32, c cell) {
 	} else {
 		l.slots[number] = c
 	}
-	l.house.remember()
+	l.house.saveMemory()
 }
 
 func (l *lock) reachable() bool { return !l.offline && l.battery >= empty }
@@ -76,13 +76,13 @@ func (l *lock) press(pin slot.PIN) Press {
 	if !l.keypad.open(l.house.clock.Now()) {
 		return Press{Reason: keypadPaused}
 	}
-	p := l.try(pin)
+	p := l.match(pin)
 	l.keypad.count(p, l.house.clock.Now())
 	return p
 }
 
-// try looks for a PIN in the slots.
-func (l *lock) try(pin slot.PIN) Press {
+// match looks for a PIN in the slots.
+func (l *lock) match(pin slot.PIN) Press {
 	now := l.house.clock.Now().Add(l.spec.Drift)
 	p := Press{Reason: driver.WrongPIN}
 	for n, c := range l.slots {
@@ -98,8 +98,8 @@ func (l *lock) try(pin slot.PIN) Press {
 	return p
 }
 
-// refuse is the lock's own judgement of a setting, or OK.
-func (l *lock) refuse(s driver.Setting) driver.Answer {
+// check returns the lock's own refusal of a setting, or OK.
+func (l *lock) check(s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull}
 	}
@@ -126,38 +126,38 @@ func (l *lock) refuse(s driver.Setting) driver.Answer {
 	return driver.Answer{Result: slot.OK}
 }
 
-// view is the house as a bridge's driver sees it.
-type view struct{ house *House }
+// houseDriver is the driver that a bridge gets.
+type houseDriver struct{ house *House }
 
-func (v view) Locks(context.Context) ([]driver.Lock, error) {
+func (v houseDriver) Locks(context.Context) ([]driver.Lock, error) {
 	var out []driver.Lock
 	for _, a := range v.house.Addresses() {
-		out = append(out, handset{v.house.locks[a]})
+		out = append(out, lockHandle{v.house.locks[a]})
 	}
 	return out, nil
 }
 
-func (v view) Events() <-chan driver.Event { return v.house.events }
+func (v houseDriver) Events() <-chan driver.Event { return v.house.events }
 
-func (v view) Close() error { return nil }
+func (v houseDriver) Close() error { return nil }
 
-// handset is a lock as a bridge's driver sees it: every call goes through the radio's faults.
-type handset struct{ lock *lock }
+// lockHandle is the lock that a bridge gets: every call goes through the radio's faults.
+type lockHandle struct{ lock *lock }
 
-func (s handset) Address() string                 { return s.lock.spec.Address }
-func (s handset) Model() string                   { return s.lock.profile.Model }
-func (s handset) Capabilities() slot.Capabilities { return s.lock.caps }
+func (s lockHandle) Address() string                 { return s.lock.spec.Address }
+func (s lockHandle) Model() string                   { return s.lock.profile.Model }
+func (s lockHandle) Capabilities() slot.Capabilities { return s.lock.caps }
 
-func (s handset) Radio() string {
+func (s lockHandle) Radio() string {
 	if s.lock.spec.Radio == "" {
 		return "lock " + s.lock.spec.Address
 	}
 	return s.lock.spec.Radio
 }
 
-func (s handset) Set(ctx context.Context, set driver.Setting) driver.Answer {
+func (s lockHandle) Set(ctx context.Context, set driver.Setting) driver.Answer {
 	return s.lock.write(ctx, func() driver.Answer {
-		a := s.lock.refuse(set)
+		a := s.lock.check(set)
 		if a.Result != slot.OK {
 			if s.lock.profile.Silent {
 				return driver.Answer{Result: slot.NotConfirmed}
@@ -173,14 +173,14 @@ func (s handset) Set(ctx context.Context, set driver.Setting) driver.Answer {
 	})
 }
 
-func (s handset) Clear(ctx context.Context, number uint32) driver.Answer {
+func (s lockHandle) Clear(ctx context.Context, number uint32) driver.Answer {
 	return s.lock.write(ctx, func() driver.Answer {
 		s.lock.put(number, cell{})
 		return driver.Answer{Result: slot.OK}
 	})
 }
 
-func (s handset) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
+func (s lockHandle) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	var c driver.Content
 	a := s.lock.call(ctx, false, func() driver.Answer {
 		if s.lock.caps.Readable == slot.ReadableNone {
@@ -199,7 +199,7 @@ func (s handset) Read(ctx context.Context, number uint32) (driver.Content, drive
 	return c, a
 }
 
-func (s handset) Unlock(ctx context.Context) driver.Answer {
+func (s lockHandle) Unlock(ctx context.Context) driver.Answer {
 	return s.lock.call(ctx, false, func() driver.Answer {
 		if ctx.Err() != nil {
 			return driver.Answer{Result: slot.Timeout}
@@ -212,7 +212,7 @@ func (s handset) Unlock(ctx context.Context) driver.Answer {
 	})
 }
 
-func (s handset) SetLockout(ctx context.Context, want slot.Lockout) (got slot.Lockout, a driver.Answer) {
+func (s lockHandle) SetLockout(ctx context.Context, want slot.Lockout) (got slot.Lockout, a driver.Answer) {
 	if s.lock.caps.Lockout != slot.LockoutSettable {
 		return got, driver.Answer{Result: slot.Unsupported}
 	}
@@ -224,7 +224,7 @@ func (s handset) SetLockout(ctx context.Context, want slot.Lockout) (got slot.Lo
 	return got, a
 }
 
-func (s handset) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer {
+func (s lockHandle) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer {
 	if !s.lock.caps.KeypadPause {
 		return driver.Answer{Result: slot.Unsupported}
 	}
@@ -237,7 +237,7 @@ func (s handset) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer
 	})
 }
 
-func (s handset) Status(context.Context) (driver.Status, error) {
+func (s lockHandle) Status(context.Context) (driver.Status, error) {
 	l := s.lock
 	l.house.mu.Lock()
 	defer l.house.mu.Unlock()

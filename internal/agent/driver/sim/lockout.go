@@ -7,20 +7,20 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// keypadPaused is why a keypad refuses a PIN unread: the lock's own lockout, or a pause that its bridge asked for.
+// keypadPaused is why a keypad refuses a PIN without reading it: the lock's own lockout, or a pause by its bridge.
 const keypadPaused = "keypadPaused"
 
-// keypad is what a lock does about wrong PINs. Its house's mutex guards it.
+// keypad is a lock's protection against wrong PINs. Its house's mutex guards it.
 type keypad struct {
 	lockout     slot.Lockout
 	wrong       int // in a row
 	closedUntil time.Time
 }
 
-// open reports whether the keypad reads PINs. Its lock's own timer ends a pause.
+// open reports whether the keypad reads PINs.
 func (k *keypad) open(now time.Time) bool { return !now.Before(k.closedUntil) }
 
-// count takes in a PIN that the keypad read. A PIN outside its window is not a wrong one.
+// count counts a PIN that the keypad read. A PIN outside its window is not a wrong one.
 func (k *keypad) count(p Press, now time.Time) {
 	if p.Reason != driver.WrongPIN {
 		k.wrong = 0
@@ -32,13 +32,13 @@ func (k *keypad) count(p Press, now time.Time) {
 	}
 }
 
-// Lockout is what a lock keeps against wrong PINs.
+// Lockout is the lockout that is set on a lock.
 func (h *House) Lockout(address string) (out slot.Lockout) {
-	_ = h.at(address, func(l *lock) { out = l.keypad.lockout })
+	_ = h.withLock(address, func(l *lock) { out = l.keypad.lockout })
 	return out
 }
 
-// WeakenLockout changes the lockout of a lock by hand, past every bridge.
+// WeakenLockout changes the lockout at the lock itself, without the bridge.
 func (h *House) WeakenLockout(address string, to slot.Lockout) error {
-	return h.at(address, func(l *lock) { l.keypad.lockout = to })
+	return h.withLock(address, func(l *lock) { l.keypad.lockout = to })
 }

@@ -8,58 +8,57 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Program puts a code into a slot at the lock itself, past every bridge; an empty PIN empties it. The
-// lock tells of it.
+// Program sets a code at the lock itself, without the bridge; an empty PIN empties the slot. The lock reports the change.
 func (h *House) Program(address string, number uint32, pin slot.PIN) error {
-	return h.at(address, func(l *lock) {
+	return h.withLock(address, func(l *lock) {
 		l.put(number, cell{pin: pin})
-		h.tell(driver.Event{Address: address, Kind: driver.SlotChanged, Slot: number, At: h.clock.Now()})
+		h.emit(driver.Event{Address: address, Kind: driver.SlotChanged, Slot: number, At: h.clock.Now()})
 	})
 }
 
-// Meddle is Program at a lock that does not tell of it.
-func (h *House) Meddle(address string, number uint32, pin slot.PIN) error {
-	return h.at(address, func(l *lock) { l.put(number, cell{pin: pin}) })
+// ProgramSilently is Program at a lock that does not report the change.
+func (h *House) ProgramSilently(address string, number uint32, pin slot.PIN) error {
+	return h.withLock(address, func(l *lock) { l.put(number, cell{pin: pin}) })
 }
 
-// Reset is a factory reset at the lock: every code is gone, and the lock tells of it or not.
-func (h *House) Reset(address string, told bool) error {
-	return h.at(address, func(l *lock) {
+// Reset is a factory reset at the lock: every code is gone. The lock reports it or not.
+func (h *House) Reset(address string, reported bool) error {
+	return h.withLock(address, func(l *lock) {
 		clear(l.slots)
-		h.remember()
-		if told {
-			h.tell(driver.Event{Address: address, Kind: driver.Tampered, Reason: "factoryReset", At: h.clock.Now()})
-			h.tell(driver.Event{Address: address, Kind: driver.SlotChanged, At: h.clock.Now()})
+		h.saveMemory()
+		if reported {
+			h.emit(driver.Event{Address: address, Kind: driver.Tampered, Reason: "factoryReset", At: h.clock.Now()})
+			h.emit(driver.Event{Address: address, Kind: driver.SlotChanged, At: h.clock.Now()})
 		}
 	})
 }
 
 // SetJammed jams a lock's bolt, or frees it.
 func (h *House) SetJammed(address string, jammed bool) {
-	_ = h.at(address, func(l *lock) {
+	_ = h.withLock(address, func(l *lock) {
 		if jammed && !l.jammed {
-			h.tell(driver.Event{Address: address, Kind: driver.Jammed, At: h.clock.Now()})
+			h.emit(driver.Event{Address: address, Kind: driver.Jammed, At: h.clock.Now()})
 		}
 		l.jammed = jammed
 	})
 }
 
-// SetOffline takes a lock off the air, or back.
+// SetOffline disconnects a lock from its radio, or reconnects it.
 func (h *House) SetOffline(address string, offline bool) {
-	_ = h.at(address, func(l *lock) { l.offline = offline })
+	_ = h.withLock(address, func(l *lock) { l.offline = offline })
 }
 
-// SetBattery sets a lock's charge in percent; an empty lock does nothing at all.
+// SetBattery sets a lock's charge in percent; an empty lock does not work.
 func (h *House) SetBattery(address string, percent uint32) {
-	_ = h.at(address, func(l *lock) { l.battery = percent })
+	_ = h.withLock(address, func(l *lock) { l.battery = percent })
 }
 
-// SetDrift sets by how much a lock's clock is ahead of the real one.
+// SetDrift sets how far a lock's clock is ahead.
 func (h *House) SetDrift(address string, ahead time.Duration) {
-	_ = h.at(address, func(l *lock) { l.spec.Drift = ahead })
+	_ = h.withLock(address, func(l *lock) { l.spec.Drift = ahead })
 }
 
-func (h *House) at(address string, do func(*lock)) error {
+func (h *House) withLock(address string, do func(*lock)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, ok := h.locks[address]
@@ -70,8 +69,8 @@ func (h *House) at(address string, do func(*lock)) error {
 	return nil
 }
 
-// Heal puts every lock right: on the air, free, charged, its clock right, and no fault to come. What its slots hold stays.
-func (h *House) Heal() {
+// RepairAll makes every lock reachable, unjammed and charged, corrects its clock and removes pending faults. Slots are unchanged.
+func (h *House) RepairAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.odds = Odds{}

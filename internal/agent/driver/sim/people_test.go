@@ -71,7 +71,7 @@ func TestWhatBefallsALock(t *testing.T) {
 
 func TestWhatLocksTell(t *testing.T) {
 	h, _ := house(t, Config{Locks: one(ZWave)})
-	for _, err := range []error{h.Program("front", 3, "777777"), h.Meddle("front", 4, "888888"), h.Reset("front", true)} {
+	for _, err := range []error{h.Program("front", 3, "777777"), h.ProgramSilently("front", 4, "888888"), h.Reset("front", true)} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -90,11 +90,11 @@ func TestWhatLocksTell(t *testing.T) {
 }
 
 func TestScripts(t *testing.T) {
-	script := Mischief(7, []string{"front", "back"}, 40, time.Hour)
-	if diff := cmp.Diff(script, Mischief(7, []string{"front", "back"}, 40, time.Hour)); diff != "" {
+	script := RandomScript(7, []string{"front", "back"}, 40, time.Hour)
+	if diff := cmp.Diff(script, RandomScript(7, []string{"front", "back"}, 40, time.Hour)); diff != "" {
 		t.Error(diff)
 	}
-	if cmp.Equal(script, Mischief(8, []string{"front", "back"}, 40, time.Hour)) {
+	if cmp.Equal(script, RandomScript(8, []string{"front", "back"}, 40, time.Hour)) {
 		t.Error("two seeds write the same")
 	}
 	var text strings.Builder
@@ -120,7 +120,7 @@ func TestAScriptPlaysTheSameEachTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h, l := house(t, Config{Locks: one(ZWave), Seed: seed})
 			done := make(chan error, 1)
-			go func() { done <- h.Play(t.Context(), Mischief(seed, []string{"front"}, 200, time.Hour)) }()
+			go func() { done <- h.Play(t.Context(), RandomScript(seed, []string{"front"}, 200, time.Hour)) }()
 			for range 300 {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				out = append(out, l.Set(ctx, driver.Setting{Slot: 1, PIN: "345678", Replace: true}).Result)

@@ -11,18 +11,17 @@ type Profile struct {
 	Name         string
 	Model        string
 	Capabilities slot.Capabilities
-	// Silent locks never tell why they refused: the driver can only wait in vain (Zigbee2MQTT
-	// publishes successes alone).
+	// Silent locks never report why they refused, as behind Zigbee2MQTT, which publishes successes only.
 	Silent bool
-	// Duplicates says that the lock refuses a PIN that another slot holds.
+	// Duplicates means that the lock refuses a PIN that another slot holds.
 	Duplicates bool
-	// Occupied says that the lock refuses to add to a slot that is in use.
+	// Occupied means that the lock refuses to overwrite a slot that is in use.
 	Occupied bool
-	// Lockout is what the lock keeps against wrong PINs when it is new.
+	// Lockout is the lockout of a new lock.
 	Lockout slot.Lockout
 }
 
-// The profiles, after the protocols' own rules.
+// The profiles, after the rules of the protocols.
 const (
 	ZWave       = "zwave"       // User Code CC: PINs readable in clear, no schedule per user
 	ZWaveUser   = "zwaveUser"   // User Credential CC: says duplicate and occupied, PINs readable in clear

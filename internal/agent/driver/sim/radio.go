@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// FaultKind is something that goes wrong with one operation.
+// FaultKind is a fault of one operation.
 type FaultKind string
 
 // The faults.
@@ -22,21 +22,21 @@ const (
 	Duplicate      FaultKind = "duplicate"
 	Occupied       FaultKind = "occupied"
 	Full           FaultKind = "slotsFull"
-	Lied           FaultKind = "lied" // takes effect; the answer is duplicate, as of a lock that met its own code
+	FalseDuplicate FaultKind = "lied" // takes effect; the answer is duplicate
 	Jammed         FaultKind = "jammed"
 	LowPower       FaultKind = "lowPower"
 	ClockUntrusted FaultKind = "clockUntrusted"
-	Unsure         FaultKind = "unconfirmed" // takes effect; the answer is that nobody knows
+	Unconfirmed    FaultKind = "unconfirmed" // takes effect; the answer is that the result is unknown
 	Hang           FaultKind = "hang"        // takes effect; the call returns only at its deadline
 )
 
-// Fault happens to the next operation of a lock, once.
+// Fault applies to the next operation of a lock, once.
 type Fault struct {
 	Kind  FaultKind
-	After time.Duration // with Late, cut to the lock's lifetime; with Busy, when to try again
+	After time.Duration // with Late, at most the lock's lifetime; with Busy, when to retry
 }
 
-// Inject scripts faults for the next operations (not readings) of a lock, in order.
+// Inject adds faults for the next operations (not readings) of a lock, in order.
 func (h *House) Inject(address string, faults ...Fault) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,20 +48,20 @@ func (h *House) Inject(address string, faults ...Fault) error {
 	return nil
 }
 
-// Unlocks counts how often a lock was opened from afar.
+// Unlocks counts how often a lock was opened remotely.
 func (h *House) Unlocks(address string) (n int) {
-	_ = h.at(address, func(l *lock) { n = l.unlocks })
+	_ = h.withLock(address, func(l *lock) { n = l.unlocks })
 	return n
 }
 
-// SetOdds changes the chances of faults for the operations to come.
+// SetOdds changes the probabilities of faults for further operations.
 func (h *House) SetOdds(o Odds) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.odds = o
 }
 
-// write is call for what changes a slot.
+// write is call for operations that change a slot.
 func (l *lock) write(ctx context.Context, effect func() driver.Answer) driver.Answer {
 	return l.call(ctx, true, func() driver.Answer {
 		l.writes++
@@ -69,9 +69,9 @@ func (l *lock) write(ctx context.Context, effect func() driver.Answer) driver.An
 	})
 }
 
-// call carries an operation over the air: it takes the lock's latency, and meets the next fault.
+// call runs an operation with the radio's latency and the next fault.
 func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
-	if !pause(ctx, l.spec.Latency) {
+	if !sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
 	}
 	h := l.house
@@ -84,7 +84,7 @@ func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answe
 	if faulty {
 		f = l.nextFault()
 	}
-	a, hang := l.meet(f, effect)
+	a, hang := l.applyFault(f, effect)
 	h.mu.Unlock()
 	if hang {
 		<-ctx.Done()
@@ -92,7 +92,7 @@ func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answe
 	return a
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -109,7 +109,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// nextFault needs the house's mutex.
+// nextFault requires the house's mutex.
 func (l *lock) nextFault() Fault {
 	if len(l.script) > 0 {
 		f := l.script[0]
@@ -129,15 +129,15 @@ func (l *lock) nextFault() Fault {
 	return Fault{}
 }
 
-// meet lets an operation take effect as its fault wants. Needs the house's mutex.
-func (l *lock) meet(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
+// applyFault runs an operation with a fault. It requires the house's mutex.
+func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
 	switch f.Kind {
 	case Lost:
 		return driver.Answer{Result: slot.Timeout}, false
 	case LostAck:
 		effect()
 		return driver.Answer{Result: slot.Timeout}, false
-	case Unsure:
+	case Unconfirmed:
 		effect()
 		return driver.Answer{Result: slot.NotConfirmed}, false
 	case Hang:
@@ -152,7 +152,7 @@ func (l *lock) meet(f Fault, effect func() driver.Answer) (a driver.Answer, hang
 		return driver.Answer{Result: slot.Busy, RetryAfter: f.After}, false
 	case Duplicate:
 		return driver.Answer{Result: slot.Duplicate}, false
-	case Lied:
+	case FalseDuplicate:
 		effect()
 		return driver.Answer{Result: slot.Duplicate}, false
 	case Occupied:
@@ -169,10 +169,10 @@ func (l *lock) meet(f Fault, effect func() driver.Answer) (a driver.Answer, hang
 	return effect(), false
 }
 
-// lateMargin keeps what lands late within the lifetime although timers fire after their time.
+// lateMargin keeps late effects within the lifetime although timers fire late.
 const lateMargin = 50 * time.Millisecond
 
-// later needs h.mu.
+// later requires h.mu.
 func (h *House) later(after time.Duration, effect func() driver.Answer) {
 	if h.closed {
 		return
@@ -183,7 +183,7 @@ func (h *House) later(after time.Duration, effect func() driver.Answer) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.late, t)
-		if !h.closed && time.Since(began) <= after+lateMargin { // past its lifetime it is lost
+		if !h.closed && time.Since(began) <= after+lateMargin { // past its lifetime the effect is dropped
 			effect()
 		}
 	})

@@ -12,34 +12,34 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Deed names something that befalls a lock.
+// Deed is something that happens to a lock.
 type Deed string
 
 // The deeds.
 const (
-	Fails    Deed = "fails"    // the next operation meets Fault
-	GoesOff  Deed = "goesOff"  // the air
-	ComesOn  Deed = "comesOn"  // the air again
-	Jams     Deed = "jams"     // its bolt
-	Frees    Deed = "frees"    // its bolt
+	Fails    Deed = "fails"    // the next operation has Fault
+	GoesOff  Deed = "goesOff"  // its radio connection is lost
+	ComesOn  Deed = "comesOn"  // its radio connection returns
+	Jams     Deed = "jams"     // its bolt jams
+	Frees    Deed = "frees"    // its bolt moves again
 	Drains   Deed = "drains"   // its battery, to Percent
-	Drifts   Deed = "drifts"   // its clock, to After ahead of the real one
-	IsSet    Deed = "isSet"    // Slot gets PIN by hand, and the lock tells
-	IsQuiet  Deed = "isQuiet"  // Slot gets PIN by hand, and the lock does not tell
-	IsReset  Deed = "isReset"  // to factory, and the lock tells
-	Stripped Deed = "stripped" // taken apart: a reset without a word
+	Drifts   Deed = "drifts"   // its clock, to After ahead
+	IsSet    Deed = "isSet"    // Slot gets PIN at the lock, which reports it
+	IsQuiet  Deed = "isQuiet"  // Slot gets PIN at the lock, which does not report it
+	IsReset  Deed = "isReset"  // to factory settings; the lock reports it
+	Stripped Deed = "stripped" // to factory settings; the lock does not report it
 )
 
 // Move is one line of a script.
 type Move struct {
-	At      Span      `json:"at"` // since the script began
+	At      Span      `json:"at"` // since the start of the script
 	Lock    string    `json:"lock"`
 	Deed    Deed      `json:"deed"`
 	Fault   FaultKind `json:"fault,omitempty"`
 	After   Span      `json:"after,omitempty"`
 	Percent uint32    `json:"percent,omitempty"`
 	Slot    uint32    `json:"slot,omitempty"`
-	PIN     string    `json:"pin,omitempty"` // of nobody real
+	PIN     string    `json:"pin,omitempty"` // not a real guest's
 }
 
 // Span is a duration that is written as "1h30m".
@@ -55,7 +55,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ReadScript reads moves, a JSON object a line.
+// ReadScript reads a script: one JSON object per line.
 func ReadScript(r io.Reader) ([]Move, error) {
 	var out []Move
 	in := json.NewDecoder(r)
@@ -71,12 +71,11 @@ func ReadScript(r io.Reader) ([]Move, error) {
 	}
 }
 
-// Play carries a script out, by the machine's clock. It returns when the script is over, ctx ends, or
-// a move makes no sense.
+// Play runs a script. It returns when the script is over, ctx ends, or a move is invalid.
 func (h *House) Play(ctx context.Context, script []Move) error {
 	began := time.Now()
 	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {
-		if !pause(ctx, time.Duration(m.At)-time.Since(began)) {
+		if !sleep(ctx, time.Duration(m.At)-time.Since(began)) {
 			return ctx.Err()
 		}
 		if err := h.move(m); err != nil {
@@ -93,13 +92,13 @@ func (h *House) move(m Move) error {
 	case IsSet:
 		return h.Program(m.Lock, m.Slot, slot.PIN(m.PIN))
 	case IsQuiet:
-		return h.Meddle(m.Lock, m.Slot, slot.PIN(m.PIN))
+		return h.ProgramSilently(m.Lock, m.Slot, slot.PIN(m.PIN))
 	case IsReset:
 		return h.Reset(m.Lock, true)
 	case Stripped:
 		return h.Reset(m.Lock, false)
 	}
-	if err := h.at(m.Lock, func(*lock) {}); err != nil {
+	if err := h.withLock(m.Lock, func(*lock) {}); err != nil {
 		return err
 	}
 	switch m.Deed {
@@ -121,11 +120,11 @@ func (h *House) move(m Move) error {
 	return nil
 }
 
-// Mischief writes a script of random moves: the same for the same seed. What goes wrong with a lock
-// for a while is put right within a tenth of the time, and the last tenth is quiet.
-func Mischief(seed uint64, locks []string, moves int, over time.Duration) []Move {
+// RandomScript returns random moves, the same for the same seed. Lasting faults end within a tenth of the time, and the last tenth has
+// none.
+func RandomScript(seed uint64, locks []string, moves int, over time.Duration) []Move {
 	rng := rand.New(rand.NewPCG(seed, ^seed))
-	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unsure, Hang, Jammed, LowPower, Lost, Late}
+	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unconfirmed, Hang, Jammed, LowPower, Lost, Late}
 	tenth := int64(over / 10)
 	var out []Move
 	for range moves {

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// The wire between a bridge and locks that another process simulates: JSON over HTTP. A slot.PIN hides itself wherever it is
-// written, so PINs travel as plain strings.
+// The protocol between a bridge and locks that another process simulates: JSON over HTTP. slot.PIN refuses to be marshalled, so PINs
+// are sent as plain strings.
 type (
 	description struct {
 		Address, Radio, Model string
@@ -40,8 +40,8 @@ const (
 	longPoll   = 5 * time.Second // how long a request for events waits
 )
 
-// Serve offers a driver's locks to [Dial] in another process: the locks outlive the bridge, as real ones do, and an operation
-// that a bridge began goes on after the bridge was killed. It is for tests, on loopback: it has no authentication.
+// Serve serves a driver's locks to [Dial] in another process: the locks outlive the bridge, as real ones do, and an operation continues
+// after its bridge was killed. It is for tests, on loopback: it has no authentication.
 func Serve(d driver.Driver) (http.Handler, error) {
 	locks, err := d.Locks(context.Background())
 	if err != nil {

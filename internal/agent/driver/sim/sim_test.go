@@ -61,14 +61,14 @@ func TestFaults(t *testing.T) {
 	}{
 		{Fault{Kind: Lost}, slot.Timeout, false},
 		{Fault{Kind: LostAck}, slot.Timeout, true},
-		{Fault{Kind: Unsure}, slot.NotConfirmed, true},
+		{Fault{Kind: Unconfirmed}, slot.NotConfirmed, true},
 		{Fault{Kind: Late, After: time.Second}, slot.Timeout, true},
 		{Fault{Kind: Late, After: time.Hour}, slot.Timeout, true}, // cut to the lifetime
 		{Fault{Kind: Hang}, slot.Timeout, true},
 		{Fault{Kind: Offline}, slot.LockOffline, false},
 		{Fault{Kind: Busy}, slot.Busy, false},
 		{Fault{Kind: Duplicate}, slot.Duplicate, false},
-		{Fault{Kind: Lied}, slot.Duplicate, true},
+		{Fault{Kind: FalseDuplicate}, slot.Duplicate, true},
 		{Fault{Kind: Occupied}, slot.Occupied, false},
 		{Fault{Kind: Full}, slot.SlotsFull, false},
 		{Fault{Kind: Jammed}, slot.Jammed, false},

@@ -6,35 +6,34 @@ import (
 	"latchkey.dev/internal/agent/driver"
 )
 
-// programming is what the lock says about its own codes. User is nil if it does not say whose.
-type programming struct {
+// codeChange is a lock's report of a stored or cleared code. user is nil if the lock does not report whose.
+type codeChange struct {
 	user    *uint32
-	gone    bool // cleared; else stored
-	foreign bool // not over the radio: somebody did it at the lock
+	cleared bool // else stored
+	atLock  bool // changed at the lock, not over the radio
 }
 
-// programmed reads an action that tells of a PIN stored or cleared.
-func programmed(r report) (programming, bool) {
-	p := programming{user: r.user, foreign: r.source != "rf"}
+// codeChangeOf decodes an action that reports a stored or cleared PIN.
+func codeChangeOf(r report) (codeChange, bool) {
+	p := codeChange{user: r.user, atLock: r.source != "rf"}
 	switch r.action {
 	case "pin_code_added", "pin_code_changed":
 		return p, true
 	case "pin_code_deleted":
-		p.gone = true
+		p.cleared = true
 		return p, true
 	}
-	return programming{}, false
+	return codeChange{}, false
 }
 
-// happened turns an action into an event of ours; ok is false for actions that tell nothing of use:
-// what we did ourselves over the radio, and what the lock did by itself.
-func happened(r report, slots int) (e driver.Event, ok bool) {
+// eventOf converts an action to an event. ok is false for actions without an event: the bridge's own, and what the lock does by itself.
+func eventOf(r report, slots int) (e driver.Event, ok bool) {
 	number := uint32(0)
 	if r.user != nil && *r.user >= 1 && int(*r.user) <= slots {
 		number = *r.user
 	}
-	if p, yes := programmed(r); yes {
-		return driver.Event{Kind: driver.SlotChanged, Slot: number}, p.foreign
+	if p, yes := codeChangeOf(r); yes {
+		return driver.Event{Kind: driver.SlotChanged, Slot: number}, p.atLock
 	}
 	what, source := r.action, r.source
 	// Some makers name the source in the action: keypad_unlock, zigbee_lock.
@@ -45,7 +44,7 @@ func happened(r report, slots int) (e driver.Event, ok bool) {
 	}
 	switch what {
 	case "unlock":
-		return unlocked(source, number)
+		return unlockEvent(source, number)
 	case "lock":
 		return driver.Event{Kind: driver.LockedByHand}, byHand(source) || source == "keypad"
 	case "unlock_failure_invalid_pin_or_id":
@@ -60,11 +59,11 @@ func happened(r report, slots int) (e driver.Event, ok bool) {
 	return driver.Event{}, false
 }
 
-func unlocked(source string, number uint32) (driver.Event, bool) {
+func unlockEvent(source string, number uint32) (driver.Event, bool) {
 	switch source {
 	case "keypad":
 		return driver.Event{Kind: driver.Opened, Slot: number}, true
-	case "rfid", "fingerprint", "bluetooth": // their users are counted apart from those of PINs
+	case "rfid", "fingerprint", "bluetooth": // their users are numbered separately from those of PINs
 		return driver.Event{Kind: driver.Opened}, true
 	}
 	return driver.Event{Kind: driver.UnlockedByHand}, byHand(source)

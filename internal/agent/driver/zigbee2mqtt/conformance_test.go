@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 			drivertest.Run(t, func(t *testing.T) drivertest.Bench {
 				l := l
 				l.Address, l.Name, l.Users = front, "ground floor/front", 21
-				p := usualPace
+				p := defaultTimings
 				if !l.Acks && !l.Programs {
 					p = hasty(100 * time.Millisecond)
 				}

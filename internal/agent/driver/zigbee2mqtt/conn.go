@@ -17,44 +17,44 @@ import (
 )
 
 const (
-	dialWait    = 10 * time.Second
-	packetWait  = 10 * time.Second
-	keepAlive   = 30       // seconds
-	maxPacket   = 16 << 20 // bytes: bridge/devices of a large network is some megabytes
-	maxInFlight = 32
+	dialTimeout   = 10 * time.Second
+	packetTimeout = 10 * time.Second
+	keepAlive     = 30       // seconds
+	maxPacket     = 16 << 20 // bytes: bridge/devices of a large network is some megabytes
+	maxInFlight   = 32
 
-	// nobodyListens is the broker's answer when a message has no subscriber.
-	nobodyListens = packets.PubackNoMatchingSubscribers
+	// reasonNoSubscribers is the broker's answer if a message has no subscriber.
+	reasonNoSubscribers = packets.PubackNoMatchingSubscribers
 )
 
-// message is one that arrived.
+// message is a received message.
 type message struct {
 	topic    string
 	payload  []byte
 	retained bool
 }
 
-// conn is a connection to the broker. A message sent on it is never sent again on another.
+// conn is a connection to the broker. A message sent on it is never resent on another.
 type conn struct {
 	client *paho.Client
-	topics map[string]bool // subscribed; only session's goroutine touches it
+	topics map[string]bool // subscribed; used only by session's goroutine
 }
 
-// connect holds connections to the broker, one after the other, until ctx ends.
+// connect holds one connection to the broker after another, until ctx ends.
 func (d *Driver) connect(ctx context.Context) {
-	wait := d.pace.first
+	wait := d.timings.firstRetry
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := d.session(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		d.lost(err)
-		if time.Since(began) > d.pace.most {
-			wait = d.pace.first
+		d.setDisconnected(err)
+		if time.Since(began) > d.timings.maxRetry {
+			wait = d.timings.firstRetry
 		}
 		pause := wait/2 + mathrand.N(wait/2+1)
-		wait = min(2*wait, d.pace.most)
+		wait = min(2*wait, d.timings.maxRetry)
 		d.log.Warn("no connection to the MQTT broker", "broker", d.host, "error", err, "retry_in", pause.Round(time.Millisecond))
 		t := time.NewTimer(pause)
 		select {
@@ -71,17 +71,17 @@ func (d *Driver) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	broken := make(chan error, 1)
-	breaks := func(err error) {
+	failed := make(chan error, 1)
+	fail := func(err error) {
 		select {
-		case broken <- err:
+		case failed <- err:
 		default:
 		}
 	}
 	client := paho.NewClient(paho.ClientConfig{
-		Conn: socket, PacketTimeout: packetWait, OnClientError: breaks,
+		Conn: socket, PacketTimeout: packetTimeout, OnClientError: fail,
 		OnServerDisconnect: func(p *paho.Disconnect) {
-			breaks(fmt.Errorf("the broker ended the connection, reason %#x", p.ReasonCode))
+			fail(fmt.Errorf("the broker ended the connection, reason %#x", p.ReasonCode))
 		},
 		OnPublishReceived: []func(paho.PublishReceived) (bool, error){func(p paho.PublishReceived) (bool, error) {
 			select {
@@ -91,36 +91,36 @@ func (d *Driver) session(ctx context.Context) error {
 			return true, nil
 		}},
 	})
-	answer, err := client.Connect(ctx, d.greeting())
+	answer, err := client.Connect(ctx, d.connectPacket())
 	if err != nil {
-		return explain(answer, err)
+		return connectError(answer, err)
 	}
 	defer func() { _ = client.Disconnect(&paho.Disconnect{}) }()
 	c := &conn{client: client, topics: map[string]bool{}}
-	own := []string{d.place.bridge("state"), d.place.bridge("logging"), d.place.bridge("info"), d.place.bridge("devices")}
-	if err := c.subscribe(ctx, own); err != nil {
+	fixed := []string{d.topics.bridge("state"), d.topics.bridge("logging"), d.topics.bridge("info"), d.topics.bridge("devices")}
+	if err := c.subscribe(ctx, fixed); err != nil {
 		return fmt.Errorf("subscribe below %s: %w", d.cfg.Base, err)
 	}
-	d.connected(c)
+	d.setConnected(c)
 	d.log.Info("connected to the MQTT broker", "broker", d.host, "base", d.cfg.Base)
 	for {
-		if err := c.keep(ctx, d.wanted(), own); err != nil {
+		if err := c.updateSubscriptions(ctx, d.lockTopics(), fixed); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-broken:
+		case err := <-failed:
 			return err
 		case <-client.Done():
 			return errors.New("the connection broke")
-		case <-d.resub:
+		case <-d.resubscribe:
 		}
 	}
 }
 
 func (d *Driver) dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialWait)
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	dialer := &net.Dialer{}
 	if !d.secure {
@@ -137,9 +137,8 @@ func (d *Driver) dial(ctx context.Context) (net.Conn, error) {
 	return packets.NewThreadSafeConn(socket), nil
 }
 
-// greeting asks for a session that ends with its connection: nothing is kept for us, and nothing we
-// sent is sent again.
-func (d *Driver) greeting() *paho.Connect {
+// connectPacket asks for a session that ends with its connection: the broker stores no messages for it.
+func (d *Driver) connectPacket() *paho.Connect {
 	inFlight, size, none := uint16(maxInFlight), uint32(maxPacket), uint32(0)
 	return &paho.Connect{
 		ClientID: "latchkey-bridge-" + rand.Text()[:8], CleanStart: true, KeepAlive: keepAlive,
@@ -148,41 +147,41 @@ func (d *Driver) greeting() *paho.Connect {
 	}
 }
 
-func explain(answer *paho.Connack, err error) error {
+func connectError(answer *paho.Connack, err error) error {
 	if answer == nil {
-		return fmt.Errorf("the broker did not greet back: %w; it must speak MQTT 5, as Mosquitto does from 1.6 on", err)
+		return fmt.Errorf("the broker did not answer: %w; it must support MQTT 5 (Mosquitto: since 1.6)", err)
 	}
 	switch answer.ReasonCode {
 	case packets.ConnackBadUsernameOrPassword, packets.ConnackNotAuthorized:
 		return errors.New("the broker refuses our user and password")
 	case packets.ConnackUnsupportedProtocolVersion:
-		return errors.New("the broker does not speak MQTT 5, as Mosquitto does from 1.6 on")
+		return errors.New("the broker does not support MQTT 5 (Mosquitto: since 1.6)")
 	}
 	return fmt.Errorf("the broker refuses us, reason %#x: %w", answer.ReasonCode, err)
 }
 
-// keep has exactly the wanted topics and our own subscribed.
-func (c *conn) keep(ctx context.Context, wanted, own []string) error {
-	var fresh, stale []string
+// updateSubscriptions subscribes to exactly the lock topics and the fixed ones.
+func (c *conn) updateSubscriptions(ctx context.Context, wanted, fixed []string) error {
+	var added, removed []string
 	for _, t := range wanted {
 		if !c.topics[t] {
-			fresh = append(fresh, t)
+			added = append(added, t)
 		}
 	}
 	for t := range maps.Keys(c.topics) {
-		if !slices.Contains(wanted, t) && !slices.Contains(own, t) {
-			stale = append(stale, t)
+		if !slices.Contains(wanted, t) && !slices.Contains(fixed, t) {
+			removed = append(removed, t)
 		}
 	}
-	if len(stale) > 0 {
-		if _, err := c.client.Unsubscribe(ctx, &paho.Unsubscribe{Topics: stale}); err != nil {
+	if len(removed) > 0 {
+		if _, err := c.client.Unsubscribe(ctx, &paho.Unsubscribe{Topics: removed}); err != nil {
 			return fmt.Errorf("unsubscribe: %w", err)
 		}
-		for _, t := range stale {
+		for _, t := range removed {
 			delete(c.topics, t)
 		}
 	}
-	return c.subscribe(ctx, fresh)
+	return c.subscribe(ctx, added)
 }
 
 func (c *conn) subscribe(ctx context.Context, topics []string) error {
@@ -201,14 +200,14 @@ func (c *conn) subscribe(ctx context.Context, topics []string) error {
 	return nil
 }
 
-// The ways in which sending can end.
+// Results of sending.
 var (
-	errUnsent  = errors.New("not sent")                            // and never will be
-	errNobody  = errors.New("nobody listens")                      // delivered to nobody, kept by nobody
-	errUnknown = errors.New("the broker did not say if it has it") // it may have been delivered
+	errUnsent       = errors.New("not sent")                            // and never will be
+	errNoSubscriber = errors.New("nobody listens")                      // no subscriber received it, and it is not stored
+	errUnknown      = errors.New("the broker did not say if it has it") // it may have been delivered
 )
 
-// publish sends a command that is worth something for expiry, in whole seconds.
+// publish sends a command that expires, in whole seconds.
 func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expiry time.Duration) error {
 	d.mu.Lock()
 	c := d.conn
@@ -221,10 +220,10 @@ func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expi
 		Topic: topic, QoS: 1, Payload: payload, Properties: &paho.PublishProperties{MessageExpiry: &seconds},
 	})
 	switch {
-	case answer != nil && answer.ReasonCode == nobodyListens:
-		return errNobody
+	case answer != nil && answer.ReasonCode == reasonNoSubscribers:
+		return errNoSubscriber
 	case answer != nil && answer.ReasonCode >= 0x80:
-		d.log.Error("the broker refuses a command; may this user publish there?", "topic", topic, "reason", answer.ReasonCode)
+		d.log.Error("the broker refuses a command; check that this user may publish to the topic", "topic", topic, "reason", answer.ReasonCode)
 		return errUnsent
 	case err != nil:
 		return errUnknown

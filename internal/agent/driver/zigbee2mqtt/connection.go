@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Connection says whether the driver reaches the broker, and through it Zigbee2MQTT.
+// Connection returns whether the driver is connected to the broker, and through it to Zigbee2MQTT.
 func (d *Driver) Connection() driver.Connection {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -18,21 +18,21 @@ func (d *Driver) Connection() driver.Connection {
 // Updates signals that the connection, or the status of a lock, may have changed.
 func (d *Driver) Updates() <-chan struct{} { return d.updates }
 
-// disconnected says why no lock can be reached; empty: Zigbee2MQTT is reached. The caller holds the driver's mutex.
+// disconnected returns why no lock can be reached; empty: connected. The caller holds the driver's mutex.
 func (d *Driver) disconnected() (cause, detail string) {
 	switch {
 	case d.conn == nil:
-		return slot.BrokerUnreachable, fmt.Sprintf("no connection to the MQTT broker %s: %s", d.host, d.trouble)
+		return slot.BrokerUnreachable, fmt.Sprintf("no connection to the MQTT broker %s: %s", d.host, d.connError)
 	case d.bridge == "offline":
-		return slot.GatewayOffline, fmt.Sprintf("Zigbee2MQTT is offline, says %s on the MQTT broker %s", d.place.bridge("state"), d.host)
+		return slot.GatewayOffline, fmt.Sprintf("Zigbee2MQTT is offline, says %s on the MQTT broker %s", d.topics.bridge("state"), d.host)
 	case !d.isReady:
 		return slot.GatewayOffline, fmt.Sprintf("the MQTT broker %s has nothing on %s: is Zigbee2MQTT running, and is %q its base topic?",
-			d.host, d.place.bridge("devices"), d.cfg.Base)
+			d.host, d.topics.bridge("devices"), d.cfg.Base)
 	}
 	return "", ""
 }
 
-// update records since when the connection is as it is now, and signals Updates. The caller holds the driver's mutex.
+// update records when the connection's state changed, and signals Updates. The caller holds the driver's mutex.
 func (d *Driver) update() {
 	if cause, _ := d.disconnected(); cause != d.cause {
 		d.cause, d.since = cause, d.clock.Now()

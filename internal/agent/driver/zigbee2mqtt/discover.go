@@ -13,23 +13,22 @@ import (
 )
 
 const (
-	maxLocks = 256 // of one bridge; the service takes no more
+	maxLocks = 256 // per bridge; the service accepts no more
 	maxSlots = 1000
 
-	// What Zigbee2MQTT does not say of most locks: how many users there are, and how long a PIN may
-	// be. A Tuning says it better.
-	usualSlots  = 20
-	usualPINMin = 4
-	usualPINMax = 8
+	// Defaults for what Zigbee2MQTT does not report of most locks: the number of users and the length of PINs. A Tuning overrides them.
+	defaultSlots  = 20
+	defaultPINMin = 4
+	defaultPINMax = 8
 )
 
-// The bits of an exposed feature's access.
+// Bits of a feature's access.
 const (
 	accessSet = 2
 	accessGet = 4
 )
 
-// device is what bridge/devices says of one device, as far as we read it.
+// device is one device in bridge/devices.
 type device struct {
 	Address    string      `json:"ieee_address"`
 	Name       string      `json:"friendly_name"`
@@ -53,7 +52,7 @@ type feature struct {
 	Features []feature `json:"features"`
 }
 
-// find is the feature with a property, at any depth.
+// find returns the feature with a property, at any depth.
 func find(in []feature, property string) *feature {
 	for i := range in {
 		if in[i].Property == property || (in[i].Property == "" && in[i].Name == property) {
@@ -66,7 +65,7 @@ func find(in []feature, property string) *feature {
 	return nil
 }
 
-// isLock says whether a device is one: it exposes a lock.
+// isLock reports whether a device exposes a lock.
 func (d device) isLock() bool {
 	if d.Definition == nil || d.Disabled {
 		return false
@@ -87,20 +86,20 @@ func (d device) model() string {
 	return m
 }
 
-// found is a lock as discovery knows it.
+// found is a discovered lock.
 type found struct {
 	address, name, model, firmware string
 	caps                           slot.Capabilities
 }
 
-// Tuning says what Zigbee2MQTT does not know of a lock. Zero fields leave what is known or usual.
+// Tuning sets what Zigbee2MQTT does not know of a lock. Zero fields keep the defaults.
 type Tuning struct {
-	Slots          int // users 1 to Slots are ours to use
+	Slots          int // users 1 to Slots may be used
 	PINMin, PINMax int
 	NoRead         bool // the lock never answers when a slot is read
 }
 
-// ParseTuning reads ADDRESS:slots=30,pin=4-8,read=no, each part but the address optional.
+// ParseTuning parses ADDRESS:slots=30,pin=4-8,read=no; each part but the address is optional.
 func ParseTuning(s string) (address string, t Tuning, err error) {
 	address, rest, ok := strings.Cut(s, ":")
 	if !ok || !ieeeAddress.MatchString(address) {
@@ -132,17 +131,17 @@ func ParseTuning(s string) (address string, t Tuning, err error) {
 	return address, t, nil
 }
 
-// discovery is one reading of bridge/devices.
+// discovery is the result of decoding bridge/devices.
 type discovery struct {
 	locks   map[string]found // by address
-	refused []string         // why a lock is left out
+	refused []string         // why locks are left out
 }
 
-// discover finds the locks. Shown says which of them show PINs when read.
+// discover finds the locks. shown reports which of them show PINs when read.
 func discover(payload []byte, tunings map[string]Tuning, shown func(address string) bool, lifetime time.Duration) (discovery, error) {
 	var devices []device
 	if err := json.Unmarshal(payload, &devices); err != nil {
-		return discovery{}, errors.New("bridge/devices is no list of devices")
+		return discovery{}, errors.New("bridge/devices is not a list of devices")
 	}
 	out := discovery{locks: map[string]found{}}
 	names := map[string]bool{}
@@ -172,8 +171,8 @@ func discover(payload []byte, tunings map[string]Tuning, shown func(address stri
 	return out, nil
 }
 
-// capabilities are what a lock can do by what it exposes. Zigbee2MQTT has no command for schedules:
-// the bridge keeps every window.
+// capabilities derives a lock's capabilities from what it exposes. Zigbee2MQTT has no command for schedules: the bridge enforces every
+// window.
 func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}
@@ -184,11 +183,11 @@ func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.
 	c.EventLog = find(exposes, "action") != nil
 	code := find(exposes, "pin_code")
 	if code == nil {
-		return c // it can be opened from afar, but not be given codes
+		return c // it can be opened remotely, but cannot hold codes
 	}
 	c.Kinds = []slot.CredentialKind{slot.KindPIN}
-	c.Lockout = slot.LockoutSettable // as far as the lock has the attributes: SetLockout finds out
-	c.PINMin, c.PINMax, c.Slots = usualPINMin, usualPINMax, usualSlots
+	c.Lockout = slot.LockoutSettable // if the lock has the attributes: SetLockout finds out
+	c.PINMin, c.PINMax, c.Slots = defaultPINMin, defaultPINMax, defaultSlots
 	if user := find(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
 		c.Slots = int(math.Min(*user.Max, maxSlots))
 	}
@@ -198,7 +197,7 @@ func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.
 	if t.PINMax > 0 {
 		c.PINMin, c.PINMax = t.PINMin, t.PINMax
 	}
-	// The composite says get of itself; older releases say nothing of it at all.
+	// The composite itself has the get access; older releases do not report it.
 	if code.Access&accessGet != 0 && !t.NoRead {
 		c.ReadBack, c.Readable = true, slot.ReadableMasked
 		if shown {
@@ -208,7 +207,7 @@ func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.
 	return c
 }
 
-// shownPINs reads from bridge/info which devices publish PINs when they are read.
+// shownPINs decodes from bridge/info which devices publish PINs when they are read.
 func shownPINs(payload []byte) (func(address string) bool, error) {
 	type options struct {
 		ExposePIN *bool `json:"expose_pin"`
@@ -220,7 +219,7 @@ func shownPINs(payload []byte) (func(address string) bool, error) {
 		} `json:"config"`
 	}
 	if err := json.Unmarshal(payload, &info); err != nil {
-		return nil, errors.New("bridge/info is not what it should be")
+		return nil, errors.New("bridge/info is malformed")
 	}
 	return func(address string) bool {
 		own, all := info.Config.Devices[address].ExposePIN, info.Config.All.ExposePIN

@@ -1,9 +1,9 @@
-// Package zigbee2mqtt drives locks behind Zigbee2MQTT, over the MQTT broker that it uses. It speaks
-// MQTT 5: a message that expires cannot be delivered late, which the fence and an act's deadline rest
-// on, and the broker says at once when nobody listens. MQTT 3.1.1 has neither.
+// Package zigbee2mqtt drives locks through Zigbee2MQTT, over its MQTT broker. It requires MQTT 5: messages expire, so that a command
+// cannot be delivered late, on which fences and deadlines of commands depend, and the broker reports at once if nobody is subscribed.
+// MQTT 3.1.1 has neither.
 //
-// Zigbee2MQTT has no answers. It publishes what locks report, so an operation is done when the lock
-// told of it, or showed it when read; else it is unconfirmed.
+// Zigbee2MQTT does not answer commands. It publishes what locks report, so an operation succeeded if the lock reported it, or showed it
+// when read; otherwise it is unconfirmed.
 package zigbee2mqtt
 
 import (
@@ -24,15 +24,15 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Config says where Zigbee2MQTT is.
+// Config is how to reach Zigbee2MQTT.
 type Config struct {
 	URL  string // mqtt://host:port, or mqtts:// with TLS
 	Base string // Zigbee2MQTT's base topic, of one or more levels; empty: zigbee2mqtt
 	User string
-	// Password is worth nothing without User.
+	// Password requires User.
 	Password string
 	TLS      *tls.Config // with mqtts; nil: the machine's roots
-	// Insecure allows mqtt:// to another machine: PINs then cross the network in the clear.
+	// Insecure allows mqtt:// to another machine: PINs then cross the network unencrypted.
 	Insecure bool
 	Tunings  map[string]Tuning // by address
 	Log      *slog.Logger
@@ -40,74 +40,73 @@ type Config struct {
 }
 
 const (
-	usualBase    = "zigbee2mqtt"
-	maxEvents    = 256
-	inboxLen     = 64
-	discoverWait = 30 * time.Second
+	defaultBase     = "zigbee2mqtt"
+	maxEvents       = 256
+	inboxSize       = 64
+	discoverTimeout = 30 * time.Second
 )
 
-// pace is how long things take.
-type pace struct {
-	answer   time.Duration // for a lock to tell that it stored or cleared a code
-	read     time.Duration // for a lock to show a slot
-	acquaint time.Duration // for a lock never heard to say anything at all
-	expiry   time.Duration // a command not delivered by then never is
-	// lifetime is the fence: after it nothing of an operation can land. A command leaves in its first
-	// send, waits at most expiry at the broker, is tried for ten seconds by Zigbee2MQTT, and is held
-	// at most 7.68 s for a sleeping lock by its parent.
-	lifetime, send time.Duration
-	first, most    time.Duration // before dialing again
-	quiet          time.Duration // a lock not heard for this long is offline
+// timings are the driver's timeouts and waits.
+type timings struct {
+	answer      time.Duration // for a lock to report that it stored or cleared a code
+	read        time.Duration // for a lock to show a slot
+	firstReport time.Duration // for the first message of a lock that has sent none
+	expiry      time.Duration // of a command at the broker
+	// lifetime is the fence: after it an operation can no longer take effect. A command is sent within send, waits at most expiry at
+	// the broker, Zigbee2MQTT retries it for ten seconds, and the parent of a sleeping lock holds it at most 7.68 s.
+	lifetime, send       time.Duration
+	firstRetry, maxRetry time.Duration // between two attempts to connect
+	offlineAfter         time.Duration // a lock without a message for this long is offline
 }
 
-var usualPace = pace{
-	answer: 8 * time.Second, read: 4 * time.Second, acquaint: 3 * time.Second, expiry: 5 * time.Second,
-	lifetime: 45 * time.Second, send: 22 * time.Second, first: 500 * time.Millisecond, most: 30 * time.Second,
-	quiet: 25 * time.Hour, // battery devices call in within a day
+var defaultTimings = timings{
+	answer: 8 * time.Second, read: 4 * time.Second, firstReport: 3 * time.Second, expiry: 5 * time.Second,
+	lifetime: 45 * time.Second, send: 22 * time.Second, firstRetry: 500 * time.Millisecond, maxRetry: 30 * time.Second,
+	offlineAfter: 25 * time.Hour, // battery devices report at least daily
 }
 
-// Driver speaks with one Zigbee2MQTT.
+// Driver is connected to one Zigbee2MQTT.
 type Driver struct {
-	cfg    Config
-	place  place
-	host   string
-	secure bool
-	clock  clock.Clock
-	log    *slog.Logger
-	pace   pace
+	cfg     Config
+	topics  topics
+	host    string
+	secure  bool
+	clock   clock.Clock
+	log     *slog.Logger
+	timings timings
 
 	stop  context.CancelFunc
 	done  chan struct{}
 	inbox chan message
 
-	events  chan driver.Event
-	changes chan struct{} // holds one signal: the locks are others than Locks returned
-	updates chan struct{} // holds one signal: a status or the connection may have changed
-	resub   chan struct{} // holds one signal: other topics are wanted
+	events      chan driver.Event
+	changes     chan struct{} // holds one signal: the list of locks differs from what Locks returned
+	updates     chan struct{} // holds one signal: a status or the connection may have changed
+	resubscribe chan struct{} // holds one signal: the topics to subscribe to changed
 
-	mu       sync.Mutex
-	conn     *conn     // nil: no broker
-	trouble  string    // why there is none
-	cause    string    // why no lock can be reached; empty: connected
-	since    time.Time // when the cause began or ended
-	bridge   string    // online, offline, or empty: Zigbee2MQTT's own word
-	shown    func(address string) bool
-	devices  []byte // bridge/devices as it was last read
-	found    map[string]found
-	settled  bool // Locks returned
-	ready    chan struct{}
-	isReady  bool
-	locks    map[string]*lock // by address
-	dropped  int
-	warnings map[string]bool // refused locks that were told of
+	mu            sync.Mutex
+	conn          *conn     // nil: not connected
+	connError     string    // why it is not connected
+	cause         string    // why no lock can be reached; empty: connected
+	since         time.Time // when the cause began or ended
+	bridge        string    // online, offline, or empty: as Zigbee2MQTT reports itself
+	showsPINs     func(address string) bool
+	devices       []byte // the last bridge/devices
+	found         map[string]found
+	locksReturned bool // Locks has returned
+	ready         chan struct{}
+	isReady       bool
+	locks         map[string]*lock // by address
+	dropped       int
+	warnings      map[string]bool // locks whose refusal was logged
 }
 
-// New checks a configuration and begins to connect. Close ends it.
-func New(cfg Config) (*Driver, error) { return start(cfg, usualPace) }
+// New checks a configuration and starts to connect. Close ends it.
+func New(cfg Config) (*Driver, error) { return start(cfg, defaultTimings) }
 
-func start(cfg Config, p pace) (*Driver, error) {
+func start(cfg Config, p timings) (*Driver, error) {
 	if cfg.Base == "" {
-		cfg.Base = usualBase
+		cfg.Base = defaultBase
 	}
 	if err := checkBase(cfg.Base); err != nil {
 		return nil, err
@@ -121,29 +120,28 @@ func start(cfg Config, p pace) (*Driver, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	d := &Driver{
-		cfg: cfg, place: place(cfg.Base), host: host, secure: secure, clock: cfg.Clock, log: cfg.Log, pace: p,
-		stop: stop, done: make(chan struct{}), inbox: make(chan message, inboxLen), trouble: "not connected yet",
-		events: make(chan driver.Event, maxEvents), changes: make(chan struct{}, 1), resub: make(chan struct{}, 1),
+		cfg: cfg, topics: topics(cfg.Base), host: host, secure: secure, clock: cfg.Clock, log: cfg.Log, timings: p,
+		stop: stop, done: make(chan struct{}), inbox: make(chan message, inboxSize), connError: "not connected yet",
+		events: make(chan driver.Event, maxEvents), changes: make(chan struct{}, 1), resubscribe: make(chan struct{}, 1),
 		updates: make(chan struct{}, 1), cause: slot.BrokerUnreachable, since: cfg.Clock.Now(),
-		shown: func(string) bool { return false }, ready: make(chan struct{}),
+		showsPINs: func(string) bool { return false }, ready: make(chan struct{}),
 		locks: map[string]*lock{}, warnings: map[string]bool{},
 	}
 	var both sync.WaitGroup
 	both.Go(func() { d.connect(ctx) })
-	both.Go(func() { d.attend(ctx) })
+	both.Go(func() { d.processMessages(ctx) })
 	go func() { both.Wait(); close(d.done) }()
 	return d, nil
 }
 
-// address takes a broker's URL apart. What could leave PINs or a password where others read them is
-// refused.
+// address parses a broker's URL. It refuses one that would expose PINs or a password.
 func address(cfg Config) (host string, secure bool, err error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "mqtt" && u.Scheme != "mqtts") {
-		return "", false, errors.New("the broker's URL: want mqtt://host:1883 or mqtts://host:8883")
+		return "", false, errors.New("the broker's URL: must be mqtt://host:1883 or mqtts://host:8883")
 	}
 	if u.User != nil {
-		return "", false, errors.New("the broker's URL holds a user: give user and password apart from it, where other users of this machine do not see them")
+		return "", false, errors.New("the broker's URL contains a user: give user and password in separate settings, where other users of this machine cannot see them")
 	}
 	secure = u.Scheme == "mqtts"
 	port := u.Port()
@@ -155,14 +153,14 @@ func address(cfg Config) (host string, secure bool, err error) {
 		port = "1883"
 	}
 	if ip := net.ParseIP(u.Hostname()); !secure && !cfg.Insecure && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", false, fmt.Errorf("mqtt://%s would carry PINs across the network in the clear: use mqtts, or run the bridge beside the broker", u.Hostname())
+		return "", false, fmt.Errorf("mqtt://%s would send PINs across the network unencrypted: use mqtts, or run the bridge on the broker's machine", u.Hostname())
 	}
 	return net.JoinHostPort(u.Hostname(), port), secure, nil
 }
 
-// Locks waits for Zigbee2MQTT to say which locks it knows.
+// Locks waits for Zigbee2MQTT's list of devices.
 func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
-	ctx, cancel := context.WithTimeout(ctx, discoverWait)
+	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
 	select {
 	case <-d.ready:
@@ -171,7 +169,7 @@ func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.settled = true
+	d.locksReturned = true
 	var out []driver.Lock
 	for _, a := range slices.Sorted(maps.Keys(d.locks)) {
 		out = append(out, d.locks[a])
@@ -182,11 +180,10 @@ func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	return out, nil
 }
 
-// Events tells what happens at the locks.
+// Events returns the events of the locks.
 func (d *Driver) Events() <-chan driver.Event { return d.events }
 
-// Changes signals that a lock was paired, removed, or can do other things than Locks said: the
-// bridge has to ask anew.
+// Changes signals that a lock was paired, removed, or changed its capabilities since Locks.
 func (d *Driver) Changes() <-chan struct{} { return d.changes }
 
 // Close disconnects.
@@ -196,8 +193,8 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// tell needs d.mu. The oldest events give way when nobody listens.
-func (d *Driver) tell(e driver.Event) {
+// emit requires d.mu. It drops the oldest events if nobody reads them.
+func (d *Driver) emit(e driver.Event) {
 	for {
 		select {
 		case d.events <- e:
@@ -207,7 +204,7 @@ func (d *Driver) tell(e driver.Event) {
 		select {
 		case <-d.events:
 			d.dropped++
-			d.log.Warn("events are not taken up: the oldest was dropped", "dropped", d.dropped)
+			d.log.Warn("events are not read: the oldest was dropped", "dropped", d.dropped)
 		default:
 		}
 	}

@@ -22,13 +22,13 @@ func TestDiscovery(t *testing.T) {
 	const base = "house/3rd floor/zigbee"
 	r := &rig{t: t, broker: broker, z2m: z2mtest.Start(t, broker, base, frontLock(),
 		z2mtest.Lock{Address: back, Name: "back", Users: 5, Unreadable: true})}
-	r.driver = r.drive(Config{URL: "mqtt://" + broker.Addr, Base: base, Tunings: map[string]Tuning{back: {Slots: 4, PINMin: 4, PINMax: 6}}}, usualPace)
+	r.driver = r.drive(Config{URL: "mqtt://" + broker.Addr, Base: base, Tunings: map[string]Tuning{back: {Slots: 4, PINMin: 4, PINMax: 6}}}, defaultTimings)
 	pin := []slot.CredentialKind{slot.KindPIN}
 	for address, want := range map[string]slot.Capabilities{
 		front: {PINMin: 4, PINMax: 8, Slots: 20, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone, RemoteUnlock: true,
-			EventLog: true, ReadBack: true, Lockout: slot.LockoutSettable, Kinds: pin, OpLifetime: usualPace.lifetime},
+			EventLog: true, ReadBack: true, Lockout: slot.LockoutSettable, Kinds: pin, OpLifetime: defaultTimings.lifetime},
 		back: {PINMin: 4, PINMax: 6, Slots: 4, Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, RemoteUnlock: true,
-			EventLog: true, Lockout: slot.LockoutSettable, Kinds: pin, OpLifetime: usualPace.lifetime},
+			EventLog: true, Lockout: slot.LockoutSettable, Kinds: pin, OpLifetime: defaultTimings.lifetime},
 	} {
 		l := r.lock(address)
 		if diff := cmp.Diff(want, l.Capabilities()); diff != "" {
@@ -45,7 +45,7 @@ func TestDiscovery(t *testing.T) {
 }
 
 func TestALockWithoutCodesCanBeOpenedAndNoMore(t *testing.T) {
-	r := newRig(t, usualPace, z2mtest.Lock{Address: front, Name: "front", NoCodes: true})
+	r := newRig(t, defaultTimings, z2mtest.Lock{Address: front, Name: "front", NoCodes: true})
 	l := r.lock(front)
 	if c := l.Capabilities(); c.Slots != 0 || c.ReadBack || !c.RemoteUnlock {
 		t.Errorf("capabilities %+v", c)
@@ -59,7 +59,7 @@ func TestALockWithoutCodesCanBeOpenedAndNoMore(t *testing.T) {
 }
 
 func TestCommandsGoToTheAddressExpireAndCarryPINsAsText(t *testing.T) {
-	r := newRig(t, usualPace, frontLock())
+	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	if a := r.set(l, 7, "048151", false); a.Result != slot.OK {
 		t.Fatal(a.Result)
@@ -72,14 +72,14 @@ func TestCommandsGoToTheAddressExpireAndCarryPINsAsText(t *testing.T) {
 		if strings.HasSuffix(c.Topic, "/set") {
 			set = append(set, c)
 		}
-		if c.Expiry <= 0 || c.Expiry > usualPace.expiry {
+		if c.Expiry <= 0 || c.Expiry > defaultTimings.expiry {
 			t.Errorf("%s expires after %v", c.Topic, c.Expiry)
 		}
 	}
 	topic := "zigbee2mqtt/" + front + "/set"
 	want := []z2mtest.Command{
-		{Topic: topic, Payload: `{"pin_code":{"user":7,"user_type":"unrestricted","user_enabled":true,"pin_code":"048151"}}`, Expiry: usualPace.expiry},
-		{Topic: topic, Payload: `{"pin_code":{"user":7,"user_type":"unrestricted","user_enabled":false,"pin_code":null}}`, Expiry: usualPace.expiry},
+		{Topic: topic, Payload: `{"pin_code":{"user":7,"user_type":"unrestricted","user_enabled":true,"pin_code":"048151"}}`, Expiry: defaultTimings.expiry},
+		{Topic: topic, Payload: `{"pin_code":{"user":7,"user_type":"unrestricted","user_enabled":false,"pin_code":null}}`, Expiry: defaultTimings.expiry},
 	}
 	if diff := cmp.Diff(want, set); diff != "" {
 		t.Error(diff)
@@ -179,7 +179,7 @@ func TestWhatZigbee2MQTTRemembersIsNotTakenForTheLock(t *testing.T) {
 func TestACodeThatDoesNotOpenIsNotOurs(t *testing.T) {
 	l := frontLock()
 	l.ExposePIN = false
-	r := newRig(t, usualPace, l)
+	r := newRig(t, defaultTimings, l)
 	lk := r.lock(front)
 	if a := r.set(lk, 1, "345678", false); a.Result != slot.OK {
 		t.Fatal(a.Result)
@@ -204,14 +204,14 @@ func TestFailuresInTheLogEndAnOperation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lk := frontLock()
 			lk.Unreadable = true
-			r := newRig(t, usualPace, lk)
+			r := newRig(t, defaultTimings, lk)
 			l := r.lock(front)
 			r.z2m.Fail(front, tt.logged)
 			began := time.Now()
 			if diff := cmp.Diff(tt.want, r.set(l, 1, "345678", false)); diff != "" {
 				t.Error(diff)
 			}
-			if time.Since(began) >= usualPace.answer {
+			if time.Since(began) >= defaultTimings.answer {
 				t.Error("waited for an answer that was there")
 			}
 			if r.online(l) != tt.online {
@@ -279,7 +279,7 @@ func TestTheBrokerGoesAndComesBack(t *testing.T) {
 }
 
 func TestAnUnlockWithoutTimeIsNotSent(t *testing.T) {
-	r := newRig(t, usualPace, frontLock())
+	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	ctx, cancel := context.WithTimeout(t.Context(), radioTime+500*time.Millisecond)
 	defer cancel()
@@ -292,7 +292,7 @@ func TestAnUnlockWithoutTimeIsNotSent(t *testing.T) {
 }
 
 func TestRenamingIsFollowed(t *testing.T) {
-	r := newRig(t, usualPace, frontLock())
+	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	r.z2m.Rename(front, "house/main door")
 	r.until("the new name's topic is heard", func() bool {
@@ -319,7 +319,7 @@ func (r *rig) eventNow() driver.Event {
 }
 
 func TestPairingALockIsSignaled(t *testing.T) {
-	r := newRig(t, usualPace, frontLock())
+	r := newRig(t, defaultTimings, frontLock())
 	r.lock(front)
 	r.z2m.Pair(z2mtest.Lock{Address: back, Name: "back", Users: 5})
 	select {
@@ -330,14 +330,14 @@ func TestPairingALockIsSignaled(t *testing.T) {
 }
 
 func TestAvailability(t *testing.T) {
-	r := newRig(t, usualPace, frontLock())
+	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	r.z2m.Available(front, "offline")
 	r.until("offline", func() bool { return !r.online(l) })
 	r.z2m.Available(front, "online")
 	r.until("online", func() bool { return r.online(l) })
 	r.z2m.Stop() // orderly: no last will, its state stays
-	r.driver.take(message{topic: "zigbee2mqtt/bridge/state", payload: []byte("offline"), retained: true})
+	r.driver.onMessage(message{topic: "zigbee2mqtt/bridge/state", payload: []byte("offline"), retained: true})
 	if r.online(l) {
 		t.Error("online while Zigbee2MQTT is not")
 	}

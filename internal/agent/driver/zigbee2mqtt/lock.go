@@ -11,43 +11,42 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// lock is one lock. The driver's mutex guards what is below driver.
+// lock is one lock. The driver's mutex guards the fields below driver.
 type lock struct {
 	driver *Driver
 
 	found
 	last      report // the last message
-	known     bool   // there was one
+	known     bool   // a message was received
 	seen      time.Time
-	available string // online, offline, or empty: Zigbee2MQTT does not say
-	unreached bool   // the last command failed on the way
+	available string // online, offline, or empty: not reported
+	unreached bool   // the last command failed before it reached the lock
 	bolt      string
 	door      string
 	battery   *uint32
 	batteryAt time.Time
-	answers   bool       // it has told of a code that it stored or cleared
-	ear       chan heard // of the operation under way
-	command   string     // the last one of that operation, as Zigbee2MQTT's log names it
+	confirms  bool        // it has reported a code that it stored or cleared
+	updates   chan update // of the running operation
+	command   string      // its last command, as Zigbee2MQTT's log names it
 }
 
-// heard is what may end an operation: a message, a failure told in Zigbee2MQTT's log, or the loss of
-// the broker.
-type heard struct {
-	now, before report
-	known       bool // before is a message
-	failed      slot.Result
-	unsent      bool // with failed: the lock never heard of it
-	cut         bool
+// update is what may end an operation: a message, a failure in Zigbee2MQTT's log, or the loss of the broker.
+type update struct {
+	now, before  report
+	known        bool // before is valid
+	failed       slot.Result
+	unsent       bool // with failed: the lock has not received it
+	disconnected bool
 }
 
-const earLen = 16
+const updatesSize = 16
 
 func (l *lock) Address() string                 { return l.address }
 func (l *lock) Radio() string                   { return "zigbee2mqtt " + l.driver.cfg.Base }
 func (l *lock) Model() string                   { return l.model }
 func (l *lock) Capabilities() slot.Capabilities { return l.caps }
 
-// Status tells what was last heard. A lock that cannot be reached is not said to be locked.
+// Status returns the last reported state. The bolt of an unreachable lock is unknown.
 func (l *lock) Status(context.Context) (driver.Status, error) {
 	d := l.driver
 	d.mu.Lock()
@@ -58,7 +57,7 @@ func (l *lock) Status(context.Context) (driver.Status, error) {
 		Bolt: l.bolt, Door: "unknown", BatteryPercent: l.battery, BatteryObservedAt: l.batteryAt,
 		LastSeenAt: l.seen, Firmware: l.firmware, Name: l.name, OfflineCause: cause,
 		Online: cause == "" && l.available != "offline" && !l.unreached &&
-			(l.available == "online" || l.seen.IsZero() || now.Sub(l.seen) < d.pace.quiet),
+			(l.available == "online" || l.seen.IsZero() || now.Sub(l.seen) < d.timings.offlineAfter),
 	}
 	if l.door == "open" || l.door == "closed" {
 		s.Door = l.door
@@ -72,68 +71,66 @@ func (l *lock) Status(context.Context) (driver.Status, error) {
 	return s, nil
 }
 
-// hear needs the driver's mutex. An operation that does not keep up misses the oldest.
-func (l *lock) hear(h heard) {
-	for l.ear != nil {
+// deliver requires the driver's mutex. It drops the oldest update if the operation does not keep up.
+func (l *lock) deliver(h update) {
+	for l.updates != nil {
 		select {
-		case l.ear <- h:
+		case l.updates <- h:
 			return
 		default:
 		}
 		select {
-		case <-l.ear:
+		case <-l.updates:
 		default:
 		}
 	}
 }
 
-// overhear needs the driver's mutex. Text is an error in Zigbee2MQTT's log: "Publish 'set' 'pin_code'
-// to 'front' failed: ...".
-func (l *lock) overhear(text string) {
+// onLogError requires the driver's mutex. text is an error in Zigbee2MQTT's log: "Publish 'set' 'pin_code' to 'front' failed: ...".
+func (l *lock) onLogError(text string) {
 	_, rest, ok := strings.Cut(text, "Publish "+l.command+" to '"+l.name+"' failed: ")
 	if !ok {
 		return
 	}
-	h := heard{failed: slot.LockOffline}
+	h := update{failed: slot.LockOffline}
 	switch {
 	case strings.Contains(rest, "must be in range"):
 		h.failed, h.unsent = slot.SlotsFull, true
 	case strings.Contains(rest, "UNSUPPORTED_ATTRIBUTE"):
 		h.failed = slot.Unsupported
-	case strings.Contains(rest, "Status '"): // the lock's own, which does not say why
+	case strings.Contains(rest, "Status '"): // the lock's own status, which gives no reason
 		h.failed = slot.NotConfirmed
 	default:
 		l.unreached = true
 	}
-	l.hear(h)
+	l.deliver(h)
 }
 
-// call is one operation under way.
-type call struct {
-	lock  *lock
-	ear   <-chan heard
-	until time.Time // commands of the operation leave before
+// operation is a running operation on a lock.
+type operation struct {
+	lock    *lock
+	updates <-chan update
+	until   time.Time // its commands must be sent before
 }
 
-// begin makes the lock's messages audible to one operation, until end.
-func (l *lock) begin() (c *call, end func()) {
+// begin passes the lock's updates to one operation, until end.
+func (l *lock) begin() (c *operation, end func()) {
 	d := l.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ear := make(chan heard, earLen)
-	l.ear, l.command = ear, ""
-	return &call{lock: l, ear: ear, until: time.Now().Add(d.pace.send)}, func() {
+	ear := make(chan update, updatesSize)
+	l.updates, l.command = ear, ""
+	return &operation{lock: l, updates: ear, until: time.Now().Add(d.timings.send)}, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if l.ear == ear {
-			l.ear = nil
+		if l.updates == ear {
+			l.updates = nil
 		}
 	}
 }
 
-// send publishes a command to the lock: verb is set or get, and what it is about. Its answer counts
-// only if sent is false.
-func (c *call) send(ctx context.Context, verb, about string, value any, expiry time.Duration) (a driver.Answer, sent bool) {
+// send publishes a command to the lock: verb is set or get. The answer is valid only if sent is false.
+func (c *operation) send(ctx context.Context, verb, about string, value any, expiry time.Duration) (a driver.Answer, sent bool) {
 	l, d := c.lock, c.lock.driver
 	if time.Now().After(c.until) {
 		return driver.Answer{Result: slot.NotConfirmed}, false
@@ -145,8 +142,8 @@ func (c *call) send(ctx context.Context, verb, about string, value any, expiry t
 	d.mu.Lock()
 	l.command = "'" + verb + "' '" + about + "'"
 	d.mu.Unlock()
-	switch err := d.publish(ctx, d.place.command(l.address, verb), payload, expiry); {
-	case errors.Is(err, errUnsent), errors.Is(err, errNobody):
+	switch err := d.publish(ctx, d.topics.command(l.address, verb), payload, expiry); {
+	case errors.Is(err, errUnsent), errors.Is(err, errNoSubscriber):
 		return driver.Answer{Result: slot.LockOffline, Unsent: true}, false
 	case err != nil:
 		return driver.Answer{Result: slot.Timeout}, false
@@ -154,9 +151,9 @@ func (c *call) send(ctx context.Context, verb, about string, value any, expiry t
 	return driver.Answer{}, true
 }
 
-// wait hears until pick is content, the operation failed, or time is up; timeout then is the answer.
-func (c *call) wait(ctx context.Context, most time.Duration, pick func(heard) bool) (a driver.Answer, picked bool) {
-	t := time.NewTimer(most)
+// await waits until pick returns true, the operation fails, or the time is up.
+func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(update) bool) (a driver.Answer, picked bool) {
+	t := time.NewTimer(timeout)
 	defer t.Stop()
 	for {
 		select {
@@ -164,9 +161,9 @@ func (c *call) wait(ctx context.Context, most time.Duration, pick func(heard) bo
 			return driver.Answer{Result: slot.Timeout}, false
 		case <-t.C:
 			return driver.Answer{Result: slot.NotConfirmed}, false
-		case h := <-c.ear:
+		case h := <-c.updates:
 			switch {
-			case h.cut:
+			case h.disconnected:
 				return driver.Answer{Result: slot.Timeout}, false
 			case h.failed != "":
 				return driver.Answer{Result: h.failed, Unsent: h.unsent}, false
@@ -177,27 +174,27 @@ func (c *call) wait(ctx context.Context, most time.Duration, pick func(heard) bo
 	}
 }
 
-// Unlock sends the command with what is left of its time: the broker drops it after. It succeeds
-// when the lock is heard to be unlocked.
+// Unlock sends the command with its remaining time, after which the broker drops it. It succeeds when the lock reports that it is
+// unlocked.
 func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	if !l.caps.RemoteUnlock {
 		return driver.Answer{Result: slot.Unsupported}
 	}
 	c, end := l.begin()
 	defer end()
-	left := l.driver.pace.expiry
+	left := l.driver.timings.expiry
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline)-radioTime)
 	}
 	if a, sent := c.send(ctx, "set", "state", "UNLOCK", left); !sent {
 		return a
 	}
-	a, ok := c.wait(ctx, l.driver.pace.lifetime, func(h heard) bool { return h.now.bolt == "unlocked" })
+	a, ok := c.await(ctx, l.driver.timings.lifetime, func(h update) bool { return h.now.bolt == "unlocked" })
 	if !ok && a.Result == slot.NotConfirmed {
 		a.Result = slot.Timeout
 	}
 	return a
 }
 
-// radioTime is kept free between the end of a command's time at the broker and the deadline.
+// radioTime is reserved between the expiry of a command at the broker and the deadline.
 const radioTime = 2 * time.Second

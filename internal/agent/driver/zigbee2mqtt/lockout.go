@@ -9,15 +9,15 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Zigbee2MQTT exposes no lockout. Its commands read and write reach any attribute of a device, and the Door Lock cluster has two
-// for it: both are a byte and not every lock has them.
+// Zigbee2MQTT exposes no lockout. Its commands read and write access any attribute of a device, and the Door Lock cluster has two
+// attributes for it: each is a byte, and not every lock has them.
 const (
 	doorLockCluster = "closuresDoorLock"
-	// lockoutProperty is where Zigbee2MQTT publishes what it read.
+	// lockoutProperty is where Zigbee2MQTT publishes the result.
 	lockoutProperty = "latchkey_lockout"
 )
 
-// lockoutAttributes are the two, in Zigbee2MQTT's words.
+// lockoutAttributes are the two attributes, by their names in Zigbee2MQTT.
 type lockoutAttributes struct {
 	Limit   uint8 `json:"wrongCodeEntryLimit"`
 	Seconds uint8 `json:"userCodeTemporaryDisableTime"`
@@ -34,7 +34,7 @@ type attributeWrite struct {
 	Payload lockoutAttributes `json:"payload"`
 }
 
-// lockoutOf reads what a state message says of a lock's lockout; nil: nothing.
+// lockoutOf decodes the lockout in a state message; nil: none.
 func lockoutOf(raw json.RawMessage) *slot.Lockout {
 	var in *lockoutAttributes
 	if json.Unmarshal(raw, &in) != nil || in == nil {
@@ -43,7 +43,7 @@ func lockoutOf(raw json.RawMessage) *slot.Lockout {
 	return &slot.Lockout{Attempts: int(in.Limit), Pause: time.Duration(in.Seconds) * time.Second}
 }
 
-// SetLockout reads the lock's lockout, and writes it only if it is another one.
+// SetLockout reads the lock's lockout, and writes it only if it differs.
 func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
 	if l.caps.Lockout != slot.LockoutSettable {
 		return slot.Lockout{}, driver.Answer{Result: slot.Unsupported}
@@ -58,26 +58,25 @@ func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout,
 		return got, a
 	}
 	set := attributeWrite{doorLockCluster, lockoutAttributes{uint8(want.Attempts), uint8(want.Pause / time.Second)}} // bounded above
-	if a, sent := c.send(ctx, "set", "write", set, l.driver.pace.expiry); !sent {
+	if a, sent := c.send(ctx, "set", "write", set, l.driver.timings.expiry); !sent {
 		return got, a
 	}
 	return c.readLockout(ctx, &want)
 }
 
-// maxAttribute is the largest value of a byte in Zigbee: 255 stands for no value.
+// maxAttribute is the largest value of a byte in Zigbee: 255 means no value.
 const maxAttribute = 254
 
-// readLockout asks the lock for its lockout. A reading that does not show what was just written may have overtaken the writing:
-// the next one counts. Zigbee2MQTT repeats what was read before in each message, so a message that was on its way may answer
-// with that.
-func (c *call) readLockout(ctx context.Context, written *slot.Lockout) (got slot.Lockout, a driver.Answer) {
+// readLockout reads the lock's lockout. A result that differs from what was just written may be older than the write, so it is read
+// again. Zigbee2MQTT repeats the last value in each message, so any message may carry the old one.
+func (c *operation) readLockout(ctx context.Context, written *slot.Lockout) (got slot.Lockout, a driver.Answer) {
 	ask := attributeRead{doorLockCluster, []string{"wrongCodeEntryLimit", "userCodeTemporaryDisableTime"}, lockoutProperty}
 	for range lockoutReads {
 		var sent, ok bool
-		if a, sent = c.send(ctx, "set", "read", ask, c.lock.driver.pace.expiry); !sent {
+		if a, sent = c.send(ctx, "set", "read", ask, c.lock.driver.timings.expiry); !sent {
 			return got, a
 		}
-		a, ok = c.wait(ctx, c.lock.driver.pace.read, func(h heard) bool {
+		a, ok = c.await(ctx, c.lock.driver.timings.read, func(h update) bool {
 			if h.now.lockout != nil {
 				got = *h.now.lockout
 			}
@@ -90,11 +89,11 @@ func (c *call) readLockout(ctx context.Context, written *slot.Lockout) (got slot
 	return got, a
 }
 
-// lockoutReads is how often a lock is read after it was written.
+// lockoutReads is how often a lock is read after a write.
 const lockoutReads = 3
 
-// PauseKeypad is not offered: Zigbee has no command that a lock ends by itself, and a keypad that was disabled would stay so when
-// the bridge, the broker or Zigbee2MQTT dies.
+// PauseKeypad is unsupported: Zigbee has no pause that the lock ends by itself, and a disabled keypad would stay disabled if the
+// bridge, the broker or Zigbee2MQTT crashed.
 func (l *lock) PauseKeypad(context.Context, time.Duration) driver.Answer {
 	return driver.Answer{Result: slot.Unsupported}
 }

@@ -130,7 +130,7 @@ func TestActions(t *testing.T) {
 		`{"action":"something_new"}`: {},
 	} {
 		r, _ := parse([]byte(in))
-		e, ok := happened(r, 20)
+		e, ok := eventOf(r, 20)
 		if !ok {
 			e = driver.Event{}
 		}
@@ -200,7 +200,7 @@ func FuzzReports(f *testing.F) {
 	f.Add([]byte(`{"last_seen":"x","battery":1e400}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, ok := parse(payload)
-		if e, yes := happened(r, 20); yes && (e.Slot > 20 || !ok) {
+		if e, yes := eventOf(r, 20); yes && (e.Slot > 20 || !ok) {
 			t.Errorf("slot %d", e.Slot)
 		}
 	})

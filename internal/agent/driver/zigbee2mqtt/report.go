@@ -11,12 +11,11 @@ import (
 
 const maxReport = 256 << 10 // bytes of a state message
 
-// report is one state message, as far as we read it. Zigbee2MQTT repeats what it remembers of a
-// device in every message, so that a value says when it was last seen only if it is another one
-// than in the message before.
+// report is a decoded state message. Zigbee2MQTT repeats the last known values of a device in every message, so a value is new only if
+// it differs from the previous message.
 type report struct {
-	bolt     string // in our words; "" if not said
-	door     string // in Zigbee2MQTT's words
+	bolt     string // as in driver.Status; "" if missing
+	door     string // as in Zigbee2MQTT
 	battery  *uint32
 	low      *bool
 	tamper   *bool
@@ -24,25 +23,25 @@ type report struct {
 	source   string // of the action
 	user     *uint32
 	users    map[uint32]user
-	saved    string // when a PIN was last stored, and cleared, as it stands there
+	saved    string // when a PIN was last stored, as text
 	cleared  string
 	lastSeen time.Time
 	lockout  *slot.Lockout // as last read
 }
 
-// user is what a lock shows of one of its users.
+// user is one user as a lock shows it.
 type user struct {
 	status string
 	pin    slot.PIN // empty if it is not shown
 }
 
-// present says whether the slot is in use. A user that is disabled is there and does not open.
+// present reports whether the slot is in use. A disabled user is present but does not open.
 func (u user) present() bool { return u.status == "enabled" || u.status == "disabled" }
 
-// known says whether the status is one to build on.
+// known reports whether the status is a known value.
 func (u user) known() bool { return u.present() || u.status == "available" }
 
-// parse reads a state message. A field that is not of its type is passed over: devices differ.
+// parse decodes a state message. It skips fields of the wrong type: devices differ.
 func parse(payload []byte) (report, bool) {
 	if len(payload) > maxReport {
 		return report{}, false
@@ -101,7 +100,7 @@ func boltOf(lockState, state string) string {
 	return ""
 }
 
-// stampOf is a timestamp as text: it is only ever compared.
+// stampOf is a timestamp as text, for comparison only.
 func stampOf(raw json.RawMessage) string {
 	s := strings.Trim(string(raw), `"`)
 	if s == "null" {
@@ -110,7 +109,7 @@ func stampOf(raw json.RawMessage) string {
 	return s
 }
 
-// seenAt reads last_seen in any of the forms that Zigbee2MQTT can be set to.
+// seenAt decodes last_seen in any form that Zigbee2MQTT can be set to.
 func seenAt(raw json.RawMessage) time.Time {
 	s := stampOf(raw)
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && ms > 0 {
@@ -143,8 +142,7 @@ func usersOf(raw json.RawMessage) map[uint32]user {
 	return out
 }
 
-// pinOf reads a PIN that is shown as text, or as the bytes of one, as some releases do after an
-// update. A number is no PIN: its leading zeros are gone.
+// pinOf decodes a PIN shown as text, or as bytes, as in some releases. A number is not accepted: its leading zeros are lost.
 func pinOf(raw json.RawMessage) slot.PIN {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

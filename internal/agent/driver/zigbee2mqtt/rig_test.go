@@ -26,16 +26,16 @@ const (
 )
 
 // redialing comes back to a broker at once.
-func redialing() pace {
-	p := usualPace
-	p.first, p.most = 20*time.Millisecond, 50*time.Millisecond
+func redialing() timings {
+	p := defaultTimings
+	p.firstRetry, p.maxRetry = 20*time.Millisecond, 50*time.Millisecond
 	return p
 }
 
 // hasty waits for what a lock says no longer than a test should, where it says nothing.
-func hasty(answer time.Duration) pace {
+func hasty(answer time.Duration) timings {
 	p := redialing()
-	p.answer, p.read, p.acquaint = answer, 3*time.Second, time.Second
+	p.answer, p.read, p.firstReport = answer, 3*time.Second, time.Second
 	return p
 }
 
@@ -66,19 +66,19 @@ type rig struct {
 }
 
 // newRig connects a driver to a Zigbee2MQTT with locks.
-func newRig(t *testing.T, p pace, locks ...z2mtest.Lock) *rig {
+func newRig(t *testing.T, p timings, locks ...z2mtest.Lock) *rig {
 	t.Helper()
 	return rigAt(t, z2mtest.StartBroker(t), "zigbee2mqtt", p, locks...)
 }
 
-func rigAt(t *testing.T, broker *z2mtest.Broker, base string, p pace, locks ...z2mtest.Lock) *rig {
+func rigAt(t *testing.T, broker *z2mtest.Broker, base string, p timings, locks ...z2mtest.Lock) *rig {
 	t.Helper()
 	r := &rig{t: t, broker: broker, z2m: z2mtest.Start(t, broker, base, locks...), log: &logged{}}
 	r.driver = r.drive(Config{URL: "mqtt://" + broker.Addr, Base: base}, p)
 	return r
 }
 
-func (r *rig) drive(c Config, p pace) *Driver {
+func (r *rig) drive(c Config, p timings) *Driver {
 	r.t.Helper()
 	if r.log == nil {
 		r.log = &logged{}

@@ -27,7 +27,7 @@ func (r *rig) trouble(d *Driver, word string) {
 	r.until("the broker's refusal: "+word, func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return d.conn == nil && strings.Contains(d.trouble, word)
+		return d.conn == nil && strings.Contains(d.connError, word)
 	})
 }
 
@@ -114,29 +114,29 @@ func TestRetainedMessagesMakeNothingHappen(t *testing.T) {
 	}
 	old := message{topic: "zigbee2mqtt/front", retained: true,
 		payload: []byte(`{"action":"unlock","action_user":1,"action_source_name":"keypad","last_successful_pincode_save":99,"tamper":true,"door_state":"open"}`)}
-	r.driver.take(old)
+	r.driver.onMessage(old)
 	r.z2m.Lose(front)
 	answer := make(chan driver.Answer, 1)
 	go func() { answer <- r.set(l, 1, "345678", false) }()
 	r.until("the command arrived", func() bool { return len(r.z2m.Commands()) > 0 })
 	old.payload = []byte(`{"last_successful_pincode_save":100}`)
-	r.driver.take(old)
+	r.driver.onMessage(old)
 	if a := <-answer; a.Result.Final() || !a.Result.MayTakeEffect() {
 		t.Errorf("a retained time of success is taken for an answer: %s", a.Result)
 	}
 	if len(r.driver.Events()) != 0 {
 		t.Errorf("event %+v", <-r.driver.Events())
 	}
-	r.driver.take(message{topic: "zigbee2mqtt/somebody else", payload: []byte(`{"action":"unlock"}`)})
-	r.driver.take(message{topic: "elsewhere/front", payload: []byte(`{"action":"unlock"}`)})
-	r.driver.take(message{topic: "zigbee2mqtt/bridge/devices", payload: []byte(`{`)})
+	r.driver.onMessage(message{topic: "zigbee2mqtt/somebody else", payload: []byte(`{"action":"unlock"}`)})
+	r.driver.onMessage(message{topic: "elsewhere/front", payload: []byte(`{"action":"unlock"}`)})
+	r.driver.onMessage(message{topic: "zigbee2mqtt/bridge/devices", payload: []byte(`{`)})
 	if len(r.driver.Events()) != 0 || !r.heard(l) {
 		t.Error("messages that are none of ours had an effect")
 	}
 }
 
 func TestWhatHappensAtTheLockIsTold(t *testing.T) {
-	r := newRig(t, usualPace, frontLock())
+	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	if a := r.set(l, 3, "345678", false); a.Result != slot.OK {
 		t.Fatal(a.Result)

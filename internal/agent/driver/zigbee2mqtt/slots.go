@@ -9,9 +9,8 @@ import (
 
 // Slot n is the lock's user n. User 0 is left alone: many locks keep their master code there.
 
-// pinCode is the command of that name. It stores a PIN, or without one clears the user. The PIN is a
-// JSON string: as a number it would lose its leading zeros. Some locks clear only a user that is
-// disabled as well.
+// pinCode is the command of that name. It stores a PIN, or without one clears the user. The PIN is a JSON string: a number would lose
+// its leading zeros. Some locks clear a user only if it is also disabled.
 type pinCode struct {
 	User    uint32  `json:"user"`
 	Type    string  `json:"user_type"`
@@ -19,19 +18,19 @@ type pinCode struct {
 	PIN     *string `json:"pin_code"`
 }
 
-func storing(number uint32, pin slot.PIN) pinCode {
+func storeCommand(number uint32, pin slot.PIN) pinCode {
 	digits := string(pin)
 	return pinCode{User: number, Type: "unrestricted", Enabled: true, PIN: &digits}
 }
 
-func clearing(number uint32) pinCode { return pinCode{User: number, Type: "unrestricted"} }
+func clearCommand(number uint32) pinCode { return pinCode{User: number, Type: "unrestricted"} }
 
-// reading asks for one user. Without a user Zigbee2MQTT would ask for all, a frame each.
-type reading struct {
+// userQuery reads one user. Without a user Zigbee2MQTT would read all, one frame each.
+type userQuery struct {
 	User uint32 `json:"user"`
 }
 
-const aboutPIN = "pin_code"
+const pinCodeProperty = "pin_code"
 
 // Set stores a PIN.
 func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
@@ -43,28 +42,28 @@ func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	}
 	c, end := l.begin()
 	defer end()
-	c.acquaint(ctx)
-	if l.mute() {
-		if a := c.empty(ctx, s); a.Result != slot.OK {
+	c.ensureState(ctx)
+	if l.cannotConfirm() {
+		if a := c.ensureEmpty(ctx, s); a.Result != slot.OK {
 			return a
 		}
 	}
 	return c.store(ctx, s.Slot, s.PIN)
 }
 
-// mute says whether nothing would tell a new code in a slot from the one before: the lock never told
-// of one, and shows no more than that there is one. Only an empty slot that fills can be told then.
-func (l *lock) mute() bool {
+// cannotConfirm reports whether a new code cannot be told from the previous one: the lock never reported one, and shows only whether a
+// slot is used. Then only a previously empty slot confirms a new code.
+func (l *lock) cannotConfirm() bool {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
-	return l.caps.Readable == slot.ReadableMasked && !l.answers
+	return l.caps.Readable == slot.ReadableMasked && !l.confirms
 }
 
-// empty makes sure that a slot is empty and was seen so.
-func (c *call) empty(ctx context.Context, s driver.Setting) driver.Answer {
-	u, shown := c.lock.shows(s.Slot)
+// ensureEmpty makes sure that a slot is empty and was read as empty.
+func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.Answer {
+	u, shown := c.lock.lastShown(s.Slot)
 	if !shown {
-		u, shown = c.look(ctx, s.Slot)
+		u, shown = c.readUser(ctx, s.Slot)
 	}
 	switch {
 	case !shown || !u.present():
@@ -75,16 +74,16 @@ func (c *call) empty(ctx context.Context, s driver.Setting) driver.Answer {
 	return c.clear(ctx, s.Slot)
 }
 
-func (c *call) store(ctx context.Context, number uint32, pin slot.PIN) driver.Answer {
-	was, shown := c.lock.shows(number)
-	if a, sent := c.send(ctx, "set", aboutPIN, storing(number, pin), c.lock.driver.pace.expiry); !sent {
+func (c *operation) store(ctx context.Context, number uint32, pin slot.PIN) driver.Answer {
+	was, shown := c.lock.lastShown(number)
+	if a, sent := c.send(ctx, "set", pinCodeProperty, storeCommand(number, pin), c.lock.driver.timings.expiry); !sent {
 		return a
 	}
-	a, ok := c.told(ctx, number, false)
+	a, ok := c.awaitConfirmation(ctx, number, false)
 	if ok || a.Result != slot.NotConfirmed || !c.lock.caps.ReadBack {
 		return a
 	}
-	u, read := c.look(ctx, number)
+	u, read := c.readUser(ctx, number)
 	filled := shown && was.known() && !was.present()
 	if read && u.status == "enabled" && (u.pin == pin || (u.pin == "" && filled)) {
 		return driver.Answer{Result: slot.OK}
@@ -99,29 +98,29 @@ func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 	}
 	c, end := l.begin()
 	defer end()
-	c.acquaint(ctx)
+	c.ensureState(ctx)
 	return c.clear(ctx, number)
 }
 
-func (c *call) clear(ctx context.Context, number uint32) driver.Answer {
-	if a, sent := c.send(ctx, "set", aboutPIN, clearing(number), c.lock.driver.pace.expiry); !sent {
+func (c *operation) clear(ctx context.Context, number uint32) driver.Answer {
+	if a, sent := c.send(ctx, "set", pinCodeProperty, clearCommand(number), c.lock.driver.timings.expiry); !sent {
 		return a
 	}
-	a, ok := c.told(ctx, number, true)
+	a, ok := c.awaitConfirmation(ctx, number, true)
 	if ok || a.Result != slot.NotConfirmed || !c.lock.caps.ReadBack {
 		return a
 	}
-	if u, read := c.look(ctx, number); read && !u.present() {
+	if u, read := c.readUser(ctx, number); read && !u.present() {
 		return driver.Answer{Result: slot.OK}
 	}
 	return a
 }
 
-// told waits for the lock's own word that it stored or cleared a code: a new time of its last
-// success, or an event that names the user.
-func (c *call) told(ctx context.Context, number uint32, cleared bool) (driver.Answer, bool) {
-	a, ok := c.wait(ctx, c.lock.driver.pace.answer, func(h heard) bool {
-		if p, yes := programmed(h.now); yes && !p.foreign && p.gone == cleared && p.user != nil && *p.user == number {
+// awaitConfirmation waits for the lock's report that it stored or cleared a code: a new time of its last success, or an event that
+// names the user.
+func (c *operation) awaitConfirmation(ctx context.Context, number uint32, cleared bool) (driver.Answer, bool) {
+	a, ok := c.await(ctx, c.lock.driver.timings.answer, func(h update) bool {
+		if p, yes := codeChangeOf(h.now); yes && !p.atLock && p.cleared == cleared && p.user != nil && *p.user == number {
 			return true
 		}
 		was, is := h.before.saved, h.now.saved
@@ -132,23 +131,22 @@ func (c *call) told(ctx context.Context, number uint32, cleared bool) (driver.An
 	})
 	if ok {
 		c.lock.driver.mu.Lock()
-		c.lock.answers = true
+		c.lock.confirms = true
 		c.lock.driver.mu.Unlock()
 	}
 	return a, ok
 }
 
-// shows is what the last message says of a slot.
-func (l *lock) shows(number uint32) (user, bool) {
+// lastShown is the slot in the last message.
+func (l *lock) lastShown(number uint32) (user, bool) {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
 	u, ok := l.last.users[number]
 	return u, ok
 }
 
-// acquaint has a lock say something if it never did: a time of success in its very first message
-// might be of long ago.
-func (c *call) acquaint(ctx context.Context) {
+// ensureState requests a message from a lock that has sent none, because a time of success in its first message may be old.
+func (c *operation) ensureState(ctx context.Context) {
 	d := c.lock.driver
 	d.mu.Lock()
 	known := c.lock.known
@@ -156,12 +154,12 @@ func (c *call) acquaint(ctx context.Context) {
 	if known {
 		return
 	}
-	if _, sent := c.send(ctx, "get", "state", "", d.pace.expiry); sent {
-		c.wait(ctx, d.pace.acquaint, func(heard) bool { return true })
+	if _, sent := c.send(ctx, "get", "state", "", d.timings.expiry); sent {
+		c.await(ctx, d.timings.firstReport, func(update) bool { return true })
 	}
 }
 
-// Read looks into a slot.
+// Read reads a slot.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
@@ -171,8 +169,8 @@ func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.
 	}
 	c, end := l.begin()
 	defer end()
-	c.acquaint(ctx)
-	u, ok := c.look(ctx, number)
+	c.ensureState(ctx)
+	u, ok := c.readUser(ctx, number)
 	switch {
 	case !ok:
 		return driver.Content{}, driver.Answer{Result: slot.Timeout}
@@ -182,8 +180,7 @@ func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.
 	return content(u, l.caps.Readable), driver.Answer{Result: slot.OK}
 }
 
-// disabled is shown for a code that is there and does not open: no keypad types it, so it is never
-// taken for the code that should be there.
+// disabled stands for a code that is present but does not open. No keypad can type it, so it never equals the desired code.
 const disabled slot.PIN = "disabled"
 
 func content(u user, readable slot.Readable) driver.Content {
@@ -197,18 +194,17 @@ func content(u user, readable slot.Readable) driver.Content {
 	return c
 }
 
-// look reads a slot. Zigbee2MQTT repeats what it remembers of a slot in messages about other things.
-// What differs from the message before is news from the lock; what does not is believed only when it
-// came twice, each time after a question.
-func (c *call) look(ctx context.Context, number uint32) (u user, ok bool) {
+// readUser reads a slot. Zigbee2MQTT repeats the last known slots in messages about other things. A value that differs from the
+// previous message is new; an equal one counts only if it came twice, each time after a request.
+func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok bool) {
 	for range 2 {
-		if _, sent := c.send(ctx, "get", aboutPIN, reading{number}, c.lock.driver.pace.expiry); !sent {
+		if _, sent := c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {
 			return user{}, false
 		}
 		news := false
-		_, ok = c.wait(ctx, c.lock.driver.pace.read, func(h heard) bool {
+		_, ok = c.await(ctx, c.lock.driver.timings.read, func(h update) bool {
 			is, shown := h.now.users[number]
-			if !shown || beside(h) {
+			if !shown || isUnrelated(h) {
 				return false
 			}
 			was, before := h.before.users[number]
@@ -222,8 +218,8 @@ func (c *call) look(ctx context.Context, number uint32) (u user, ok bool) {
 	return u, ok
 }
 
-// beside says whether a message plainly is about something else than one slot.
-func beside(h heard) bool {
+// isUnrelated reports whether a message is clearly about something other than one slot.
+func isUnrelated(h update) bool {
 	if !h.known {
 		return false
 	}
@@ -231,11 +227,11 @@ func beside(h heard) bool {
 	return now.action != "" || (now.bolt != "" && now.bolt != before.bolt) || (now.door != "" && now.door != before.door) ||
 		(now.battery != nil && (before.battery == nil || *now.battery != *before.battery)) ||
 		(now.saved != "" && now.saved != before.saved) || (now.cleared != "" && now.cleared != before.cleared) ||
-		changed(now.users, before.users) > 1
+		countChanges(now.users, before.users) > 1
 }
 
-// changed counts the slots that a message shows otherwise than the one before.
-func changed(now, before map[uint32]user) (n int) {
+// countChanges counts the slots that differ from the previous message.
+func countChanges(now, before map[uint32]user) (n int) {
 	for number, u := range now {
 		if was, ok := before[number]; !ok || was != u {
 			n++

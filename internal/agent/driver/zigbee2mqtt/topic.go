@@ -12,25 +12,24 @@ import (
 
 const maxTopic = 512 // bytes of base topic or friendly name
 
-// ieeeAddress is how Zigbee2MQTT writes a device's address: the one name that nobody can change.
+// ieeeAddress is a device's address as Zigbee2MQTT writes it: the only name that never changes.
 var ieeeAddress = regexp.MustCompile(`^0x[0-9a-f]{16}$`)
 
-// place is the topics of one Zigbee2MQTT, below its base topic.
+// topics are the topics of one Zigbee2MQTT, below its base topic.
 //
-// Commands go to the device's address, never to its friendly name: Zigbee2MQTT takes both (an
-// address first), a renaming cannot misdirect the one, and no name can be made that aims at another
-// device's command topic.
-type place string
+// Commands use the device's address, not its friendly name: Zigbee2MQTT accepts both, a rename cannot misdirect a command, and no name
+// can be made to match another device's command topic.
+type topics string
 
-func (p place) bridge(what string) string           { return string(p) + "/bridge/" + what }
-func (p place) state(name string) string            { return string(p) + "/" + name }
-func (p place) availability(name string) string     { return string(p) + "/" + name + "/availability" }
-func (p place) command(address, verb string) string { return string(p) + "/" + address + "/" + verb }
-func (p place) under(topic string) (what string, ok bool) {
+func (p topics) bridge(what string) string           { return string(p) + "/bridge/" + what }
+func (p topics) state(name string) string            { return string(p) + "/" + name }
+func (p topics) availability(name string) string     { return string(p) + "/" + name + "/availability" }
+func (p topics) command(address, verb string) string { return string(p) + "/" + address + "/" + verb }
+func (p topics) bridgeTopic(topic string) (what string, ok bool) {
 	return strings.CutPrefix(topic, string(p)+"/bridge/")
 }
 
-// checkBase refuses a base topic that is not one topic of one or more levels.
+// checkBase checks that a base topic is one topic without wildcards.
 func checkBase(base string) error {
 	if err := checkTopic(base); err != nil {
 		return fmt.Errorf("base topic %q: %w", base, err)
@@ -41,7 +40,7 @@ func checkBase(base string) error {
 	return nil
 }
 
-// checkName refuses friendly names whose topics would be wildcards, or another's.
+// checkName refuses friendly names whose topics would contain wildcards or belong to another device.
 func checkName(name string) error {
 	if err := checkTopic(name); err != nil {
 		return err

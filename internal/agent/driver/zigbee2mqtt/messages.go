@@ -13,48 +13,48 @@ import (
 
 const maxWarnings = 64
 
-// attend takes in what arrives, one message after the other.
-func (d *Driver) attend(ctx context.Context) {
+// processMessages processes received messages in order.
+func (d *Driver) processMessages(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case m := <-d.inbox:
-			d.take(m)
+			d.onMessage(m)
 		}
 	}
 }
 
-func (d *Driver) take(m message) {
+func (d *Driver) onMessage(m message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer d.update()
-	if what, ours := d.place.under(m.topic); ours {
+	if what, ours := d.topics.bridgeTopic(m.topic); ours {
 		switch what {
 		case "state":
 			d.bridge = availability(m.payload)
 		case "info":
-			d.learnShown(m.payload)
+			d.onInfo(m.payload)
 		case "devices":
-			d.learnDevices(m.payload)
+			d.onDevices(m.payload)
 		case "logging":
-			d.overhear(m)
+			d.onLogLine(m)
 		}
 		return
 	}
 	for _, l := range d.locks {
 		switch m.topic {
-		case d.place.state(l.name):
+		case d.topics.state(l.name):
 			l.report(m)
 			return
-		case d.place.availability(l.name):
+		case d.topics.availability(l.name):
 			l.available = availability(m.payload)
 			return
 		}
 	}
 }
 
-// availability reads "online" or {"state": "online"}: both are in use.
+// availability decodes "online" or {"state": "online"}: both are in use.
 func availability(payload []byte) string {
 	var object struct {
 		State string `json:"state"`
@@ -69,29 +69,28 @@ func availability(payload []byte) string {
 	return ""
 }
 
-func (d *Driver) learnShown(payload []byte) {
+func (d *Driver) onInfo(payload []byte) {
 	shown, err := shownPINs(payload)
 	if err != nil {
 		d.log.Warn("Zigbee2MQTT", "error", err)
 		return
 	}
-	d.shown = shown
+	d.showsPINs = shown
 	if d.devices != nil {
-		d.learn()
+		d.updateLocks()
 	}
 }
 
-func (d *Driver) learnDevices(payload []byte) {
+func (d *Driver) onDevices(payload []byte) {
 	if !bytes.Equal(payload, d.devices) {
 		d.devices = payload
-		d.learn()
+		d.updateLocks()
 	}
 }
 
-// learn takes in which locks there are. Those that Locks returned stay as they were described, with
-// the names that they have now.
-func (d *Driver) learn() {
-	now, err := discover(d.devices, d.cfg.Tunings, d.shown, d.pace.lifetime)
+// updateLocks processes the list of locks. Locks that were already returned keep their description and get their new names.
+func (d *Driver) updateLocks() {
+	now, err := discover(d.devices, d.cfg.Tunings, d.showsPINs, d.timings.lifetime)
 	if err != nil {
 		d.log.Warn("Zigbee2MQTT", "error", err)
 		return
@@ -102,40 +101,40 @@ func (d *Driver) learn() {
 			d.log.Warn("a lock is left out", "reason", why)
 		}
 	}
-	if d.settled && !same(d.found, now.locks) {
+	if d.locksReturned && !sameLocks(d.found, now.locks) {
 		signal(d.changes)
 	}
-	if !d.settled {
+	if !d.locksReturned {
 		d.found = now.locks
 		maps.DeleteFunc(d.locks, func(a string, _ *lock) bool { return now.locks[a].address == "" })
 	}
 	for a, f := range now.locks {
 		switch l := d.locks[a]; {
-		case l != nil && d.settled:
+		case l != nil && d.locksReturned:
 			l.name, l.firmware = f.name, f.firmware
 		case l != nil:
 			l.found = f
-		case !d.settled:
+		case !d.locksReturned:
 			d.locks[a] = &lock{driver: d, found: f}
 		}
 	}
-	signal(d.resub)
+	signal(d.resubscribe)
 	if !d.isReady {
 		d.isReady = true
 		close(d.ready)
 	}
 }
 
-// same ignores what may change without anybody having to know.
-func same(a, b map[string]found) bool {
+// sameLocks ignores changes that the bridge need not know.
+func sameLocks(a, b map[string]found) bool {
 	return maps.EqualFunc(a, b, func(f, g found) bool {
 		return f.model == g.model && reflect.DeepEqual(f.caps, g.caps)
 	})
 }
 
-// overhear reads Zigbee2MQTT's log for a failure of the operation that some lock is waiting for: it
-// is told nowhere else. The text may hold a PIN: it goes nowhere.
-func (d *Driver) overhear(m message) {
+// onLogLine searches Zigbee2MQTT's log for the failure of a running operation, which is published nowhere else. The text may contain a
+// PIN: it must not be stored or logged.
+func (d *Driver) onLogLine(m message) {
 	var line struct {
 		Level   string `json:"level"`
 		Message string `json:"message"`
@@ -144,46 +143,46 @@ func (d *Driver) overhear(m message) {
 		return
 	}
 	for _, l := range d.locks {
-		if l.ear != nil {
-			l.overhear(line.Message)
+		if l.updates != nil {
+			l.onLogError(line.Message)
 		}
 	}
 }
 
-// wanted are the topics of the locks.
-func (d *Driver) wanted() []string {
+// lockTopics are the topics of the locks.
+func (d *Driver) lockTopics() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
 	for _, l := range d.locks {
-		out = append(out, d.place.state(l.name), d.place.availability(l.name))
+		out = append(out, d.topics.state(l.name), d.topics.availability(l.name))
 	}
 	return out
 }
 
-func (d *Driver) connected(c *conn) {
+func (d *Driver) setConnected(c *conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.conn, d.trouble = c, ""
+	d.conn, d.connError = c, ""
 	d.update()
 }
 
-// lost tells everybody who waits for an answer that none will come.
-func (d *Driver) lost(err error) {
+// setDisconnected ends all running operations.
+func (d *Driver) setDisconnected(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.conn, d.bridge = nil, ""
 	if err != nil {
-		d.trouble = err.Error()
+		d.connError = err.Error()
 	}
 	for _, l := range d.locks {
 		l.available = ""
-		l.hear(heard{cut: true})
+		l.deliver(update{disconnected: true})
 	}
 	d.update()
 }
 
-// report takes in a lock's state message. The caller holds the driver's mutex.
+// report processes a lock's state message. The caller holds the driver's mutex.
 func (l *lock) report(m message) {
 	now, ok := parse(m.payload)
 	if !ok {
@@ -198,19 +197,19 @@ func (l *lock) report(m message) {
 	case !now.lastSeen.IsZero() && now.lastSeen.Before(at):
 		l.seen = now.lastSeen
 	}
-	l.remember(now, m.retained)
-	if m.retained { // of the past: no event, and no answer
+	l.updateState(now, m.retained)
+	if m.retained { // an old state: no event, and no answer
 		return
 	}
 	for _, e := range l.events(before, now, known) {
 		e.Address, e.At = l.address, at
-		l.driver.tell(e)
+		l.driver.emit(e)
 	}
-	l.hear(heard{now: now, before: before, known: known})
+	l.deliver(update{now: now, before: before, known: known})
 }
 
-// remember keeps what a message says beyond itself.
-func (l *lock) remember(r report, retained bool) {
+// updateState stores the fields that apply until the next message.
+func (l *lock) updateState(r report, retained bool) {
 	if r.bolt != "" {
 		l.bolt = r.bolt
 	}
@@ -225,9 +224,9 @@ func (l *lock) remember(r report, retained bool) {
 	}
 }
 
-// events are what a message tells beyond the one before it.
+// events returns the events of a message, compared with the previous one.
 func (l *lock) events(before, now report, known bool) (out []driver.Event) {
-	if e, ok := happened(now, l.caps.Slots); ok {
+	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
 	}
 	if !known {
@@ -245,13 +244,13 @@ func (l *lock) events(before, now report, known bool) (out []driver.Event) {
 			out = append(out, driver.Event{Kind: driver.Tampered, Reason: "forcedOpen"})
 		}
 	}
-	if became(before.tamper, now.tamper) {
+	if becameTrue(before.tamper, now.tamper) {
 		out = append(out, driver.Event{Kind: driver.Tampered, Reason: "tamper"})
 	}
-	if became(before.low, now.low) {
+	if becameTrue(before.low, now.low) {
 		out = append(out, driver.Event{Kind: driver.BatteryLow})
 	}
 	return out
 }
 
-func became(before, now *bool) bool { return before != nil && !*before && now != nil && *now }
+func becameTrue(before, now *bool) bool { return before != nil && !*before && now != nil && *now }
