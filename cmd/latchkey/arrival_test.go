@@ -75,7 +75,7 @@ func TestColumns(t *testing.T) {
 }
 
 // What a PMS sends moves no cursor, sets no title, turns no text around and adds no line.
-func TestTablesEscapeWhatControlsATerminal(t *testing.T) {
+func TestTablesEscapeControlCharacters(t *testing.T) {
 	var out bytes.Buffer
 	s := &session{remote: &remote{}, streams: &streams{out: text.Terminal(&out)}}
 	evil := "\x1b]0;PWNED\a\x1b[2J\u202e\u009b1\n2\t3"

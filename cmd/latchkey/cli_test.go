@@ -111,7 +111,7 @@ var wordPattern = regexp.MustCompile(`'[^']*'|\S+`)
 
 func id(m map[string]any) string { return m["data"].(map[string]any)["id"].(string) }
 
-func TestFirstStartLeadsOn(t *testing.T) {
+func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s := newShell(t)
 	s.ok("property list", "There is no property yet", "latchkey property create")
 	s.fails(1, "space list", "there is no property yet", "latchkey property create")
@@ -197,7 +197,7 @@ func TestWhichProperty(t *testing.T) {
 	s.ok("property show", "Europe/Lisbon")
 }
 
-func TestFromElsewhere(t *testing.T) {
+func TestCommandsFromAnotherMachine(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")
 	operator := s.json("admin token create Ana --ttl 1h")["token"].(string)
@@ -235,7 +235,7 @@ func TestFromElsewhere(t *testing.T) {
 }
 
 // A staff token opens one property: naming another must not change the token's own.
-func TestStaffTokenIsOfOneProperty(t *testing.T) {
+func TestStaffTokenIsForOneProperty(t *testing.T) {
 	s := newShell(t)
 	a := id(s.json("property create A --time-zone Europe/Lisbon"))
 	b := id(s.json("property create B --time-zone Europe/Rome"))
@@ -249,7 +249,7 @@ func TestStaffTokenIsOfOneProperty(t *testing.T) {
 }
 
 // Who read a PIN can be found out later: the operator is written down, not the token that the command made for itself.
-func TestOperatorsAreWrittenDown(t *testing.T) {
+func TestOperatorIsRecorded(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")
 	s.ok("space create 101 --type Room")
@@ -262,8 +262,8 @@ func TestOperatorsAreWrittenDown(t *testing.T) {
 	s.ok("code show "+code, "staff:"+id(desk))
 }
 
-// What comes next can be typed as it is said.
-func TestNextIsAtTheSamePlace(t *testing.T) {
+// A suggested command can be typed unchanged.
+func TestNextStepsUseTheSameServer(t *testing.T) {
 	s := newShell(t)
 	s.fails(1, "space list", "latchkey property create --data-dir "+s.dir+" \"Harbour Hostel\"")
 	p := id(s.json("property create A --time-zone Europe/Lisbon"))

@@ -156,7 +156,7 @@ func TestErrorsNameTheFileAndLine(t *testing.T) {
 	}
 }
 
-func TestPartnerAllowIsNoURL(t *testing.T) {
+func TestPartnerAllowRefusesURLs(t *testing.T) {
 	for entry, says := range map[string]string{"http://x": "it is a URL", "https://pms.internal:8443/api": "it is a URL", "pms.internal:0": "port"} {
 		got := typed(t, 1, "serve", "--data-dir", filepath.Join(t.TempDir(), "d"), "--listen-http=127.0.0.1:0", "--listen-grpc=127.0.0.1:0",
 			"--listen-bridge=127.0.0.1:0", "--listen-ops=127.0.0.1:0", "--partner-allow", entry)

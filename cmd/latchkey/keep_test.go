@@ -47,7 +47,7 @@ func TestBackupAndRotation(t *testing.T) {
 		t.Errorf("a second time: %s", got)
 	}
 	if got := typed(t, 1, "key", "rotate", "--data-dir", p.dir); !strings.Contains(got, "stop that first") {
-		t.Errorf("beside a server: %s", got)
+		t.Errorf("while a server runs: %s", got)
 	}
 	here := "sqlite:" + filepath.Join(p.dir, "latchkey.db")
 	link := filepath.Join(root, "link.db")
@@ -57,7 +57,7 @@ func TestBackupAndRotation(t *testing.T) {
 	for _, url := range []string{here, "sqlite:" + link} {
 		got := typed(t, 1, "key", "rotate", "--database", url, "--key-file", p.dir+".key", "--data-dir", filepath.Join(root, "elsewhere"))
 		if !strings.Contains(got, "stop that first") {
-			t.Errorf("beside a server with another data directory: %s", got)
+			t.Errorf("while a server runs with another data directory: %s", got)
 		}
 	}
 	p.signal()
@@ -87,7 +87,7 @@ func TestBackupAndRotation(t *testing.T) {
 	}
 }
 
-func TestKeepingWithoutADatabase(t *testing.T) {
+func TestBackupAndRotationWithoutADatabase(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	for _, args := range [][]string{{"backup", filepath.Join(t.TempDir(), "x")}, {"key", "rotate"}} {
 		if got := typed(t, 1, append(args, "--data-dir", dir)...); !strings.Contains(got, "no database") {

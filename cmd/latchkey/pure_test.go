@@ -179,7 +179,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestAgainQuotes(t *testing.T) {
+func TestTypedFlagsAreQuoted(t *testing.T) {
 	var c struct {
 		Sub struct {
 			remote `embed:""`
@@ -214,7 +214,7 @@ func TestInMinutesRoundsUp(t *testing.T) {
 	}
 }
 
-// --ca is what a caller trusts: nothing is sent in the clear to whoever cannot show that.
+// With --ca, the command uses TLS and refuses a server without such a certificate.
 func TestCAMeansTLS(t *testing.T) {
 	front := httptest.NewTLSServer(nil)
 	defer front.Close()

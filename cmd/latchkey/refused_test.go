@@ -7,7 +7,7 @@ import (
 )
 
 // A wrong value is called as it was typed.
-func TestErrorsSpeakOfWhatWasTyped(t *testing.T) {
+func TestErrorsNameFlagsAndArguments(t *testing.T) {
 	s := newShell(t)
 	s.fails(1, "property create X --time-zone Europe/Lisbon --check-in 25:00", "--check-in must be HH:MM")
 	s.fails(1, "property create X --time-zone Europe/Lisbon --owing nope", "--owing must be one of block")
@@ -29,8 +29,8 @@ func TestErrorsSpeakOfWhatWasTyped(t *testing.T) {
 	s.fails(1, "lock show lck_none", "latchkey: no lock lck_none at this property (lockNotFound)")
 }
 
-// "Nothing" is not the answer to a question that was wrong.
-func TestNothingIsNotSaidWrongly(t *testing.T) {
+// A wrong name is an error, not an empty list.
+func TestUnknownNamesAreNotEmptyLists(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")
 	bridge := id(s.json("bridge create Reception"))
@@ -96,7 +96,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
-// Under a name of blanks nobody finds anything again.
+// An object with a blank name cannot be found again.
 func TestBlankNamesAreRefused(t *testing.T) {
 	s := newShell(t)
 	s.fails(1, "property create '   ' --time-zone Europe/Lisbon", "<name> must not be blank")

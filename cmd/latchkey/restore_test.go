@@ -26,7 +26,7 @@ func TestRestore(t *testing.T) {
 			}
 		}
 	}
-	says("beside a server", typed(t, 1, "restore", backup, "--force", "--data-dir", p.dir), "in use by another Latchkey process")
+	says("while a server runs", typed(t, 1, "restore", backup, "--force", "--data-dir", p.dir), "in use by another Latchkey process")
 	p.signal()
 	if err := p.ends(time.Minute); err != nil {
 		t.Fatal(err)

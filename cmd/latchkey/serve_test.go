@@ -111,7 +111,7 @@ func TestFirstStartSaysWhatComesNext(t *testing.T) {
 	}
 }
 
-// Somebody watches the health, so that a stop takes seconds; the second signal does not wait for that.
+// A client watches the health, so that a stop takes seconds. The second signal does not wait for that.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p := serve(t, nil)
 	address := regexp.MustCompile(`gRPC +(\S+)`).FindStringSubmatch(p.welcome)[1]
@@ -124,14 +124,14 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for status, told := healthv1.HealthCheckResponse_UNKNOWN, false; status != healthv1.HealthCheckResponse_NOT_SERVING || !told; {
+	for status, signalled := healthv1.HealthCheckResponse_UNKNOWN, false; status != healthv1.HealthCheckResponse_NOT_SERVING || !signalled; {
 		answer, err := watch.Recv()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if status = answer.GetStatus(); status == healthv1.HealthCheckResponse_SERVING {
 			p.signal()
-			told = true
+			signalled = true
 		}
 	}
 	p.signal()

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestAnUnlockThatFailedSaysWhatIsKnown(t *testing.T) {
+func TestFailedUnlockExplainsTheResult(t *testing.T) {
 	jammed, silent := "jammed", "timeout"
 	until := timestamppb.New(time.Date(2026, 11, 22, 9, 30, 15, 0, time.UTC))
 	for _, tt := range []struct {

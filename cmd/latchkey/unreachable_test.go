@@ -18,7 +18,7 @@ import (
 )
 
 // A connection that fails because the two sides differ in TLS says which flag mends it.
-func TestWrongProtection(t *testing.T) {
+func TestTLSMismatch(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")
 	token := s.json("admin token create Ana --ttl 1h")["token"].(string)

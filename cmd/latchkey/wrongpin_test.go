@@ -10,7 +10,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-func TestWhatSlowsGuessingIsShown(t *testing.T) {
+func TestLockShowsGuessingProtection(t *testing.T) {
 	until := timestamppb.New(time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
 	for want, c := range map[string]struct {
 		can *propertyv1.LockAbilities

@@ -84,7 +84,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-func TestWriteTellsWhatThereIs(t *testing.T) {
+func TestResultIsPrinted(t *testing.T) {
 	r := (&Result{Name: "one", Value: 12.3456, Unit: "ms", Floor: 5, P50: 1.5, P99: 2.5, FloorP50: 0.5, FloorP99: 0.75, Rounds: 3}).finish()
 	r.Cores = 2
 	r.note("bridges", 1234.4, "")
@@ -198,7 +198,7 @@ func TestResultOfADrain(t *testing.T) {
 	}
 }
 
-func TestDriveDrawsNewOnesAndChangesOfThoseThatAreThere(t *testing.T) {
+func TestDriveSendsNewReservationsAndChanges(t *testing.T) {
 	for name, stored := range map[string]int{"none stored": 0, "some stored": 10} {
 		d := &drive{stored: stored}
 		var own []int64
@@ -222,7 +222,7 @@ func TestDriveDrawsNewOnesAndChangesOfThoseThatAreThere(t *testing.T) {
 	}
 }
 
-func TestBothWiresCarryTheSameChange(t *testing.T) {
+func TestRESTAndGRPCSendTheSameChange(t *testing.T) {
 	for number := range int64(len(places)) {
 		c := change{id: "x", number: number, nights: 3}
 		var over struct {

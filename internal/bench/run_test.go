@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 
 func self() Launch { return Launch{os.Args[0], "part"} }
 
-func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
+func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		run  func() (*Result, error)
@@ -91,7 +91,7 @@ func TestSmallRuns(t *testing.T) {
 }
 
 // What is started for the fleet answers, without waiting for the beats that its memory is measured between.
-func TestBareStreamsCarryActs(t *testing.T) {
+func TestBareServerSendsActs(t *testing.T) {
 	p, err := self().start(t.Context(), "bare")
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestBareStreamsCarryActs(t *testing.T) {
 	}
 }
 
-func TestCommitsAndTheirTrip(t *testing.T) {
+func TestCommitsFloor(t *testing.T) {
 	c, err := newCommits(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-func TestWhatIsStrangeAndStillRight(t *testing.T) {
+func TestUnusualButValidInput(t *testing.T) {
 	w := e2etest.Open(t)
 	for name, c := range map[string]struct {
 		verb, path, raw string
@@ -58,14 +58,14 @@ func TestHeadAndOptions(t *testing.T) {
 	if err != nil || o.HTTP != 200 || len(o.Raw) != 0 || o.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("HEAD: %v %v %v", o, err, o.Header)
 	}
-	if o, err = w.HTTPCall(t.Context(), e2etest.Nobody(), "HEAD", "/v1/spaces", "", nil); err != nil || o.HTTP != 401 || len(o.Raw) != 0 {
-		t.Errorf("HEAD as nobody: %v %v", o, err)
+	if o, err = w.HTTPCall(t.Context(), e2etest.Anonymous(), "HEAD", "/v1/spaces", "", nil); err != nil || o.HTTP != 401 || len(o.Raw) != 0 {
+		t.Errorf("HEAD without a credential: %v %v", o, err)
 	}
-	o, err = w.HTTPCall(t.Context(), e2etest.Nobody(), "OPTIONS", "/v1/reservations", "", nil)
+	o, err = w.HTTPCall(t.Context(), e2etest.Anonymous(), "OPTIONS", "/v1/reservations", "", nil)
 	if allow := o.Header.Get("Allow"); err != nil || o.HTTP != 204 || !strings.Contains(allow, "PATCH") || !strings.Contains(allow, "GET") || strings.Contains(allow, "DELETE") {
 		t.Errorf("OPTIONS: %v %v %q", o, err, allow)
 	}
-	if o, err = w.HTTPCall(t.Context(), e2etest.Nobody(), "OPTIONS", "/v1/none", "", nil); err != nil || o.HTTP != 404 {
+	if o, err = w.HTTPCall(t.Context(), e2etest.Anonymous(), "OPTIONS", "/v1/none", "", nil); err != nil || o.HTTP != 404 {
 		t.Errorf("OPTIONS of nothing: %v %v", o, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// refused is one bad request over REST and what is said of it.
+// refused is a bad REST request and its expected error.
 type refused struct {
 	name    string
 	verb    string // left out: PATCH
@@ -21,7 +21,7 @@ type refused struct {
 	raw     string
 	status  int // left out: 400
 	reason  string
-	fields  map[string]string // exactly these; nil: not looked at
+	fields  map[string]string // exactly these; nil: not checked
 }
 
 func good(id string) map[string]any {
@@ -75,7 +75,7 @@ var badReservations = []refused{
 	{name: "beyond every number", raw: `{"pmsMeta":{"id":"BAD"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02","price":1e999}`, reason: "invalidFields"},
 	{name: "closer to nothing than any number", raw: `{"pmsMeta":{"id":"BAD"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02","price":1e-999}`, reason: "invalidFields", fields: map[string]string{"price": "outOfRange"}},
 	{name: "more guests than a house", body: fields{"adultCount": 1 << 40}, reason: "invalidFields", fields: map[string]string{"adultCount": "outOfRange"}},
-	{name: "our space of nobody", body: fields{"parentSpaceId": "spc_01hzzzzzzzzzzzzzzzzzzzzzzz"}, status: 404, reason: "spaceNotFound"},
+	{name: "an unknown space of the property", body: fields{"parentSpaceId": "spc_01hzzzzzzzzzzzzzzzzzzzzzzz"}, status: 404, reason: "spaceNotFound"},
 	{name: "our space and theirs", body: fields{"parentSpaceId": "spc_0", "pmsMeta": meta(map[string]any{"spaceId": "R101"})}, reason: "invalidFields", fields: map[string]string{"parentSpaceId": "conflicting"}},
 	{name: "two rooms", body: fields{"roomId": "R101", "pmsMeta": meta(map[string]any{"parentSpaceId": "R102"})}, reason: "invalidFields", fields: map[string]string{"roomId": "conflicting"}},
 	{name: "an over-long number", body: fields{"pmsNumber": long(256)}, reason: "invalidFields", fields: map[string]string{"pmsNumber": "tooLong"}},
@@ -218,8 +218,8 @@ func (c refused) check(t *testing.T, o e2etest.Outcome) {
 	}
 }
 
-// What takes something away is asked for in so many words.
-func TestWhatIsNotSentTakesNothingAway(t *testing.T) {
+// A call that removes something must say so with an explicit empty value.
+func TestRemovalMustBeExplicit(t *testing.T) {
 	w := e2etest.Open(t)
 	before := e2etest.Stored(t, w)
 	for _, c := range []struct {
@@ -242,8 +242,8 @@ func TestWhatIsNotSentTakesNothingAway(t *testing.T) {
 	}
 }
 
-// What only the domain knows to be wrong is named beside what breaks a rule of the proto.
-func TestStaticRulesAreNamedBesideThoseOfTheProto(t *testing.T) {
+// Violations of domain rules and of proto rules are reported together.
+func TestDomainAndProtoViolationsAreReportedTogether(t *testing.T) {
 	w := e2etest.Open(t)
 	before := e2etest.Stored(t, w)
 	for _, c := range []struct {
@@ -269,8 +269,8 @@ func TestStaticRulesAreNamedBesideThoseOfTheProto(t *testing.T) {
 	}
 }
 
-// Staff and operators hear of a slip of the pen; the name that they meant was not sent.
-func TestNamesThatAreNoField(t *testing.T) {
+// The property and admin areas refuse unknown fields, and name the missing required field.
+func TestUnknownFieldsAreRefused(t *testing.T) {
 	w := e2etest.Open(t)
 	before := e2etest.Stored(t, w)
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// The same refusals reach callers of the other protocols.
+// gRPC and Connect give the same errors.
 func TestBadInputOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)
 	r := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
@@ -45,7 +45,7 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 	}
 }
 
-func TestTooMuchOverEveryProtocol(t *testing.T) {
+func TestSizeLimitsOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)
 	one := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
 	batch := e2etest.Find("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
@@ -62,7 +62,7 @@ func TestTooMuchOverEveryProtocol(t *testing.T) {
 	}
 }
 
-// Protobuf that is none, and text in it that is none.
+// Invalid protobuf, and invalid UTF-8 in protobuf.
 func TestBrokenProtobuf(t *testing.T) {
 	w := e2etest.Open(t)
 	r := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
@@ -83,14 +83,14 @@ func TestBrokenProtobuf(t *testing.T) {
 		if err != nil || o.Code != codes.InvalidArgument || o.Reason != "invalidFields" || !slices.Equal(o.Named(), c.named) {
 			t.Errorf("%s over Connect: %v %v; want %v", name, o, err, c.named)
 		}
-		if o, err := w.Raw(t.Context(), e2etest.Nobody(), r, c.raw); err != nil || o.Code != codes.Unauthenticated {
-			t.Errorf("%s of nobody: %v %v", name, o, err)
+		if o, err := w.Raw(t.Context(), e2etest.Anonymous(), r, c.raw); err != nil || o.Code != codes.Unauthenticated {
+			t.Errorf("%s without a credential: %v %v", name, o, err)
 		}
 	}
 }
 
-// Only gRPC can say a time that is none.
-func TestTimesThatAreNone(t *testing.T) {
+// Only gRPC can send an invalid timestamp.
+func TestInvalidTimestamps(t *testing.T) {
 	w := e2etest.Open(t)
 	none := &timestamppb.Timestamp{Seconds: -1 << 60}
 	for rpc, c := range map[string]struct {

@@ -138,7 +138,7 @@ func TestBridgesHaveTheirOwnListener(t *testing.T) {
 			}
 		}
 	})
-	t.Run("serves nobody else", func(t *testing.T) {
+	t.Run("accepts only bridges", func(t *testing.T) {
 		for name, conn := range map[string]*grpc.ClientConn{"no certificate": dial(t, w, a), "certificate of another CA": dial(t, w, a, foreign(t, a))} {
 			_, err := lockv1.NewBridgeServiceClient(conn).RenewCertificate(ctx, &lockv1.RenewCertificateRequest{CertificateRequest: []byte("x")})
 			if status.Code(err) != codes.Unavailable {

@@ -78,9 +78,9 @@ func strangers(w *e2etest.World) map[string]func(context.Context, e2etest.Caller
 	}
 }
 
-// TestLargeBodiesOfStrangersCostLittle has sixteen callers at once send one mebibyte without a credential, and past their limit.
+// TestLargeUnauthenticatedBodiesCostLittle has sixteen callers at once send one mebibyte without a credential, and past their limit.
 // Decoded, each body took about 200 MB.
-func TestLargeBodiesOfStrangersCostLittle(t *testing.T) {
+func TestLargeUnauthenticatedBodiesCostLittle(t *testing.T) {
 	w := e2etest.Open(t, func(c *sandbox.Config) {
 		c.Server.Rate = config.Rate{PerMinute: 200, Burst: 100, BatchPerMinute: 1, StaffPerMinute: 1000, StaffBurst: 100}
 	})
@@ -96,7 +96,7 @@ func TestLargeBodiesOfStrangersCostLittle(t *testing.T) {
 			if used > most {
 				t.Errorf("past the limit: %d bytes were allocated", used)
 			}
-			all, used = flood(t, func(ctx context.Context) (e2etest.Outcome, error) { return call(ctx, e2etest.Nobody()) })
+			all, used = flood(t, func(ctx context.Context) (e2etest.Outcome, error) { return call(ctx, e2etest.Anonymous()) })
 			for _, o := range all {
 				if o.Code != codes.Unauthenticated && o.Reason != "rateLimited" {
 					t.Errorf("a stranger: %v", o)
@@ -137,8 +137,8 @@ func TestLargeListsOfStaffCostLittle(t *testing.T) {
 	}
 }
 
-// TestATokenHasALimitOfItsOwn counts the calls of staff by token, of operators too.
-func TestATokenHasALimitOfItsOwn(t *testing.T) {
+// TestTokenHasItsOwnLimit counts the calls of staff by token, of operators too.
+func TestTokenHasItsOwnLimit(t *testing.T) {
 	w := e2etest.Open(t, func(c *sandbox.Config) {
 		c.Server.Rate = config.Rate{PerMinute: 1000, Burst: 1000, BatchPerMinute: 1000, StaffPerMinute: 60, StaffBurst: 200}
 	})
@@ -168,8 +168,8 @@ func (a *asked) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestNoByteOfAStrangersBodyIsRead has callers wait for leave to send, as Expect: 100-continue says.
-func TestNoByteOfAStrangersBodyIsRead(t *testing.T) {
+// TestUnauthenticatedBodyIsNotRead has callers wait for leave to send, as Expect: 100-continue says.
+func TestUnauthenticatedBodyIsNotRead(t *testing.T) {
 	w := e2etest.Open(t)
 	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
 	defer client.CloseIdleConnections()
@@ -195,8 +195,8 @@ func TestNoByteOfAStrangersBodyIsRead(t *testing.T) {
 	}
 }
 
-// TestAStrangerIsAnsweredBeforeTheMessage opens calls over gRPC and sends nothing.
-func TestAStrangerIsAnsweredBeforeTheMessage(t *testing.T) {
+// TestUnauthenticatedCallIsAnsweredBeforeItsMessage opens calls over gRPC and sends nothing.
+func TestUnauthenticatedCallIsAnsweredBeforeItsMessage(t *testing.T) {
 	w := e2etest.Open(t)
 	st, err := w.Public.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/"+upsertBatch.Name)
 	if err != nil {

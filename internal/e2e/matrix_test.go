@@ -153,7 +153,7 @@ type who struct {
 
 var roles = map[string]int{"viewer": 1, "operator": 2, "owner": 3}
 
-// expected is the whole rule book: a credential of another area is none, and a lack of scope or role is told.
+// expected is the whole rule: a credential of another area is invalid, and a missing scope or role is named.
 func expected(r rule, w who, p e2etest.Protocol) codes.Code {
 	switch {
 	case r.area == "bridge":
@@ -310,7 +310,7 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	_, endedOperator := operator(1)
 
 	out := []who{
-		{Caller: e2etest.Nobody()},
+		{Caller: e2etest.Anonymous()},
 		{Caller: named(a.Partner(), "app of A"), area: "partner", scopes: e2etest.Scopes},
 		{Caller: e2etest.Bearer("bearer of A", a.AccessToken), area: "partner", scopes: e2etest.Scopes},
 		{Caller: named(b.Partner(), "app of B"), area: "partner", scopes: e2etest.Scopes},
@@ -329,9 +329,9 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		{Caller: named(e2etest.Bearer("", a.ClientToken), "client token as bearer")},
 		{Caller: named(a.Partner().With("api-key", b.APIKey), "app of A with the api-key of B")},
 		{Caller: named(a.Partner().With("authorization", "Bearer "+b.AccessToken), "two access tokens")},
-		{Caller: named(e2etest.Nobody().With("authorization", "Basic "+owner), "another scheme")},
-		{Caller: named(e2etest.Nobody().With("grpc-metadata-authorization", "Bearer "+owner), "a header that the gateway would pass")},
-		{Caller: named(e2etest.Nobody().With("api-key", "lkk_"+strings.Repeat("0", 32)), "garbage as api-key")},
+		{Caller: named(e2etest.Anonymous().With("authorization", "Basic "+owner), "another scheme")},
+		{Caller: named(e2etest.Anonymous().With("grpc-metadata-authorization", "Bearer "+owner), "a header that the gateway would pass")},
+		{Caller: named(e2etest.Anonymous().With("api-key", "lkk_"+strings.Repeat("0", 32)), "garbage as api-key")},
 		{Caller: named(a.Partner().With("access-token", a.AccessToken[:len(a.AccessToken)-1]+"0"), "mistyped access token")},
 		{Caller: e2etest.Bearer("garbage", strings.Repeat("~", 4000))},
 	}

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// odd makes requests that nobody should send, the same ones for the same seed.
+// odd generates invalid and unusual requests, the same for the same seed.
 type odd struct{ *rand.Rand }
 
 func newOdd(seed uint64) odd { return odd{rand.New(rand.NewPCG(seed, 0))} }
@@ -36,7 +36,7 @@ var oddTexts = []string{
 	"http://169.254.169.254/", "https://[::1]/", "rsv_01m7xyw0000000000000000000", "\u202e", "\ufeff", "NaN", "1e999", strings.Repeat("a", 300), strings.Repeat("ü", 2100),
 }
 
-// oddValues are nothing that json.Marshal cannot write, made anew each time: what they are put into is changed again.
+// oddValues are nothing that json.Marshal cannot write, created again for each call, because callers modify them.
 func oddValues() []any {
 	return []any{
 		nil, true, false, 0, -1, 1, 1.5, 1e308, -1e308, 5e-324, math.MaxInt32 + 1.0, math.MinInt64 * 1.0, []any{}, map[string]any{}, []any{nil}, []any{[]any{[]any{}}},

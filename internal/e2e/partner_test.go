@@ -55,7 +55,7 @@ func TestReadSpacesReportsAFailedRead(t *testing.T) {
 	}
 }
 
-// An answer of the service can be sent back as it is, and changes nothing but the form of the dates.
+// An answer of the service can be sent back unchanged. Only the form of the dates changes.
 func TestAnAnswerCanBeSentBack(t *testing.T) {
 	w := e2etest.Open(t)
 	e2etest.Push(t, w, "BACK", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.Today(0), "toDate": e2etest.Today(2)})
@@ -218,7 +218,7 @@ func TestArrivalsNameGuestAndRoom(t *testing.T) {
 	}
 }
 
-// A reservation within another object gets told so, and typing errors of query names are named.
+// The error for a reservation inside another object says so, and misspelled query parameters are named.
 func TestAWrappedReservationIsNamed(t *testing.T) {
 	w := e2etest.Open(t)
 	body := map[string]any{"reservation": map[string]any{"pmsMeta": map[string]any{"id": "W"}, "state": "confirmed"}}

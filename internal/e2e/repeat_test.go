@@ -102,7 +102,7 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 	})
 }
 
-func TestARepeatedAnswerShowsSecretsAsTheyAreNow(t *testing.T) {
+func TestRepeatedAnswerHasCurrentSecrets(t *testing.T) {
 	w := e2etest.Open(t)
 	e2etest.Push(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
 	reset := func(key string) string {
@@ -155,7 +155,7 @@ func TestARepeatedRemoval(t *testing.T) {
 	}
 }
 
-func TestACallThatIsStillRunningIsNotRunTwice(t *testing.T) {
+func TestRunningCallIsNotRepeated(t *testing.T) {
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Latency = time.Second })
 	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{PageSize: 1})
 	if err != nil {

@@ -40,7 +40,7 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 		}
 	}
 	staff := w.Staff(ctx)
-	// They began yesterday: what is told of guests who are yet to come, comes by itself and not by a call.
+	// They began yesterday: notices about future arrivals come from background checks and not from a call.
 	e2etest.Push(t, w, "SHARED-1", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.Today(-1)})
 	e2etest.Push(t, w, "SHARED-2", map[string]any{"state": "confirmed", "bedId": "D4-A", "fromDate": e2etest.Today(-1)})
 	one, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=SHARED-1", nil)
@@ -154,7 +154,7 @@ var probes = map[string]string{
 	"latchkey.admin.v1.AppService/RevokeClientToken":                 `{"appId":"app_0","id":"{tok staff}"}`,
 }
 
-// identifies says whether a field names something by an id of ours, or continues a list.
+// identifies reports whether a field is an id of the service or a page token.
 func identifies(fd protoreflect.FieldDescriptor) bool {
 	if fd.Kind() != protoreflect.StringKind {
 		return false
@@ -283,7 +283,7 @@ func callers(r e2etest.RPC, a *tenant) []e2etest.Caller {
 	return []e2etest.Caller{e2etest.Operator()}
 }
 
-// tried calls with a foreign id and with one that nobody has: the answers are the same.
+// tried calls with another tenant's id and with an unknown id: the answers must be the same.
 func tried(t *testing.T, a, b *tenant, r e2etest.RPC, c e2etest.Caller, probe, field string, set func(proto.Message, string), kind, foreign string) {
 	t.Helper()
 	unknown := id.New(kind[:3])
@@ -302,7 +302,7 @@ func tried(t *testing.T, a, b *tenant, r e2etest.RPC, c e2etest.Caller, probe, f
 			said[i] = plain(got, v)
 		}
 		if said[0] != said[1] {
-			t.Errorf("%s as %s with %s = %s of another tenant:\n%s\nand of nobody:\n%s", p, c.Name, field, kind, said[0], said[1])
+			t.Errorf("%s as %s with %s = %s of another tenant:\n%s\nand unknown:\n%s", p, c.Name, field, kind, said[0], said[1])
 		}
 	}
 }
@@ -334,7 +334,7 @@ func plain(o e2etest.Outcome, tried string) string {
 	return strings.ReplaceAll(text, tried, "ID")
 }
 
-// absent fails if an answer holds an id or a secret of this property, other than the one that was sent.
+// absent fails if an answer holds an id or a secret of this property, other than the sent id.
 func (b *tenant) absent(t *testing.T, what string, raw []byte, sent string) {
 	t.Helper()
 	for kind, v := range b.ids {

@@ -15,7 +15,7 @@ import (
 )
 
 // A credential header that comes twice names two callers: neither is taken, whichever protocol is spoken.
-func TestACredentialSentTwiceIsNone(t *testing.T) {
+func TestCredentialSentTwiceIsRefused(t *testing.T) {
 	w := e2etest.Open(t, func(*sandbox.Config) {})
 	good := w.Partner().Headers
 	for header, value := range good {

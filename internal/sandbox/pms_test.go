@@ -8,7 +8,7 @@ import (
 )
 
 // Whatever is typed at the desk is answered, also what is no change.
-func TestTheDeskRefusesWhatIsNoChange(t *testing.T) {
+func TestPMSRefusesInvalidEdits(t *testing.T) {
 	desk := NewPMS("secret", nil).Handler()
 	for _, body := range []string{"", "null", "[]", `"started"`, "{"} {
 		w := httptest.NewRecorder()

@@ -85,7 +85,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 	f.out.search(t, append(people, f.secrets...))
 }
 
-// backup makes a copy of the database beside the server, which is then searched like all files.
+// backup copies the database while the server runs. The copy is then searched like all files.
 func (f *flows) backup() {
 	f.t.Helper()
 	data := filepath.Join(f.dir, "data")
@@ -221,7 +221,7 @@ func (f *flows) stay() {
 	f.pin("K2", "Room 101", "")
 }
 
-// strangers are calls that are wrong in every way, with secrets and people where nobody expects them.
+// strangers are calls that are wrong in every way, with secrets and personal data in unexpected fields.
 func (f *flows) strangers() {
 	f.t.Helper()
 	pin := f.lastPIN

@@ -67,7 +67,7 @@ func (f *flows) credentials() {
 	socket := e2etest.Operator()
 	shown(f.call(socket, "POST", "/v1/admin/properties/"+f.PropertyID+"/staffTokens", map[string]any{"name": holder, "role": "owner"}), "token")
 	shown(f.call(socket, "POST", "/v1/admin/operatorTokens", map[string]any{"name": holder, "ttlMinutes": 10}), "token")
-	f.call(e2etest.Nobody(), "POST", "/v1/admin/operatorTokens", map[string]any{"name": holder})
+	f.call(e2etest.Anonymous(), "POST", "/v1/admin/operatorTokens", map[string]any{"name": holder})
 }
 
 // texts finds the first string under a name in JSON.
@@ -136,7 +136,7 @@ func (f *flows) everyRPC() {
 			if p == e2etest.REST && len(r.Routes) == 0 {
 				continue
 			}
-			for _, c := range []e2etest.Caller{f.Partner(), f.Owner(), e2etest.Operator(), e2etest.Nobody()} {
+			for _, c := range []e2etest.Caller{f.Partner(), f.Owner(), e2etest.Operator(), e2etest.Anonymous()} {
 				o, err := f.Call(f.t.Context(), p, c, r, proto.Clone(req))
 				if err != nil && !strings.Contains(err.Error(), "envelope") && !strings.Contains(err.Error(), "proto") {
 					f.t.Errorf("%s over %s: %v", r.Name, p, err)

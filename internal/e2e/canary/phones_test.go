@@ -174,7 +174,7 @@ func (f *flows) joins(reservationID string) (h *handset, keys *guestv1.SmartKey,
 	h.keep(joined.GetKey())
 	enrol(h.api.Enrol(ctx, &guestv1.EnrolRequest{Link: link, Possession: good, Name: holder}))
 	noted[*guestv1.GetEnrolmentResponse](f, "GetEnrolment")(h.api.GetEnrolment(ctx, &guestv1.GetEnrolmentRequest{Link: link}))
-	f.call(e2etest.Nobody(), "POST", "/v1/guest/smartkey/enrolment", map[string]any{"link": link})
+	f.call(e2etest.Anonymous(), "POST", "/v1/guest/smartkey/enrolment", map[string]any{"link": link})
 	return h, joined.GetKey(), joined.GetPhoneId()
 }
 

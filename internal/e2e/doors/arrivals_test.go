@@ -17,7 +17,7 @@ import (
 // often has what time alone brings looked for many times a second.
 func often(c *sandbox.Config) { c.Options.SweepsEvery = 50 * time.Millisecond }
 
-// ahead is a clock that runs ahead of the system's by as much as it was told.
+// ahead is a clock that runs ahead of the system's by a given time.
 type ahead struct{ by atomic.Int64 }
 
 func (a *ahead) Now() time.Time { return time.Now().Add(time.Duration(a.by.Load())).UTC() }
@@ -63,8 +63,8 @@ func arrival(t *testing.T, w *e2etest.World, id string, in time.Duration) *prope
 	return nil
 }
 
-// standing are the notices about something that stand.
-func standing(t *testing.T, w *e2etest.World, subject string) (kinds []string) {
+// openNotices are the kinds of the open notices about a subject.
+func openNotices(t *testing.T, w *e2etest.World, subject string) (kinds []string) {
 	t.Helper()
 	r, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(t.Context()), &propertyv1.ListNoticesRequest{PageSize: 200})
 	if err != nil {
@@ -78,7 +78,7 @@ func standing(t *testing.T, w *e2etest.World, subject string) (kinds []string) {
 	return kinds
 }
 
-func TestAnArrivalTurnsBadAndGoodAgain(t *testing.T) {
+func TestArrivalBecomesUnreadyAndReadyAgain(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		t.Parallel()
 		p, clock := e2etest.NewProxy(t), &ahead{}
@@ -87,19 +87,19 @@ func TestAnArrivalTurnsBadAndGoodAgain(t *testing.T) {
 		})
 		const (
 			in    = 50 * time.Minute
-			again = 10 * time.Second // after which an arrival that turned bad is looked at
+			again = 10 * time.Second // after which an unready arrival is checked again
 		)
 		id := expects(t, w, "SOON", in, room("R101"))
 		is := func(verdict string, reasons, notices []string) {
 			t.Helper()
 			w.Await("the arrival is "+verdict, func(context.Context) (bool, error) {
-				a, told := arrival(t, w, id, in), standing(t, w, id)
+				a, told := arrival(t, w, id, in), openNotices(t, w, id)
 				var why []string
 				for _, f := range a.GetFixes() {
 					why = append(why, f.GetReason()+" "+f.GetDoorName())
 				}
 				ok := a.GetVerdict() == verdict && slices.Equal(why, reasons) && slices.Equal(told, notices) && a.GetLookedAtMinutes() == 120
-				return ok, fmt.Errorf("%v, staff are told %v", a, told)
+				return ok, fmt.Errorf("%v, open notices %v", a, told)
 			})
 		}
 		// The virtual locks have no lockout.
@@ -111,37 +111,37 @@ func TestAnArrivalTurnsBadAndGoodAgain(t *testing.T) {
 		online(w, "online")
 		clock.pass(again)
 		is("ready", guessable, nil)
-		// The PMS moves the guest to a room that nobody told us of.
+		// The PMS moves the guest to a room that is not mapped yet.
 		e2etest.Push(t, w, "SOON", map[string]any{"state": "confirmed", "roomId": "R404", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 		is("notReady", []string{"spaceUnknown "}, []string{"arrivalNotReady"})
 		e2etest.Push(t, w, "SOON", map[string]any{"state": "canceled", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 		clock.pass(again)
-		w.Await("nobody arrives", func(context.Context) (bool, error) {
-			told := standing(t, w, id)
-			return arrival(t, w, id, in) == nil && len(told) == 0, fmt.Errorf("staff are told %v", told)
+		w.Await("there is no arrival", func(context.Context) (bool, error) {
+			told := openNotices(t, w, id)
+			return arrival(t, w, id, in) == nil && len(told) == 0, fmt.Errorf("open notices %v", told)
 		})
 	})
 }
 
-func TestArrivalsAreLookedAtThreeTimes(t *testing.T) {
+func TestArrivalsAreCheckedThreeTimes(t *testing.T) {
 	t.Parallel()
 	w := e2etest.Open(t, often)
 	for in, minutes := range map[time.Duration]int32{30 * time.Hour: 0, 20 * time.Hour: 1440, 110 * time.Minute: 120, 14 * time.Minute: 15} {
 		id := expects(t, w, in.String(), in, room("R102"))
-		w.Await("the arrival is looked at", func(context.Context) (bool, error) {
+		w.Await("the arrival is checked", func(context.Context) (bool, error) {
 			a := arrival(t, w, id, in)
 			return a != nil && a.GetLookedAtMinutes() == minutes && a.GetVerdict() == "ready" && slices.Contains(a.GetDoors(), "Room 102"), fmt.Errorf("in %v: %v", in, a)
 		})
 	}
 	const in = 20 * time.Hour
 	id := expects(t, w, "NOWHERE", in, nil)
-	w.Await("that no room is assigned is told", func(context.Context) (bool, error) {
-		a, told := arrival(t, w, id, in), standing(t, w, id)
-		return a.GetVerdict() == "atRisk" && slices.Equal(told, []string{"arrivalAtRisk"}), fmt.Errorf("%v, staff are told %v", a, told)
+	w.Await("the missing room is reported", func(context.Context) (bool, error) {
+		a, told := arrival(t, w, id, in), openNotices(t, w, id)
+		return a.GetVerdict() == "atRisk" && slices.Equal(told, []string{"arrivalAtRisk"}), fmt.Errorf("%v, open notices %v", a, told)
 	})
 	e2etest.Push(t, w, "NOWHERE", map[string]any{"state": "confirmed", "roomId": "R103", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 	w.Await("the arrival is ready", func(context.Context) (bool, error) {
-		a, told := arrival(t, w, id, in), standing(t, w, id)
-		return a.GetVerdict() == "ready" && len(told) == 0, fmt.Errorf("%v, staff are told %v", a, told)
+		a, told := arrival(t, w, id, in), openNotices(t, w, id)
+		return a.GetVerdict() == "ready" && len(told) == 0, fmt.Errorf("%v, open notices %v", a, told)
 	})
 }

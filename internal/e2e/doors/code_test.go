@@ -110,7 +110,7 @@ func TestHousekeepingOpensWithinItsHours(t *testing.T) {
 	})
 }
 
-func TestACodeForOneUseOpensOnce(t *testing.T) {
+func TestOneTimeCodeOpensOnce(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		id, pin := made(t, w, &propertyv1.CreateCodeRequest{Kind: "oneTime", Holder: "Plumber", DoorIds: []string{w.Spaces["Room 101"], w.Spaces[front]}})
 		if !types(t, w, "Room 101", pin) {
@@ -125,7 +125,7 @@ func TestACodeForOneUseOpensOnce(t *testing.T) {
 	})
 }
 
-func TestBackupCodesOpenWithTheServiceAwayAndAreSwapped(t *testing.T) {
+func TestBackupCodesOpenWithoutServerAndAreSwapped(t *testing.T) {
 	w, p := apart(t, often)
 	staff, locks := w.Staff(t.Context()), propertyv1.NewLockServiceClient(w.Public)
 	list, err := locks.ListLocks(staff, &propertyv1.ListLocksRequest{PageSize: 200})
@@ -191,7 +191,7 @@ func TestBackupCodesOpenWithTheServiceAwayAndAreSwapped(t *testing.T) {
 	})
 }
 
-func TestACodeForOneUseOpensOnceWithTheLinkCut(t *testing.T) {
+func TestOneTimeCodeOpensOnceWhileBridgeIsOffline(t *testing.T) {
 	w, p := apart(t)
 	id, pin := made(t, w, &propertyv1.CreateCodeRequest{Kind: "oneTime", Holder: "Plumber", DoorIds: []string{w.Spaces["Room 101"], w.Spaces[front]}})
 	p.Refuse()

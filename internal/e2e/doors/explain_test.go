@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// told is an explanation as it is read.
-type told struct {
+// explained is an explanation.
+type explained struct {
 	raw   string
 	doors map[string]string // verdict by name
 	why   map[string]string // its reason by name
@@ -20,13 +20,13 @@ type told struct {
 	times []time.Time
 }
 
-func explains(t *testing.T, w *e2etest.World, c e2etest.Caller, path string) told {
+func explains(t *testing.T, w *e2etest.World, c e2etest.Caller, path string) explained {
 	t.Helper()
 	o, err := w.Do(t.Context(), c, "GET", path, nil)
 	if err != nil || !o.OK() {
 		t.Fatalf("%s: %v %v", path, o, err)
 	}
-	out := told{raw: string(o.Raw), doors: map[string]string{}, why: map[string]string{}}
+	out := explained{raw: string(o.Raw), doors: map[string]string{}, why: map[string]string{}}
 	doors, _ := o.Data()["doors"].([]any)
 	for _, d := range doors {
 		name := e2etest.At(d, "name").(string)
@@ -47,7 +47,7 @@ func explains(t *testing.T, w *e2etest.World, c e2etest.Caller, path string) tol
 }
 
 // inOrder fails unless the steps hold these, in this order.
-func (x told) inOrder(t *testing.T, wanted ...string) {
+func (x explained) inOrder(t *testing.T, wanted ...string) {
 	t.Helper()
 	from := 0
 	for _, w := range wanted {
@@ -86,7 +86,7 @@ func TestAStayIsExplained(t *testing.T) {
 		w.House.SetOffline("Room 101", false)
 		g.settles("issued")
 		g.opens(pin, "Room 101", front)
-		w.Await("the opening is told", func(context.Context) (bool, error) {
+		w.Await("the opening is reported", func(context.Context) (bool, error) {
 			x := explains(t, w, w.Partner(), path)
 			return x.doors["Room 101"] == "opens" && slices.Contains(x.steps, "guest doorOpened Room 101"), fmt.Errorf("%s", x.raw)
 		})
@@ -100,7 +100,7 @@ func TestAStayIsExplained(t *testing.T) {
 		// The bridge may say first that the lock is back, or that the code is in it.
 		away := slices.IndexFunc(x.steps, func(s string) bool { return strings.HasSuffix(s, "lockOffline Room 101") })
 		if back := slices.Index(x.steps, "bridge lockOnline Room 101"); away < 0 || back < away {
-			t.Errorf("that the lock was away is not told:\n%s", strings.Join(x.steps, "\n"))
+			t.Errorf("the steps do not show that the lock was offline:\n%s", strings.Join(x.steps, "\n"))
 		}
 		if x.doors["Room 101"] != "doesNotOpen" || x.why["Room 101"] != "checkedOut" {
 			t.Errorf("after the stay: %v %v", x.doors, x.why)
@@ -122,8 +122,8 @@ func TestAStayIsExplained(t *testing.T) {
 	})
 }
 
-// What happened while the property was cut off is told at its time, once it is heard of.
-func TestAStayIsExplainedAcrossACut(t *testing.T) {
+// Events during a disconnect are shown at their own time once they are reported.
+func TestStayIsExplainedAfterADisconnect(t *testing.T) {
 	t.Parallel()
 	w, p := apart(t)
 	g := arrives(t, w, "S", room("R102"))
@@ -135,13 +135,13 @@ func TestAStayIsExplainedAcrossACut(t *testing.T) {
 	}
 	path := "/v1/reservations/" + one.Data()["id"].(string) + "/explain"
 	p.Refuse()
-	w.Await("the cut is told", func(context.Context) (bool, error) {
+	w.Await("the disconnect is shown", func(context.Context) (bool, error) {
 		x := explains(t, w, w.Partner(), path)
 		return slices.Contains(x.steps, "latchkey lockOffline Room 102"), fmt.Errorf("%s", x.raw)
 	})
 	g.opens(pin, "Room 102", front)
 	p.Heal()
-	w.Await("what happened meanwhile is told", func(context.Context) (bool, error) {
+	w.Await("the events meanwhile are shown", func(context.Context) (bool, error) {
 		x := explains(t, w, w.Partner(), path)
 		return slices.Contains(x.steps, "guest doorOpened Room 102") && slices.Contains(x.steps, "bridge lockOnline Room 102"), fmt.Errorf("%s", x.raw)
 	})

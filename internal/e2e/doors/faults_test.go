@@ -67,7 +67,7 @@ func moves(t *testing.T, w *e2etest.World, p *e2etest.Proxy, cut e2etest.Cut, id
 
 // The link is cut after every number of records, in both directions, twice in a row: nothing that is said of a door is
 // wrong meanwhile, and in the end every door is as it should be.
-func TestTheLinkCutAtEveryBoundary(t *testing.T) {
+func TestConnectionCutAtEveryMessage(t *testing.T) {
 	t.Parallel()
 	w, p := apart(t)
 	for n := range 10 {
@@ -90,7 +90,7 @@ func TestTheLinkCutAtEveryBoundary(t *testing.T) {
 	}
 }
 
-func TestALinkThatSwallowsEverything(t *testing.T) {
+func TestConnectionThatDropsEverything(t *testing.T) {
 	w, p := apart(t)
 	p.Swallow()
 	g := arrives(t, w, "HOLE", room("R101"))
@@ -105,7 +105,7 @@ func TestALinkThatSwallowsEverything(t *testing.T) {
 	g.opens(pin, "Room 101", front)
 }
 
-func TestALinkThatIsHalfClosed(t *testing.T) {
+func TestHalfClosedConnection(t *testing.T) {
 	w, p := apart(t)
 	for i, way := range []e2etest.Direction{e2etest.Up, e2etest.Down} {
 		p.HalfClose(way)

@@ -50,7 +50,7 @@ func locked(t *testing.T, w *e2etest.World) (pin string) {
 func TestGuessingPausesAKeypadAndIsShown(t *testing.T) {
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Profile = sim.Pausable })
 	pin := locked(t, w)
-	w.Await("the keypad is paused", func(ctx context.Context) (bool, error) { // the bridge hears of wrong PINs a little later
+	w.Await("the keypad is paused", func(ctx context.Context) (bool, error) { // the bridge learns of wrong PINs a little later
 		guesses(t, w, "Room 101")
 		return !types(t, w, "Room 101", pin), nil
 	})
@@ -60,7 +60,7 @@ func TestGuessingPausesAKeypadAndIsShown(t *testing.T) {
 		lockID = l.GetId()
 		return l.GetStatus().GetKeypadPausedUntil() != nil && l.GetAbilities().GetKeypadPause(), nil
 	})
-	w.Await("staff are told until when", func(ctx context.Context) (bool, error) {
+	w.Await("the notice says until when", func(ctx context.Context) (bool, error) {
 		n, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(ctx), &propertyv1.ListNoticesRequest{})
 		for _, one := range n.GetData().GetList() {
 			if one.GetKind() == "guessing" && one.GetSubject() == lockID && strings.Contains(one.GetText(), "paused until") {

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// guest is a reservation and whoever types its PIN.
+// guest is a reservation whose guest types PINs.
 type guest struct {
 	t  *testing.T
 	w  *e2etest.World

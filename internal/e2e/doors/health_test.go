@@ -31,8 +31,8 @@ func lockAt(ctx context.Context, t *testing.T, w *e2etest.World, door string) *p
 	return nil
 }
 
-// A code that somebody typed in at the lock is found, listed and left alone; the stay gets another place.
-func TestACodeThatIsNotOursIsLeftAlone(t *testing.T) {
+// A code that was set by hand at the lock is found, listed and not touched; the stay gets another slot.
+func TestForeignCodeIsNotTouched(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		const theirs = "864209"
 		if err := w.House.Program("Room 101", 1, slot.PIN(theirs)); err != nil {
@@ -59,7 +59,7 @@ func TestACodeThatIsNotOursIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestHowALockDoesIsSaid(t *testing.T) {
+func TestLockHealthIsReported(t *testing.T) {
 	w := e2etest.Open(t)
 	seen := func(what string, is func(*propertyv1.LockStatus) bool) {
 		t.Helper()
@@ -67,7 +67,7 @@ func TestHowALockDoesIsSaid(t *testing.T) {
 			return is(lockAt(ctx, t, w, "Room 101").GetData().GetStatus()), nil
 		})
 	}
-	told := func(kind string) {
+	awaitNotice := func(kind string) {
 		t.Helper()
 		w.Await("notice "+kind, func(ctx context.Context) (bool, error) {
 			n, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(ctx), &propertyv1.ListNoticesRequest{})
@@ -92,5 +92,5 @@ func TestHowALockDoesIsSaid(t *testing.T) {
 	for range 12 {
 		types(t, w, "Room 101", "000111")
 	}
-	told("guessing")
+	awaitNotice("guessing")
 }

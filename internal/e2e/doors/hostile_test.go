@@ -150,7 +150,7 @@ func TestHostilePartners(t *testing.T) {
 		o, err := w.Do(ctx, w.Partner(), "POST", "/v1/endpoints/getSpaces:test", `{}`)
 		cancel()
 		if err != nil || o.Data()["ok"] != true {
-			t.Fatalf("a good partner beside the bad ones: %v %s %v", o, o.Raw, err)
+			t.Fatalf("a good partner in addition to the bad ones: %v %s %v", o, o.Raw, err)
 		}
 		served++
 	}
@@ -164,7 +164,7 @@ func TestHostilePartners(t *testing.T) {
 	if n := v.sent.Load(); n > 32<<20 {
 		t.Errorf("%d bytes were taken from the villain", n)
 	}
-	// A failed reading takes nobody's access away, and staff see why it failed.
+	// A failed reading removes no access, and staff see why it failed.
 	w.Await("every villain is failing", func(ctx context.Context) (bool, error) {
 		i, err := propertyv1.NewIntegrationServiceClient(w.Public).ListIntegrations(w.Staff(ctx), &propertyv1.ListIntegrationsRequest{})
 		for _, one := range i.GetData().GetList() {
@@ -181,8 +181,8 @@ func TestHostilePartners(t *testing.T) {
 	g.opens(g.pin(), "Room 101", front)
 }
 
-// Where nothing was allowed, no spelling of an address of ours can be registered.
-func TestAddressesThatNoPartnerMayHave(t *testing.T) {
+// Without --partner-allow, no spelling of the server's own address can be registered.
+func TestForbiddenPartnerAddresses(t *testing.T) {
 	w := e2etest.Open(t)
 	before := e2etest.Stored(t, w)
 	for _, url := range []string{

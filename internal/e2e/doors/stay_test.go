@@ -113,7 +113,7 @@ func TestADormBedOpensItsLockerTheDormAndTheGate(t *testing.T) {
 		}
 		a.opens(first, "Bed A", sandbox.Dorm, front)
 		b.opens(second, "Bed B", sandbox.Dorm, front)
-		// Another bed of the same dorm: the dorm and the gate stay as they are.
+		// Another bed of the same dorm: the dorm and the gate do not change.
 		writes := w.House.Writes(sandbox.Dorm)
 		b.push(map[string]any{"bedId": "D4-C"})
 		b.settles("issued")
@@ -128,7 +128,7 @@ func TestADormBedOpensItsLockerTheDormAndTheGate(t *testing.T) {
 	})
 }
 
-func TestARoomMoveMakesBeforeItBreaks(t *testing.T) {
+func TestRoomMoveOpensNewDoorFirst(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		g := arrives(t, w, "S", room("R101"))
 		g.settles("issued")
@@ -244,7 +244,7 @@ func TestASwapOfRoomsLocksTheOldDoorsAtOnce(t *testing.T) {
 	})
 }
 
-func TestSharersBothOpenAndStaffAreTold(t *testing.T) {
+func TestSharedRoomOpensForBothAndNotifiesStaff(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		a, b := arrives(t, w, "A", room("R101")), arrives(t, w, "B", room("R101"))
 		if p := b.settles("issued"); !slices.Contains(p.reasons, "spaceShared") {
@@ -254,8 +254,8 @@ func TestSharersBothOpenAndStaffAreTold(t *testing.T) {
 		a.opens(a.pin(), "Room 101", front)
 		b.opens(b.pin(), "Room 101", front)
 		notices, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(t.Context()), &propertyv1.ListNoticesRequest{})
-		told := func(n *propertyv1.Notice) bool { return n.GetKind() == "spaceShared" && n.GetStands() }
-		if err != nil || !slices.ContainsFunc(notices.GetData().GetList(), told) {
+		isShared := func(n *propertyv1.Notice) bool { return n.GetKind() == "spaceShared" && n.GetStands() }
+		if err != nil || !slices.ContainsFunc(notices.GetData().GetList(), isShared) {
 			t.Errorf("notices %v %v", notices, err)
 		}
 		pin := b.pin()
@@ -264,7 +264,7 @@ func TestSharersBothOpenAndStaffAreTold(t *testing.T) {
 	})
 }
 
-func TestResetDrawsNewCodes(t *testing.T) {
+func TestResetGeneratesNewCodes(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		g := arrives(t, w, "S", room("R101"))
 		g.settles("issued")
@@ -299,7 +299,7 @@ func TestResetDrawsNewCodes(t *testing.T) {
 }
 
 // A booking is never lost to a mapping: what is unknown today opens once it is known.
-func TestASpaceThatComesLater(t *testing.T) {
+func TestSpaceMappedLater(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		staff := w.Staff(t.Context())
 		must := func(err error) {
@@ -324,7 +324,7 @@ func TestASpaceThatComesLater(t *testing.T) {
 		if p, _ := g.sees(); p.status != "none" || !slices.Contains(p.reasons, "noLock") {
 			t.Errorf("without a lock: %+v", p)
 		}
-		// The PMS puts the guest into a room that nobody told us of, which gets that lock.
+		// The PMS puts the guest into a room that is not mapped yet, which gets that lock.
 		g.push(room("R999"))
 		if p, _ := g.sees(); !slices.Contains(p.reasons, "spaceUnknown") {
 			t.Errorf("in an unknown room: %+v", p)

@@ -47,7 +47,7 @@ func TestTheWindowOfAStay(t *testing.T) {
 		g.settles("removed")
 		g.opens(pin)
 
-		// A day that has not come holds access back, and staff are told.
+		// Before its first day a stay has no access, and staff are notified.
 		g.push(instants(48*time.Hour, 96*time.Hour))
 		w.Await("access is held back", func(context.Context) (bool, error) {
 			p, _ := g.sees()
@@ -55,7 +55,7 @@ func TestTheWindowOfAStay(t *testing.T) {
 		})
 		notices, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(t.Context()), &propertyv1.ListNoticesRequest{})
 		if err != nil || len(notices.GetData().GetList()) == 0 {
-			t.Errorf("staff are not told: %v %v", notices, err)
+			t.Errorf("staff are not notified: %v %v", notices, err)
 		}
 		if _, pin := g.sees(); pin != "" {
 			g.opens(pin)

@@ -212,7 +212,7 @@ func (a *API) Raw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, er
 	return o, wrong
 }
 
-// bare is a codec that leaves bytes as they are.
+// bare is a codec that does not change bytes.
 type bare struct{}
 
 func (bare) Name() string { return "proto" }

@@ -50,7 +50,7 @@ func message(name protoreflect.FullName) proto.Message {
 	return t.New().Interface()
 }
 
-// RPCs lists every RPC of every service of ours that is linked in, by name.
+// RPCs lists every RPC of every linked service of the product, by name.
 func RPCs() []RPC {
 	var out []RPC
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {

@@ -96,7 +96,7 @@ func (w *World) Scripts() Caller {
 // Owner calls as the owner of this world's property.
 func (w *World) Owner() Caller { return Bearer("owner", w.StaffToken) }
 
-// Operator calls as whoever runs the service, over the socket.
+// Operator calls as an operator, over the socket.
 func Operator() Caller { return Caller{Name: "socket", Socket: true} }
 
 // Bearer calls with a token of the Authorization header.
@@ -104,5 +104,5 @@ func Bearer(name, token string) Caller {
 	return Caller{Name: name, Headers: map[string]string{"authorization": "Bearer " + token}}
 }
 
-// Nobody calls without any credential.
-func Nobody() Caller { return Caller{Name: "nobody"} }
+// Anonymous calls without a credential.
+func Anonymous() Caller { return Caller{Name: "anonymous"} }

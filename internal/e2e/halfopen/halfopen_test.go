@@ -22,14 +22,14 @@ const (
 	slow = 2 * time.Second
 )
 
-// heard notes when a line was first logged.
-type heard struct {
+// logWatch records when a line was first logged.
+type logWatch struct {
 	mu   sync.Mutex
 	what string
 	at   time.Time
 }
 
-func (h *heard) Write(p []byte) (int, error) {
+func (h *logWatch) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.at.IsZero() && strings.Contains(string(p), h.what) {
@@ -38,7 +38,7 @@ func (h *heard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (h *heard) when() time.Time {
+func (h *logWatch) when() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at
@@ -48,7 +48,7 @@ func (h *heard) when() time.Time {
 // seconds; an unlock meanwhile fails with DEADLINE_EXCEEDED, and the door does not open, then or later.
 func TestAHalfOpenLink(t *testing.T) {
 	t.Parallel()
-	between, left := newHole(t), &heard{what: `msg="no session with the service"`}
+	between, left := newHole(t), &logWatch{what: `msg="no session with the service"`}
 	w := e2etest.Open(t, func(c *sandbox.Config) {
 		c.Link, c.Retry = between.link, 20*time.Millisecond
 		c.Options.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(left, t.Output()), nil))

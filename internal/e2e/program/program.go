@@ -263,7 +263,7 @@ func Await(ctx context.Context, what string, holds func() (bool, error)) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited in vain until %s: %w", what, errors.Join(err, context.Cause(ctx)))
+			return fmt.Errorf("timeout while waiting until %s: %w", what, errors.Join(err, context.Cause(ctx)))
 		case <-time.After(pause):
 			pause = min(2*pause, 250*time.Millisecond)
 		}

@@ -7,8 +7,8 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// TestALinkIsShownOnce repeats the making of a link under its Idempotency-Key: no second one is made, and nobody is told
-// that all went well without being given the link.
+// TestALinkIsShownOnce repeats a call that creates a link, with the same Idempotency-Key: the call creates no second link, and is
+// refused because the link was shown before.
 func TestALinkIsShownOnce(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		path := "/v1/property/reservations/" + stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"}) + "/smartkey-links"

@@ -217,7 +217,7 @@ func TestAPhoneOpensItsDoors(t *testing.T) {
 	})
 }
 
-func TestAccessThatEndsEndsKeys(t *testing.T) {
+func TestEndOfAccessEndsSmartKeys(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		ctx := w.Staff(t.Context())
 		id := stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
@@ -245,7 +245,7 @@ func TestAccessThatEndsEndsKeys(t *testing.T) {
 		}
 		p.wants("the other", p.use(room, smartkey.Unlock), smartkey.OK, "opened")
 
-		// The door starts anew.
+		// The door is reset.
 		locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(ctx, &propertyv1.ListLocksRequest{})
 		if err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func TestAccessThatEndsEndsKeys(t *testing.T) {
 				}
 			}
 		}
-		refused("a door that started anew", p, room, smartkey.Superseded)
+		refused("a door that was reset", p, room, smartkey.Superseded)
 		if err := p.renew(); err != nil {
 			t.Fatal(err)
 		}

@@ -25,8 +25,8 @@ func planned(ctx context.Context, w *e2etest.World, door string) (string, error)
 	return "", nil
 }
 
-// TestThePlanSaysHowFarSmartKeysAre follows the word of a door from before the first phone until after the stay.
-func TestThePlanSaysHowFarSmartKeysAre(t *testing.T) {
+// TestPlanShowsSmartKeyStatus follows the word of a door from before the first phone until after the stay.
+func TestPlanShowsSmartKeyStatus(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		becomes := func(door, word string) {
 			t.Helper()

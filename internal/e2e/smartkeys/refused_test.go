@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// steps are those that a stay's explanation tells of doors and phones: kind and reason.
+// steps are the kind and reason of the steps about doors and phones in a stay's explanation.
 func steps(t *testing.T, w *e2etest.World, reservationID string) (out []string) {
 	t.Helper()
 	o, err := w.Do(t.Context(), w.Owner(), "GET", "/v1/property/reservations/"+reservationID+"/explain", nil)
@@ -29,8 +29,8 @@ func steps(t *testing.T, w *e2etest.World, reservationID string) (out []string) 
 	return out
 }
 
-// TestWhatIsRefusedIsKnown has phones refused at a door: the stay's explanation tells of it, and of many that somebody tries.
-func TestWhatIsRefusedIsKnown(t *testing.T) {
+// TestRefusedSmartKeysAreReported lets a door refuse phones: the stay's explanation shows it, and many refusals notify staff of guessing.
+func TestRefusedSmartKeysAreReported(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		id := stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
 		p, thief := newPhone(t, w), newPhone(t, w)
@@ -44,7 +44,7 @@ func TestWhatIsRefusedIsKnown(t *testing.T) {
 		p.wants("open", p.use(room, smartkey.Unlock), smartkey.OK, "opened")
 		thief.wants("copied", thief.use(room, smartkey.Unlock), smartkey.Cloned, "refused")
 		want := []string{"doorOpenedByPhone", "otherPhoneDenied smartkey:cloned"}
-		w.Await("the explanation tells of it", func(context.Context) (bool, error) {
+		w.Await("the explanation shows it", func(context.Context) (bool, error) {
 			got := steps(t, w, id)
 			if !slices.Equal(got, want) {
 				return false, fmt.Errorf("%q, want %q", got, want)
@@ -54,7 +54,7 @@ func TestWhatIsRefusedIsKnown(t *testing.T) {
 		for range lock.LockBudget.Limit {
 			thief.use(room, smartkey.Unlock)
 		}
-		w.Await("staff are told that somebody tries", func(context.Context) (bool, error) {
+		w.Await("staff are notified of guessing", func(context.Context) (bool, error) {
 			o, err := w.Do(t.Context(), w.Owner(), "GET", "/v1/property/notices", nil)
 			return strings.Contains(string(o.Raw), `"guessing"`), err
 		})

@@ -25,9 +25,9 @@ func (p *phone) signs(ctx context.Context, property string) (string, error) {
 	return k.Key.KeyID().String(), err
 }
 
-// TestAnIssuerKeyIsReplacedUnderway replaces the key step by step with a bridge that is connected: the new one signs once the
+// TestIssuerKeyRotation replaces the key step by step with a bridge that is connected: the new one signs once the
 // bridge has said that it knows it, and neither the old token nor the new one is ever refused.
-func TestAnIssuerKeyIsReplacedUnderway(t *testing.T) {
+func TestIssuerKeyRotation(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		p := newPhone(t, w)
 		p.enrol(link(t, w, stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})))
@@ -44,7 +44,7 @@ func TestAnIssuerKeyIsReplacedUnderway(t *testing.T) {
 		}
 		rooms := []string{"R103", "R102"}
 		w.Await("the new key signs", func(ctx context.Context) (bool, error) {
-			// Whatever touches a stay has the property's keys looked at, and so does time.
+			// Any change of a stay, and a timer, check the property's keys.
 			rooms[0], rooms[1] = rooms[1], rooms[0]
 			e2etest.Push(t, w, "T", map[string]any{"state": "started", "roomId": rooms[0]})
 			now, err := p.signs(ctx, w.PropertyID)

@@ -138,7 +138,7 @@ type answer struct {
 	raw    []byte
 }
 
-// call calls the REST API as the partner. An error is of the way there: nobody knows what the server did.
+// call calls the REST API as the partner. An error is from the connection: the server may or may not have acted.
 func (s *site) call(ctx context.Context, method, path, key string, content any) (answer, error) {
 	var body io.Reader
 	if content != nil {

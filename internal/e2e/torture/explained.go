@@ -16,7 +16,7 @@ func (s step) String() string {
 	return fmt.Sprintf("%s %s %s %s %s %q", stamp(s.At), s.Actor, s.Kind, s.Door, s.Evidence, s.Spoken)
 }
 
-// explanation is what the service tells of a stay.
+// explanation is the service's explanation of a stay.
 type explanation struct {
 	Doors     map[string]string // evidence by door
 	Steps     []step
@@ -30,7 +30,7 @@ type opening struct {
 	Door   string // that the lock hung on then; empty: none, and then the service may name the door it hung on before
 	Before []string
 	Owed   bool // the service said that this PIN opens this door, or the bridge knew whose it is: explain must show the opening
-	Lost   bool // the bridge was killed right after, perhaps before it had stored what the lock told
+	Lost   bool // the bridge was killed right after, perhaps before it had stored the lock's report
 }
 
 // slackOfSteps is how far the time of an opening may be off: a bridge's clock is compared with the service's over links that
@@ -46,7 +46,7 @@ func judgeExplanation(e, before explanation, openings []opening, complete bool) 
 	seen := map[step]bool{}
 	for _, s := range e.Steps {
 		if s.At = s.At.UTC(); seen[s] {
-			broken = append(broken, fmt.Sprintf("told twice: %v", s))
+			broken = append(broken, fmt.Sprintf("reported twice: %v", s))
 		}
 		seen[s] = true
 	}
@@ -58,7 +58,7 @@ func judgeExplanation(e, before explanation, openings []opening, complete bool) 
 // lastOnly is the step that says when the booking was last changed: the next change takes its place.
 const lastOnly = "bookingChanged"
 
-// rewritten lists the steps that were told before and are gone.
+// rewritten lists the steps that were in an earlier explanation and are missing.
 func (e explanation) rewritten(before explanation) (broken []string) {
 	if e.Truncated {
 		return nil
@@ -68,7 +68,7 @@ func (e explanation) rewritten(before explanation) (broken []string) {
 			return o.At.Equal(s.At) && o.Kind == s.Kind && o.Door == s.Door && o.Evidence == s.Evidence
 		}
 		if s.Kind != lastOnly && !slices.ContainsFunc(e.Steps, same) {
-			text := fmt.Sprintf("told before and not any more: %v\n  what is told of the door now:", s)
+			text := fmt.Sprintf("reported before and not any more: %v\n  steps of the door now:", s)
 			for _, o := range e.Steps {
 				if o.Door == s.Door {
 					text += fmt.Sprintf("\n  %v", o)
@@ -80,9 +80,9 @@ func (e explanation) rewritten(before explanation) (broken []string) {
 	return broken
 }
 
-// openings matches the openings that are told one to one with those that were.
+// openings matches the reported openings one to one with the real ones.
 func (e explanation) openings(all []opening, complete bool) (broken []string) {
-	told := make([]bool, len(all))
+	reported := make([]bool, len(all))
 	for _, s := range e.Steps {
 		if s.Kind != "doorOpened" {
 			continue
@@ -90,7 +90,7 @@ func (e explanation) openings(all []opening, complete bool) (broken []string) {
 		best := -1
 		for i, o := range all {
 			off := s.At.Sub(o.At).Abs()
-			if !told[i] && (o.Door == s.Door || o.Door == "" && slices.Contains(o.Before, s.Door)) && off <= slackOfSteps && (best < 0 || off < s.At.Sub(all[best].At).Abs()) {
+			if !reported[i] && (o.Door == s.Door || o.Door == "" && slices.Contains(o.Before, s.Door)) && off <= slackOfSteps && (best < 0 || off < s.At.Sub(all[best].At).Abs()) {
 				best = i
 			}
 		}
@@ -98,14 +98,14 @@ func (e explanation) openings(all []opening, complete bool) (broken []string) {
 			broken = append(broken, fmt.Sprintf("no keypad opened then and there: %v%s", s, nearest(all, s.At)))
 			continue
 		}
-		told[best] = true
+		reported[best] = true
 	}
 	if !complete || e.Truncated {
 		return broken
 	}
 	for i, o := range all {
-		if !told[i] && o.Owed && !o.Lost {
-			broken = append(broken, fmt.Sprintf("an opening is not told: lock %s on door %s at %s", o.Lock, o.Door, stamp(o.At)))
+		if !reported[i] && o.Owed && !o.Lost {
+			broken = append(broken, fmt.Sprintf("an opening is not reported: lock %s on door %s at %s", o.Lock, o.Door, stamp(o.At)))
 		}
 	}
 	return broken

@@ -179,7 +179,7 @@ func (w *world) deed(ctx context.Context, s *site, l *lockState, rng *rand.Rand)
 	}
 }
 
-// byHand changes a slot at the lock itself. A lock that takes codes of ours off tells of it; a code in a free slot is not told.
+// byHand changes a slot at the lock itself. The lock reports the removal of a service's code, but not a new code in a free slot.
 func (w *world) byHand(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
 	s.hands.Lock()
 	defer s.hands.Unlock()

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// holder is a stay or a code: somebody with PINs, of which the service says where they open.
+// holder is a stay or a code with PINs. The service says which doors they open.
 type holder struct {
 	mu     sync.Mutex // held during a change and during a press
 	name   string
@@ -151,7 +151,7 @@ func (c *code) read(ctx context.Context, w *world) (statement, error) {
 	return out, nil
 }
 
-// reasonOf is the word of an operation's result as a reason beside the evidence.
+// reasonOf returns the reason that the service gives for an operation's result.
 func reasonOf(result string) string {
 	if result == "ok" {
 		return ""

@@ -43,7 +43,7 @@ type press struct {
 	Doors  []string // the door of the lock first, empty if it has none; then those that it hung on before
 	PIN    string
 	Former bool // the holder is no longer shown this PIN
-	// Unable: this lock was changed by hand, or the code served its one use. It need not open; if it does, nobody but the bridge
+	// Unable: this lock was changed by hand, or the code served its one use. It need not open; if it does, no one except the bridge
 	// can know that it is not the code that was set by hand.
 	Unable bool
 	Latest time.Time
@@ -75,7 +75,7 @@ const (
 var (
 	sure      = []string{"accepted", "verified", "used"}
 	mayOpen   = []string{"queued", "sent", "accepted", "verified", "used", "unconfirmed", "removing"}
-	noTrouble = []string{"", "ownPin"} // reasons beside which the evidence counts
+	noTrouble = []string{"", "ownPin"} // reasons with which the evidence counts
 	physical  = []string{"jammed", "noPower"}
 )
 

@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 		"a former PIN that is warned of":          {at(said("updating", "sent", "lockOffline", "lockOffline", "formerCode"), opened, former), ""},
 		"a former PIN while updating":             {at(said("updating", "sent", ""), opened, former), ""},
 		"a former PIN while moving out":           {at(said("issued", "verified", "movingOut"), opened, former), ""},
-		"a former PIN at a door of somebody else": {at(said("updating", "verified", "", "formerCode"), opened, former, elsewhere), ruleForeign},
+		"a former PIN at another guest's door":    {at(said("updating", "verified", "", "formerCode"), opened, former, elsewhere), ruleForeign},
 		"a former PIN that is gone":               {at(said("issued", "verified", ""), wrong, former), ""},
 		"a native window that is over": {at(said("removing", "removing", ""), opened,
 			func(p *press) { p.Native, p.Latest = true, noon.Add(-slackAfterWindow-time.Second) }), ruleAfterWindow},
@@ -125,19 +125,19 @@ func TestSettled(t *testing.T) {
 		access bool
 		rests  bool
 	}{
-		"verified":             {said("issued", "verified", ""), true, true},
-		"failed is an end":     {said("failed", "failed", "slotsFull"), true, true},
-		"no lock":              {said("none", "none", "noLock"), true, true},
-		"queued":               {said("issued", "queued", ""), true, false},
-		"unconfirmed":          {said("issued", "unconfirmed", ""), true, false},
-		"removing beside":      {said("issued", "removing", ""), true, false},
-		"still updating":       {said("updating", "verified", ""), true, false},
-		"removed":              {said("removed", "removed", ""), false, true},
-		"never had any":        {said("none", "none", ""), false, true},
-		"not checked in":       {said("none", "planned", "notCheckedIn"), false, true},
-		"planned for ever":     {said("issued", "planned", ""), true, false},
-		"still removing":       {said("removing", "removing", ""), false, false},
-		"verified though over": {said("removed", "verified", ""), false, false},
+		"verified":                 {said("issued", "verified", ""), true, true},
+		"failed is an end":         {said("failed", "failed", "slotsFull"), true, true},
+		"no lock":                  {said("none", "none", "noLock"), true, true},
+		"queued":                   {said("issued", "queued", ""), true, false},
+		"unconfirmed":              {said("issued", "unconfirmed", ""), true, false},
+		"removing at another door": {said("issued", "removing", ""), true, false},
+		"still updating":           {said("updating", "verified", ""), true, false},
+		"removed":                  {said("removed", "removed", ""), false, true},
+		"never had any":            {said("none", "none", ""), false, true},
+		"not checked in":           {said("none", "planned", "notCheckedIn"), false, true},
+		"planned for ever":         {said("issued", "planned", ""), true, false},
+		"still removing":           {said("removing", "removing", ""), false, false},
+		"verified though over":     {said("removed", "verified", ""), false, false},
 	} {
 		if got := settled(tt.s, tt.access); (got == "") != tt.rests {
 			t.Errorf("%s: %q", name, got)

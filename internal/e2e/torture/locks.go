@@ -15,7 +15,7 @@ import (
 // maxDrift is the most that a run sets a lock's clock wrong by.
 const maxDrift = 20 * time.Second
 
-// lockState is what the run knows of a lock beside its virtual hardware.
+// lockState is the test's state of a lock, in addition to its virtual hardware.
 type lockState struct {
 	site    *site
 	address string
@@ -26,7 +26,7 @@ type lockState struct {
 	hung      []string             // doors, the present one last; "" is none
 	displaced map[string]time.Time // PINs that were taken off or overwritten by hand, and when
 	known     map[uint32]written   // slots whose code the bridge knows, and since when
-	handled   time.Time            // when somebody last changed a slot by hand
+	handled   time.Time            // when a slot was last changed by hand
 	opened    []time.Time          // from afar
 	orders    []unlock
 	story     story
@@ -62,7 +62,7 @@ func (l *lockState) doors() []string {
 // written is an operation on a slot: when it began and when it was answered.
 type written struct{ began, ended time.Time }
 
-// set notes that the lock answered ok to a code in a slot. A bridge that learns meanwhile that somebody changed the lock by hand
+// set notes that the lock answered ok to a code in a slot. A bridge that learns meanwhile of a change by hand
 // does not know which came first.
 func (l *lockState) set(number uint32, op written) {
 	l.mu.Lock()
@@ -80,7 +80,7 @@ func (l *lockState) cleared(number uint32) {
 }
 
 // bridgeKnows reports whether the bridge knew at a time whose code was in a slot: its own operation put one there, it lived and had
-// the time to store that, and nobody has changed the lock by hand since.
+// the time to store that, and the lock was not changed by hand since.
 func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	l.mu.Lock()
 	op, known := l.known[number]

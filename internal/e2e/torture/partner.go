@@ -18,13 +18,13 @@ const stays = 20
 // stay is a reservation of the PMS.
 type stay struct {
 	holder
-	id      string // the service's
-	state   string
-	room    *place
-	version int
-	sentAt  time.Time
-	acked   map[string]any // fields as they were acknowledged
-	told    explanation    // the last one
+	id        string // the service's
+	state     string
+	room      *place
+	version   int
+	sentAt    time.Time
+	acked     map[string]any // fields as they were acknowledged
+	explained explanation    // as last read
 }
 
 func (w *world) newStay(n int) *stay {

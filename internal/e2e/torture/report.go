@@ -32,8 +32,8 @@ func (s *story) String() string {
 	return strings.Join(s.lines, "\n")
 }
 
-// mostTold is how many violations of one rule are told in full.
-const mostTold = 3
+// mostDetailed is how many violations of one rule are reported with details.
+const mostDetailed = 3
 
 // report collects violations.
 type report struct {
@@ -50,7 +50,7 @@ func (r *report) add(rule, subject, details string, stories ...*story) {
 	r.n[rule]++
 	n := r.n[rule]
 	r.mu.Unlock()
-	if n > mostTold {
+	if n > mostDetailed {
 		return
 	}
 	text := fmt.Sprintf("VIOLATION at %s (%.1f s): %s\n%s\n%s", stamp(time.Now()), time.Since(r.w.began).Seconds(), rule, subject, details)

@@ -179,7 +179,7 @@ func (w *world) mentions(ctx context.Context, who subject, l *lockState, pin str
 	return said.pin(l.door()) == pin && said.mayOpen(l)
 }
 
-// explanations reads what the service tells of every stay and judges it. Complete says that everything must have reached the
+// explanations reads and judges the explanation of every stay. Complete says that everything must have reached the
 // service by now.
 func (w *world) explain(ctx context.Context, s *stay, complete bool) {
 	if s.id == "" {
@@ -209,7 +209,7 @@ func (w *world) explain(ctx context.Context, s *stay, complete bool) {
 	}
 	w.count.add("explain steps", len(e.Steps))
 	w.count.add("openings compared", len(openings))
-	for _, what := range judgeExplanation(e, s.told, openings, complete) {
+	for _, what := range judgeExplanation(e, s.explained, openings, complete) {
 		rule, details, _ := strings.Cut(what, ":")
 		stories := []*story{&s.story}
 		for _, l := range w.locks {
@@ -219,7 +219,7 @@ func (w *world) explain(ctx context.Context, s *stay, complete bool) {
 		}
 		w.report.add("explain: "+rule, s.name, details, stories...)
 	}
-	s.told = e
+	s.explained = e
 }
 
 // readers read explanations until ctx ends.

@@ -214,7 +214,7 @@ func (w *world) assign(key string, l *lockState, door string) {
 	w.count.add("lock moves", 1)
 }
 
-// readBackStaff compares what staff were told is stored with what the service has: the door of each lock, the rooms, their
+// readBackStaff compares the acknowledged changes of staff with what the service has: the door of each lock, the rooms, their
 // mappings, and the codes.
 func (w *world) readBackStaff(ctx context.Context) {
 	w.moving.Lock()

@@ -33,7 +33,7 @@ func TestJudgeUnlocks(t *testing.T) {
 		"the sure one gets the opening":       {[]unlock{order(0, 5, "unknown"), order(1, 2, "opened")}, []float64{1.5}, 0},
 		"two orders, two openings":            {[]unlock{order(0, 5, "unknown"), order(1, 2, "opened")}, []float64{1.5, 4}, 0},
 		"two orders, three openings":          {[]unlock{order(0, 5, "unknown"), order(1, 2, "opened")}, []float64{1.5, 4, 4.1}, 1},
-		"a sure one beside an old unknown":    {[]unlock{order(0, 1, "unknown"), order(10.5, 11.8, "opened")}, []float64{10.9}, 0},
+		"a certain one after an old unknown":  {[]unlock{order(0, 1, "unknown"), order(10.5, 11.8, "opened")}, []float64{10.9}, 0},
 		"a repeat may open later":             {[]unlock{repeated}, []float64{14}, 0},
 		"a repeat opens once":                 {[]unlock{repeated}, []float64{1, 14}, 1},
 		"an early one is not kept for a late": {[]unlock{order(0, 1, "unknown"), order(9, 12, "unknown")}, []float64{9.5, 18}, 0},

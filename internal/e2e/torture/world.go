@@ -36,8 +36,8 @@ type site struct {
 	link   *e2etest.Proxy
 	bridge *program.Process
 
-	// hands is held while somebody changes a lock by hand, and until the bridge has stored what the lock told: a bridge that is
-	// killed before may forget it, and nobody can know then.
+	// hands is locked during a change by hand, and until the bridge has stored the lock's report: a bridge that is
+	// killed before may lose it, and then the result is unknown.
 	hands sync.Mutex
 	aired chan string // addresses of locks with an operation that lands late
 
@@ -66,7 +66,7 @@ func (s *site) killedBetween(from, to time.Time) bool {
 // noticing is how long the virtual locks may take to notice that the bridge was killed.
 const noticing = 200 * time.Millisecond
 
-// storing is how long a bridge may take to store what a lock told.
+// storing is how long a bridge may take to store a lock's report.
 const storing = 2 * time.Second
 
 // lockSpec is a lock to build: its address, profile and the door that it begins on.
@@ -105,7 +105,7 @@ type world struct {
 	codes       codes
 	count       counters
 	report      *report
-	resting     bool // everything had its time: what locks told of changes by hand must have been put right
+	resting     bool // enough time has passed: reported changes by hand must have been repaired
 
 	// moving is held while a lock is moved to another door, and shared by presses: a press has to know the door of its lock.
 	moving sync.RWMutex
