@@ -35,7 +35,7 @@ func TestReadSpacesReportsAFailedRead(t *testing.T) {
 		}
 	}
 	w.PMS.Break(http.StatusInternalServerError)
-	fails("HTTP 500", 409, "partnerError", `(HTTP 500); "broken"; "the PMS is out of order"`)
+	fails("HTTP 500", 409, "partnerError", `(HTTP 500); "broken"; "the PMS is broken"`)
 	w.PMS.Break(0)
 	w.PMS.SetSpaces([]sandbox.Space{})
 	fails("an empty list", 409, "partnerError", "the listing is empty")
