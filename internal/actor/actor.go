@@ -15,7 +15,7 @@ const (
 	Staff       Kind = "staff"       // works at a property, a person or its script
 	Integration Kind = "integration" // a partner app at a property
 	Bridge      Kind = "bridge"      // an on-site bridge, known by its certificate
-	System      Kind = "system"      // a job of ours, no caller behind it
+	System      Kind = "system"      // a job of the server, without a caller
 )
 
 // Scopes that an integration's credential may hold.
@@ -57,7 +57,7 @@ func (a Actor) Subject() string {
 	}
 }
 
-// Author is who is written down as having done something: the operator, where a token was made for one command of theirs
+// Author is recorded as the person who did something: the operator, if a token was created for one command of an operator
 // and is gone after it.
 func (a Actor) Author() string {
 	if a.For != "" {
@@ -71,7 +71,7 @@ type key struct{}
 // With returns a context that carries the actor.
 func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
 
-// From returns the actor of a call, and false when nobody was authenticated.
+// From returns the actor of a call, and false if no caller was authenticated.
 func From(ctx context.Context) (Actor, bool) {
 	a, ok := ctx.Value(key{}).(Actor)
 	return a, ok

@@ -89,7 +89,7 @@ func TestAVerdictThatWasNeverMadeBlocks(t *testing.T) {
 	}
 }
 
-// fakePMS answers as told and remembers what it was asked.
+// fakePMS gives set answers and records the requests.
 type fakePMS struct {
 	status     Status
 	statusErr  error

@@ -19,7 +19,7 @@ func TestSystemFollowsTheMachineInUTC(t *testing.T) {
 	})
 }
 
-func TestFixedMovesOnlyWhenTold(t *testing.T) {
+func TestFixedMovesOnlyWhenSet(t *testing.T) {
 	noon := time.Date(2026, 3, 29, 12, 0, 0, 0, time.FixedZone("CEST", 7200))
 	c := At(noon)
 	if got := c.Now(); !got.Equal(noon) || got.Location() != time.UTC {

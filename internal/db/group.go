@@ -202,7 +202,7 @@ func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	return members, tx.commit()
 }
 
-// rerunSingly runs the tickets a second time, and the ones that wait by now, each within a savepoint, so that one that fails
+// rerunSingly runs the tickets a second time, and those that are queued by now, each within a savepoint, so that one that fails
 // does not affect the others.
 func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	tx, err := g.begin()

@@ -31,14 +31,14 @@ func TestFailedChangeIsRolledBackAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := dbtest.Open(t, "sqlite")
 			var mu sync.Mutex
-			runs, told := map[string]int{}, map[string]int{}
+			runs, notified := map[string]int{}, map[string]int{}
 			counted := func(id string, then func(*db.Tx) error) func(*db.Tx) error {
 				return func(tx *db.Tx) error {
 					runs[id]++
 					tx.After(func() {
 						mu.Lock()
 						defer mu.Unlock()
-						told[id]++
+						notified[id]++
 					})
 					return then(tx)
 				}
@@ -54,7 +54,7 @@ func TestFailedChangeIsRolledBackAlone(t *testing.T) {
 			if diff := cmp.Diff(map[string]int{"a": 2, "fails": 2, "b": 1, "again": 1}, runs); diff != "" {
 				t.Errorf("runs: %s", diff)
 			}
-			if diff := cmp.Diff(map[string]int{"a": 1, "b": 1}, told); diff != "" {
+			if diff := cmp.Diff(map[string]int{"a": 1, "b": 1}, notified); diff != "" {
 				t.Errorf("After: %s", diff)
 			}
 		})

@@ -43,7 +43,7 @@ type postgres struct {
 
 	config      *pgx.ConnConfig // for connections outside of the pool
 	hosts       []host
-	first       atomic.Pointer[host] // the host to try first: the one that answered last
+	first       atomic.Pointer[host] // the host to try first: the last that answered
 	connections *connTracker         // of the pool
 	every       time.Duration        // between two pings of the server
 	unwatch     func()

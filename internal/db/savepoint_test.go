@@ -16,15 +16,15 @@ import (
 func TestFailedSavepointKeepsTheRest(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		wrong := errors.New("wrong")
-		var told []string
+		var notified []string
 		tell := func(tx *db.Tx, id string) func() error {
 			return func() error {
-				tx.After(func() { told = append(told, id) })
+				tx.After(func() { notified = append(notified, id) })
 				return put(id)(tx)
 			}
 		}
 		mustWrite(t, d, func(tx *db.Tx) error {
-			told = nil
+			notified = nil
 			if err := tx.Savepoint(tell(tx, "a")); err != nil {
 				t.Error(err)
 			}
@@ -39,8 +39,8 @@ func TestFailedSavepointKeepsTheRest(t *testing.T) {
 		if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
 			t.Error(diff)
 		}
-		if !slices.Equal(told, []string{"a", "b"}) {
-			t.Errorf("After ran for %v", told)
+		if !slices.Equal(notified, []string{"a", "b"}) {
+			t.Errorf("After ran for %v", notified)
 		}
 	})
 }
@@ -48,16 +48,16 @@ func TestFailedSavepointKeepsTheRest(t *testing.T) {
 func TestRollbackIncludesSavepoints(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		wrong := errors.New("wrong")
-		var told []string
+		var notified []string
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
 			err := tx.Savepoint(func() error {
-				tx.After(func() { told = append(told, "a") })
+				tx.After(func() { notified = append(notified, "a") })
 				return put("a")(tx)
 			})
 			return errors.Join(err, wrong)
 		})
-		if !errors.Is(err, wrong) || len(stored(t, d)) != 0 || told != nil {
-			t.Errorf("%v: stored %v, told %v", err, stored(t, d), told)
+		if !errors.Is(err, wrong) || len(stored(t, d)) != 0 || notified != nil {
+			t.Errorf("%v: stored %v, notified %v", err, stored(t, d), notified)
 		}
 	})
 }

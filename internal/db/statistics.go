@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What SQLite is told of indexes that begin with the property. An installation has few properties with many rows each.
+// The statistics for SQLite of indexes that begin with the property. An installation has few properties with many rows each.
 const (
 	rowsInTable    = 1_000_000
 	rowsOfProperty = 10_000

@@ -21,14 +21,14 @@ import (
 
 func TestWriteStoresAllOrNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		var told []string
+		var notified []string
 		mustWrite(t, d, func(tx *db.Tx) error {
-			tx.After(func() { told = append(told, "a") })
+			tx.After(func() { notified = append(notified, "a") })
 			return put("a")(tx)
 		})
 		wrong := errors.New("wrong")
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
-			tx.After(func() { told = append(told, "b") })
+			tx.After(func() { notified = append(notified, "b") })
 			return errors.Join(put("b")(tx), put("c")(tx), wrong)
 		})
 		if !errors.Is(err, wrong) {
@@ -37,8 +37,8 @@ func TestWriteStoresAllOrNothing(t *testing.T) {
 		if diff := cmp.Diff([]string{"a"}, stored(t, d)); diff != "" {
 			t.Error(diff)
 		}
-		if !slices.Equal(told, []string{"a"}) {
-			t.Errorf("After ran for %v, want only for what was stored", told)
+		if !slices.Equal(notified, []string{"a"}) {
+			t.Errorf("After ran for %v, want only for what was stored", notified)
 		}
 	})
 }

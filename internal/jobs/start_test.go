@@ -101,16 +101,16 @@ func TestQueueWaitsForItsDatabase(t *testing.T) {
 
 func TestShutdownDuringFailingStarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		told := make(chan string, 100)
+		logged := make(chan string, 100)
 		q, r := open(t, d), newReader()
-		q.log = slog.New(slog.NewTextHandler(lines(told), nil))
+		q.log = slog.New(slog.NewTextHandler(lines(logged), nil))
 		workers := river.NewWorkers()
 		river.AddWorker(workers, r)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- runFailing(ctx, q, workers, 1<<30, 0) }()
 		for range 2 {
-			if line := <-told; !strings.Contains(line, "cannot start") || !strings.Contains(line, errUnreachable.Error()) {
+			if line := <-logged; !strings.Contains(line, "cannot start") || !strings.Contains(line, errUnreachable.Error()) {
 				t.Errorf("says %q", line)
 			}
 		}

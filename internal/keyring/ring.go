@@ -226,7 +226,7 @@ func (r *Ring) aead(ctx context.Context, id string) (tink.AEAD, error) {
 	return r.cacheCipher(id, raw)
 }
 
-// load returns the decrypted key with that id. If there is none, load stores the one that generate returns.
+// load returns the decrypted key with that id. If there is none, load stores a new key from generate.
 func (r *Ring) load(ctx context.Context, id string, generate func() ([]byte, error)) ([]byte, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {

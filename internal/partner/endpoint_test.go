@@ -225,15 +225,15 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 				t.Errorf("%s: %s", c.what, state())
 			}
 		}
-		standing := func() int {
+		openNotices := func() int {
 			return x.d.Read().Notice.Query().Where(notice.OnceKey(failingKey(x.int1, GetSpaces))).CountX(x.Context())
 		}
-		if standing() != 1 || notices() != 2 {
-			t.Errorf("before a call to the new one: %d of %d notices stand, want 1 of 2", standing(), notices())
+		if openNotices() != 1 || notices() != 2 {
+			t.Errorf("before a call to the new one: %d of %d notices stand, want 1 of 2", openNotices(), notices())
 		}
 		call("")
-		if standing() != 0 {
-			t.Errorf("the new one answers, and %d notices stand", standing())
+		if openNotices() != 0 {
+			t.Errorf("the new one answers, and %d notices stand", openNotices())
 		}
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/last"})
 		call("")

@@ -14,23 +14,23 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// authenticators says who may knock at each area. A credential of another area is none.
+// authenticators returns the authenticator of each API area. A credential of another area is refused.
 func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	return map[string]chain.Authenticator{
 		string(partnerv1.File_latchkey_partner_v1_reservation_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 			return p.registry.Authenticate(ctx, partner.Credentials{ClientToken: c.ClientToken, AccessToken: c.AccessToken, Bearer: c.Bearer, APIKey: c.APIKey})
 		},
 		string(propertyv1.File_latchkey_property_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
-			if c.UnixSocket && c.Property != "" && unproven(c) {
+			if c.UnixSocket && c.Property != "" && hasNoCredential(c) {
 				return staff.OfSocket(ctx, s.db.Read(), c.Property)
 			}
-			return s.person(ctx, c.Bearer, actor.Staff)
+			return s.authenticatePerson(ctx, c.Bearer, actor.Staff)
 		},
 		string(adminv1.File_latchkey_admin_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
-			if c.UnixSocket && unproven(c) {
+			if c.UnixSocket && hasNoCredential(c) {
 				return actor.Actor{Kind: actor.Operator, ID: "socket"}, nil
 			}
-			return s.person(ctx, c.Bearer, actor.Operator)
+			return s.authenticatePerson(ctx, c.Bearer, actor.Operator)
 		},
 		string(lockv1.File_latchkey_lock_v1_bridge_proto.Package()): func(context.Context, chain.Credentials) (actor.Actor, error) {
 			return actor.Actor{}, credential.Refused()
@@ -38,12 +38,12 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	}
 }
 
-// unproven says whether a call shows no credential. One that is shown is checked, also where none is needed.
-func unproven(c chain.Credentials) bool {
+// hasNoCredential reports whether a call carries no credential. A credential is checked even where none is needed.
+func hasNoCredential(c chain.Credentials) bool {
 	return c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == ""
 }
 
-func (s *Server) person(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
+func (s *Server) authenticatePerson(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
 	a, err := staff.Authenticate(ctx, s.db, s.keys, token)
 	if err == nil && a.Kind != kind {
 		err = credential.Refused()

@@ -27,7 +27,7 @@ func operatorOf(t *testing.T, n *node) (*grpc.ClientConn, context.Context) {
 	return socket, metadata.AppendToOutgoingContext(t.Context(), chain.HeaderProperty, p.GetData().GetId())
 }
 
-// The operator on the server's machine works for a property without a token; nobody else does.
+// The operator on the server's machine works for a property without a token; no other caller does.
 func TestAnOperatorWorksForAPropertyOverTheSocketAlone(t *testing.T) {
 	n := open(t, settings(t, ""), server.Options{})
 	socket, works := operatorOf(t, n)

@@ -15,31 +15,30 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Nodes of one PostgreSQL database compare their machines' clocks with it and store the result, so that each knows whether it
-// is alone with a wrong clock. What is stored and judged by the time goes by the database's clock in any case: see db.SyncClock.
+// The nodes of a PostgreSQL database compare their clocks with the database's and store the result, so that each node knows whether
+// only its own clock is wrong. Stored times follow the database's clock in any case: see db.SyncClock.
 
 const (
-	clockEvery = 5 * time.Second  // between two measurements
-	nodeLives  = 20 * time.Second // after its last report
-	nodeKept   = time.Hour        // after its last report
+	clockEvery    = 5 * time.Second  // between two measurements
+	nodeTimeout   = 20 * time.Second // since its last report; then a node counts as stopped
+	nodeRetention = time.Hour        // since its last report; then its row is deleted
 )
 
-// clocks is what a node knows of its machine's clock.
+// clocks holds the last comparison of the machine's clock.
 type clocks struct {
-	mu       sync.Mutex
-	ahead    time.Duration // of the database's clock
-	standing clockVerdict
+	mu      sync.Mutex
+	ahead   time.Duration // of the database's clock
+	verdict clockVerdict
 }
 
-// clockVerdict is what a node's clock does to it. Both reasons empty: nothing.
+// clockVerdict has the reasons why a node's clock makes it unready or degraded. Both are empty while the clock is right.
 type clockVerdict struct {
 	unready  string
 	degraded string
 }
 
-// judgeClock judges a node whose clock is ahead of the database's, by those of the other live nodes. Where other nodes agree with
-// the database the node is wrong, and gets no calls. Where none does it may be the database that is wrong: then every node
-// goes on, and operators are alarmed.
+// judgeClock compares a node's offset from the database's clock with those of the other live nodes. If another node agrees with the
+// database, this node is wrong and gets no calls. If none does, the database may be wrong: every node keeps serving, degraded.
 func judgeClock(ahead, limit time.Duration, others []time.Duration) clockVerdict {
 	if ahead.Abs() <= limit {
 		return clockVerdict{}
@@ -54,7 +53,7 @@ func judgeClock(ahead, limit time.Duration, others []time.Duration) clockVerdict
 	return clockVerdict{degraded: "this machine's clock is " + off + " the database's, and no other node's agrees with the database: find out which is wrong and set it right, best by NTP"}
 }
 
-// measureClock shows how far the machine's clock is off.
+// measureClock registers the metric of the clock's offset.
 func (s *Server) measureClock() {
 	s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "latchkey_clock_offset_seconds", Help: "How far this machine's clock is ahead of the database's; negative: behind. With SQLite always 0.",
@@ -65,14 +64,14 @@ func (s *Server) measureClock() {
 	}))
 }
 
-// clockVerdict is the last verdict on the machine's clock.
+// clockVerdict returns the last verdict on the machine's clock.
 func (s *Server) clockVerdict() clockVerdict {
 	s.clocks.mu.Lock()
 	defer s.clocks.mu.Unlock()
-	return s.clocks.standing
+	return s.clocks.verdict
 }
 
-// watchClock measures the machine's clock from time to time.
+// watchClock compares the machine's clock at intervals.
 func (s *Server) watchClock(ctx context.Context) error {
 	tick := time.NewTicker(cmp.Or(s.clockEvery, clockEvery))
 	defer tick.Stop()
@@ -89,7 +88,7 @@ func (s *Server) watchClock(ctx context.Context) error {
 }
 
 func (s *Server) compareClock(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, nodeLives/2)
+	ctx, cancel := context.WithTimeout(ctx, nodeTimeout/2)
 	defer cancel()
 	ahead, err := s.db.SyncClock(ctx)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Server) compareClock(ctx context.Context) error {
 	if err := s.db.Write(ctx, func(tx *db.Tx) error { return reportNode(tx, s.name, ahead) }); err != nil {
 		return err
 	}
-	rows, err := s.db.Read().Node.Query().Where(entnode.IDNEQ(s.name), entnode.SeenAtGT(s.clock.Now().Add(-nodeLives))).All(ctx)
+	rows, err := s.db.Read().Node.Query().Where(entnode.IDNEQ(s.name), entnode.SeenAtGT(s.clock.Now().Add(-nodeTimeout))).All(ctx)
 	if err != nil {
 		return fmt.Errorf("read the other nodes: %w", err)
 	}
@@ -106,15 +105,15 @@ func (s *Server) compareClock(ctx context.Context) error {
 	for i, n := range rows {
 		others[i] = time.Duration(n.ClockAheadMs) * time.Millisecond
 	}
-	s.noteClock(ahead, judgeClock(ahead, s.cfg.ClockOffsetLimit, others))
+	s.recordClock(ahead, judgeClock(ahead, s.cfg.ClockOffsetLimit, others))
 	return nil
 }
 
-// noteClock keeps a verdict, and logs when it changes.
-func (s *Server) noteClock(ahead time.Duration, v clockVerdict) {
+// recordClock stores a verdict, and logs when it changes.
+func (s *Server) recordClock(ahead time.Duration, v clockVerdict) {
 	s.clocks.mu.Lock()
-	before := s.clocks.standing
-	s.clocks.ahead, s.clocks.standing = ahead, v
+	before := s.clocks.verdict
+	s.clocks.ahead, s.clocks.verdict = ahead, v
 	s.clocks.mu.Unlock()
 	had, has := before != clockVerdict{}, v != clockVerdict{}
 	switch {
@@ -125,7 +124,7 @@ func (s *Server) noteClock(ahead time.Duration, v clockVerdict) {
 	}
 }
 
-// reportNode stores that a node lives, and how its clock differs.
+// reportNode stores that a node is alive, and the offset of its clock.
 func reportNode(tx *db.Tx, name string, ahead time.Duration) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
@@ -141,10 +140,10 @@ func reportNode(tx *db.Tx, name string, ahead time.Duration) error {
 	return nil
 }
 
-// forgetNodes removes nodes that have not reported for long.
-func (s *Server) forgetNodes(ctx context.Context) error {
+// deleteOldNodes deletes nodes that stopped reporting.
+func (s *Server) deleteOldNodes(ctx context.Context) error {
 	return s.db.Write(ctx, func(tx *db.Tx) error {
-		_, err := tx.Node.Delete().Where(entnode.SeenAtLT(tx.Now().Add(-nodeKept))).Exec(tx.Context())
+		_, err := tx.Node.Delete().Where(entnode.SeenAtLT(tx.Now().Add(-nodeRetention))).Exec(tx.Context())
 		return err
 	})
 }

@@ -9,15 +9,34 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// codesAtOnce bounds the codes that one change settles or makes.
-const codesAtOnce = 50
+const (
+	codeBatch  = 50  // codes that one transaction reconciles or creates
+	linkBatch  = 200 // bridges or locks that one transaction checks
+	expiryMost = 100 // stays whose access one transaction ends
+)
 
-// linksAtOnce bounds the bridges and the locks that one change looks at.
-const linksAtOnce = 200
+// inBatches repeats a change, each time in its own transaction, until it changes fewer than most rows.
+func (s *Server) inBatches(ctx context.Context, most int, change func(tx *db.Tx) (int, error)) error {
+	for {
+		n := 0
+		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
+			n, err = change(tx)
+			return err
+		})
+		if err != nil || n < most {
+			return err
+		}
+	}
+}
 
-// settleCodes looks at the codes whose time has come, and has locks keep their backup codes.
-func (s *Server) settleCodes(ctx context.Context) error {
-	err := s.untilFew(ctx, func(w access.Reconciler) (int, error) { return access.ReconcileDueCodes(w, codesAtOnce) })
+// expireAccess ends the access of stays whose window is over.
+func (s *Server) expireAccess(ctx context.Context) error {
+	return s.inBatches(ctx, expiryMost, func(tx *db.Tx) (int, error) { return access.Expire(s.reconciler(tx), expiryMost) })
+}
+
+// reconcileCodes reconciles the codes that are due, and the backup codes of every property.
+func (s *Server) reconcileCodes(ctx context.Context) error {
+	err := s.inBatches(ctx, codeBatch, func(tx *db.Tx) (int, error) { return access.ReconcileDueCodes(s.reconciler(tx), codeBatch) })
 	if err != nil {
 		return err
 	}
@@ -25,36 +44,26 @@ func (s *Server) settleCodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var failed []error // what fails at one property holds no other up
+	var failed []error // a failure at one property does not stop the others
 	for _, propertyID := range keep {
-		failed = append(failed, s.untilFew(ctx, func(w access.Reconciler) (int, error) { return w.EnsureBackups(propertyID, codesAtOnce) }))
+		failed = append(failed, s.inBatches(ctx, codeBatch, func(tx *db.Tx) (int, error) { return s.reconciler(tx).EnsureBackups(propertyID, codeBatch) }))
 	}
 	for _, propertyID := range drop {
-		failed = append(failed, s.untilFew(ctx, func(w access.Reconciler) (int, error) { return w.EndBackups(propertyID, "system", codesAtOnce) }))
+		failed = append(failed, s.inBatches(ctx, codeBatch, func(tx *db.Tx) (int, error) { return s.reconciler(tx).EndBackups(propertyID, "system", codeBatch) }))
 	}
 	return errors.Join(failed...)
 }
 
-// untilFew repeats a bounded change until it did less than it may.
-func (s *Server) untilFew(ctx context.Context, do func(w access.Reconciler) (int, error)) error {
-	for {
-		n := 0
-		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-			n, err = do(access.Reconciler{Tx: tx, Keys: s.keys, Log: s.log})
-			return err
-		})
-		if err != nil || n < codesAtOnce {
-			return err
-		}
-	}
+func (s *Server) reconciler(tx *db.Tx) access.Reconciler {
+	return access.Reconciler{Tx: tx, Keys: s.keys, Log: s.log}
 }
 
-// lookAtLinks tells what has lasted of bridges and locks that come and go.
-func (s *Server) lookAtLinks(ctx context.Context) error {
-	for _, look := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
+// checkLinks records which bridges and locks have been offline for long enough to notify staff, and which are back.
+func (s *Server) checkLinks(ctx context.Context) error {
+	for _, check := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
 		for after, more := "", true; more; more = after != "" {
 			err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-				after, err = look(tx, after, linksAtOnce)
+				after, err = check(tx, after, linkBatch)
 				return err
 			})
 			if err != nil {

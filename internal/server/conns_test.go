@@ -69,7 +69,7 @@ func counted(t *testing.T, from prometheus.Gatherer, listener string) float64 {
 	return -1
 }
 
-func TestBrowsersAreToldToComeOverTLS(t *testing.T) {
+func TestHTTPSSetsStrictTransportSecurity(t *testing.T) {
 	c := settings(t, "")
 	c.TLS.Cert, c.TLS.Key = filepath.Join(t.TempDir(), "cert"), filepath.Join(t.TempDir(), "key")
 	certify(t, c.TLS.Cert, c.TLS.Key, 1, time.Now())

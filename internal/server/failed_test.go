@@ -28,7 +28,7 @@ func failing(t *testing.T) *Server {
 	return s
 }
 
-// A part that fails takes the server down with its name and its reason: whoever supervises the process starts it anew.
+// A part that fails ends the server with its name and its reason: the supervisor restarts the process.
 func TestFailedPartEndsTheServer(t *testing.T) {
 	s := failing(t)
 	s.parts.background["a part"] = func(context.Context) error { return errors.New("its reason") }

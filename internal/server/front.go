@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/api/rest"
 )
 
-// front is the HTTP listener: Connect and gRPC-Web by their paths, documentation, REST for the rest.
+// front returns the handler of the HTTP listener: Connect and gRPC-Web by their paths, the documentation, and REST for all other paths.
 func (s *Server) front() http.Handler {
 	mux := http.NewServeMux()
 	for _, p := range s.parts.connect.Paths() {
@@ -31,7 +31,7 @@ func (s *Server) front() http.Handler {
 	}
 	mux.Handle("/", s.parts.rest)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The mux would redirect to the path that a caller did not write, in HTML: it is no route, and told as such.
+		// The mux would redirect to the cleaned path with an HTML page. REST answers that there is no such route.
 		if p := r.URL.Path; p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 			s.parts.rest.ServeHTTP(w, r)
 			return
@@ -40,7 +40,7 @@ func (s *Server) front() http.Handler {
 	})
 }
 
-// hsts has browsers that came over TLS come over TLS for a year.
+// hsts makes browsers that connected over TLS use TLS for a year.
 func hsts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {
@@ -64,7 +64,7 @@ func documentation() (*rest.Docs, error) {
 	return all, errors.Join(failed, all.AddGuides(docs.Guides))
 }
 
-// restHandler makes the REST face.
+// restHandler creates the REST gateway.
 func (s *Server) restHandler(p *parts) (*rest.Handler, error) {
 	return rest.New(rest.Config{Logger: s.log, Conn: p.local, Admit: p.chain.Admit, Register: registerREST})
 }

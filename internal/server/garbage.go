@@ -8,19 +8,19 @@ import (
 	"runtime/metrics"
 )
 
-// How much garbage gathers before it is collected. By itself Go lets as much gather as is live, which for a process with
-// little live memory and many calls is soon: a fifth of the work would be collecting.
+// How much garbage may accumulate before a collection. Go's default is as much as is live. For a process with little live memory
+// and many calls, that costs a fifth of the CPU.
 const (
 	garbageLeast = 80 << 20 // bytes, however little is live
 	garbageMost  = 400      // percent of what is live
 	garbageGo    = 100      // percent, Go's own
 )
 
-// TuneGarbage keeps the collector in tune with what is live, until ctx ends. It is for processes that are a server and
-// nothing else, and leaves the collector alone where GOGC says what to do.
+// TuneGarbage adjusts the garbage collector to the size of the live heap, until ctx ends. It is for processes that only run a
+// server. It does nothing if GOGC is set.
 //
-// It looks after each collection and not now and then: while thousands of bridges come back, what is live grows tenfold in
-// seconds, and with the percentage of before the heap would grow to five times of it, in pages that stay half empty.
+// It adjusts after each collection, not at intervals: while thousands of bridges reconnect, the live heap grows tenfold within
+// seconds. With the former percentage the heap would grow to five times that, in pages that stay half empty.
 func TuneGarbage(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -41,7 +41,7 @@ func TuneGarbage(ctx context.Context) {
 	}
 }
 
-// sentinel is garbage at once: what is done when it goes is done after the next collection.
+// sentinel is garbage from the start, so that its cleanup runs after the next collection.
 type sentinel struct{ _ *sentinel }
 
 // whenCollected sends on c, which has room, after the next collection.
@@ -49,7 +49,7 @@ func whenCollected(c chan<- struct{}) {
 	runtime.AddCleanup(new(sentinel), func(c chan<- struct{}) { c <- struct{}{} }, c)
 }
 
-// live is how many bytes the last collection found in use.
+// live returns how many bytes the last collection found in use.
 func live() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
@@ -59,7 +59,7 @@ func live() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// garbagePercent is the collector's setting for so many live bytes.
+// garbagePercent returns the percentage for a number of live bytes.
 func garbagePercent(live uint64) int {
 	if live == 0 {
 		return garbageMost

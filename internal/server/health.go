@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// setServing says of every gRPC service whether it serves; "" is the server as a whole.
+// setServing sets the gRPC health status of every service and, under the name "", of the whole server.
 func (p *parts) setServing(serves bool) {
 	status := healthv1.HealthCheckResponse_NOT_SERVING
 	if serves {
@@ -25,7 +25,7 @@ func (p *parts) setServing(serves bool) {
 	}
 }
 
-// watchHealth keeps what grpc.health says true.
+// watchHealth updates the gRPC health status at intervals.
 func (s *Server) watchHealth(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
@@ -33,7 +33,7 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	for {
 		now := s.condition(ctx)
 		s.parts.setServing(now.ready())
-		s.measures.condition(now)
+		s.measures.recordCondition(now)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -44,8 +44,8 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	}
 }
 
-// condition is what /readyz and grpc.health say of this node. Each reason is a short sentence without a final stop, for an
-// operator.
+// condition is the state of this node that /readyz and grpc.health report. Each reason is a short sentence for an operator, without
+// a full stop.
 type condition struct {
 	unready  []string // why the node should get no calls now
 	degraded []string // what does not work although the node answers calls
@@ -54,7 +54,7 @@ type condition struct {
 // ready reports whether the node should get calls.
 func (c condition) ready() bool { return len(c.unready) == 0 }
 
-// String is the answer of /readyz: "ready", or "degraded: " or "unready: " and the reasons. The first word is stable.
+// String returns the answer of /readyz: "ready", or "degraded: " or "unready: " and the reasons. The first word is stable.
 func (c condition) String() string {
 	reasons := strings.Join(slices.Concat(c.unready, c.degraded), "; ")
 	switch {
@@ -66,8 +66,8 @@ func (c condition) String() string {
 	return "ready"
 }
 
-// condition judges the node. A partner, a bridge or the bus never makes a node unready: without the bus wake-ups between
-// nodes wait, and every reservation is still stored and answered.
+// condition checks the node. A failing partner, bridge or bus never makes a node unready: without the bus, notifications between
+// nodes are late, but every reservation is still stored and answered.
 func (s *Server) condition(ctx context.Context) (c condition) {
 	if !s.parts.ready.Load() {
 		c.unready = append(c.unready, "starting or stopping")

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// installationEvery is the least time between two readings of the installation's figures, however often they are scraped.
+	// installationEvery is the minimum interval between two readings of the installation's figures, however often they are scraped.
 	installationEvery = 15 * time.Second
-	installationTime  = 5 * time.Second // one reading may take
+	installationTime  = 5 * time.Second // timeout of one reading
 )
 
 // figure is a figure of the installation, read by a query whose rows are the values of the labels and of the figure.
@@ -24,27 +24,27 @@ type figure struct {
 	query      string // AGE(x) is how many seconds ago the oldest x was, NOW is the time
 }
 
-// figures are about the whole installation. The node that holds the lease tells them, so that each is read once and not
-// by every node. Each query finds few rows by an index, or reads a table that has a row for each lock.
+// figures are about the whole installation. Only the node that holds the lease exports them, so that not every node reads them.
+// Each query finds few rows by an index, or reads a table that has one row per lock.
 var figures = []figure{
-	{"events_waiting", "Events that were not handed over yet.", nil, `SELECT count(*) FROM events WHERE dispatched_at IS NULL`},
-	{"events_oldest_seconds", "Age of the oldest event that was not handed over yet.", nil, `SELECT COALESCE(AGE(created_at), 0) FROM events WHERE dispatched_at IS NULL`},
-	{"jobs", "Jobs that are not done, by kind and state.", []string{"kind", "state"},
+	{"events_waiting", "Events that are not delivered yet.", nil, `SELECT count(*) FROM events WHERE dispatched_at IS NULL`},
+	{"events_oldest_seconds", "Age of the oldest event that is not delivered yet.", nil, `SELECT COALESCE(AGE(created_at), 0) FROM events WHERE dispatched_at IS NULL`},
+	{"jobs", "Unfinished jobs, by kind and state.", []string{"kind", "state"},
 		`SELECT kind, CAST(state AS text), count(*) FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded') GROUP BY kind, state`},
-	{"jobs_late_seconds", "How long the job that waits longest has been due.", nil,
+	{"jobs_late_seconds", "How long the oldest due job has waited.", nil,
 		`SELECT COALESCE(AGE(scheduled_at), 0) FROM river_job WHERE state IN ('available', 'retryable') AND scheduled_at <= NOW`},
-	{"jobs_failing", "Jobs that failed and are tried again, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM river_job WHERE state = 'retryable' GROUP BY kind`},
+	{"jobs_failing", "Jobs that failed and will be retried, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM river_job WHERE state = 'retryable' GROUP BY kind`},
 	{"bridges", "Bridges that have ever connected, by whether they are online.", []string{"state"},
 		`SELECT CASE WHEN online THEN 'online' ELSE 'offline' END, count(*) FROM bridges WHERE epoch > 0 GROUP BY 1`},
 	{"locks_unreached", "Locks that cannot be reached.", nil, `SELECT count(*) FROM locks WHERE unreached_at IS NOT NULL`},
-	{"slots_open", "Codes that are not certainly in their lock yet, or not certainly out of it, by evidence.", []string{"evidence"},
+	{"slots_open", "Codes whose installation in a lock or removal from it is not confirmed, by evidence.", []string{"evidence"},
 		`SELECT evidence, count(*) FROM slots WHERE evidence IN ('queued', 'sent', 'accepted', 'unconfirmed', 'removing') GROUP BY evidence`},
-	{"slots_open_oldest_seconds", "Age of the oldest of these, by evidence.", []string{"evidence"},
+	{"slots_open_oldest_seconds", "Age of the oldest unconfirmed code, by evidence.", []string{"evidence"},
 		`SELECT evidence, AGE(changed_at) FROM slots WHERE evidence IN ('queued', 'sent', 'accepted', 'unconfirmed', 'removing') GROUP BY evidence`},
-	{"notices_open", "Notices whose condition lasts, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
+	{"notices_open", "Open notices, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
 }
 
-// statement is the query in the words of a database.
+// statement returns the query in the dialect of a database.
 func (f figure) statement(name string) string {
 	age, now := "extract(epoch FROM now() - min(%s))", "now()"
 	if name == dialect.SQLite {
@@ -59,33 +59,33 @@ func (f figure) statement(name string) string {
 
 // installation is a collector of the figures of the installation.
 type installation struct {
-	s     *Server
-	held  func() bool
-	descs []*prometheus.Desc
+	s          *Server
+	holdsLease func() bool
+	descs      []*prometheus.Desc
 
 	mu   sync.Mutex
 	read time.Time
 	last []prometheus.Metric
 }
 
-func newInstallation(s *Server, held func() bool) *installation {
-	in := &installation{s: s, held: held}
+func newInstallation(s *Server, holdsLease func() bool) *installation {
+	in := &installation{s: s, holdsLease: holdsLease}
 	for _, f := range figures {
 		in.descs = append(in.descs, prometheus.NewDesc("latchkey_installation_"+f.name, f.help, f.labels, nil))
 	}
 	return in
 }
 
-// Describe names the figures.
+// Describe implements prometheus.Collector.
 func (in *installation) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range in.descs {
 		to <- d
 	}
 }
 
-// Collect tells the figures, as they were read a moment ago if that is not long ago.
+// Collect implements prometheus.Collector. It exports the last reading again if that is recent.
 func (in *installation) Collect(to chan<- prometheus.Metric) {
-	if !in.held() {
+	if !in.holdsLease() {
 		return
 	}
 	in.mu.Lock()
@@ -95,7 +95,7 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 		ctx, cancel := context.WithTimeout(context.Background(), installationTime)
 		defer cancel()
 		for i, f := range figures {
-			if err := in.one(ctx, in.descs[i], f); err != nil {
+			if err := in.readFigure(ctx, in.descs[i], f); err != nil {
 				in.s.log.Warn("a figure of the installation cannot be read", "figure", f.name, "error", err)
 				break
 			}
@@ -106,7 +106,7 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (in *installation) one(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
+func (in *installation) readFigure(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
 	rows, err := in.s.db.Read().QueryContext(ctx, f.statement(in.s.db.Dialect()))
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func watch(t *testing.T, address, service string) *watching {
 	return &watching{s, conn.Close}
 }
 
-// watching is somebody who follows the health.
+// watching is a client that watches the health.
 type watching struct {
 	grpc.ServerStreamingClient[healthv1.HealthCheckResponse]
 	close func() error
@@ -105,7 +105,7 @@ func TestServesAndStops(t *testing.T) {
 		}
 		stopped := make(chan error, 1)
 		go func() { stopped <- n.stop() }()
-		for _, s := range all { // each is told before its stream is cut
+		for _, s := range all { // each is notified before its stream is cut
 			until(t, s, healthv1.HealthCheckResponse_NOT_SERVING)
 			_ = s.close()
 		}
@@ -115,7 +115,7 @@ func TestServesAndStops(t *testing.T) {
 	})
 }
 
-// A stop ends within the drain and a little, although a bridge is connected and somebody watches, whose stream has no end.
+// A stop ends within the drain and a little, although a bridge is connected and a client watches the health, whose stream has no end.
 func TestStopDoesNotWaitForStreams(t *testing.T) {
 	c := settings(t, "")
 	c.Drain = 200 * time.Millisecond
@@ -222,7 +222,7 @@ func TestDatabaseIsAwayWhenAServerBegins(t *testing.T) {
 	}
 }
 
-// lines passes on what is written; what nobody takes is dropped.
+// lines passes on what is written, and drops it without a reader.
 type lines chan<- string
 
 func (l lines) Write(p []byte) (int, error) {

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/disk"
 )
 
-// listeners are the addresses a server answers at. They are open before anything is served, so that port 0 is known.
+// listeners are open before anything is served, so that the port chosen for port 0 is known.
 type listeners struct {
 	http, grpc, bridge, ops, socket net.Listener
 }
@@ -43,10 +43,10 @@ func listen(cfg config.Config) (_ *listeners, err error) {
 	return l, err
 }
 
-// boundConnections bounds what each address may hold at each listener but the operators' socket.
-func (s *Server) boundConnections() {
+// limitConnections limits the connections per address at each listener except the operators' socket.
+func (s *Server) limitConnections() {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "latchkey_connections_refused_total", Help: "Connections that were refused because their address held too many, by listener.",
+		Name: "latchkey_connections_refused_total", Help: "Connections refused because their address had too many, by listener.",
 	}, []string{"listener"})
 	s.metrics.MustRegister(refused)
 	for name, l := range map[string]*net.Listener{"http": &s.listeners.http, "grpc": &s.listeners.grpc, "bridge": &s.listeners.bridge, "ops": &s.listeners.ops} {
@@ -95,22 +95,22 @@ func (l *listeners) close() (err error) {
 	return err
 }
 
-// HTTPAddr is where REST, Connect and the documentation are served.
+// HTTPAddr returns the address of REST, Connect and the documentation.
 func (s *Server) HTTPAddr() string { return s.listeners.http.Addr().String() }
 
-// GRPCAddr is where gRPC is served.
+// GRPCAddr returns the address of gRPC.
 func (s *Server) GRPCAddr() string { return s.listeners.grpc.Addr().String() }
 
-// BridgeAddr is where bridges connect.
+// BridgeAddr returns the address that bridges connect to.
 func (s *Server) BridgeAddr() string { return s.listeners.bridge.Addr().String() }
 
-// OpsAddr is where metrics and health are served.
+// OpsAddr returns the address of metrics and health.
 func (s *Server) OpsAddr() string { return s.listeners.ops.Addr().String() }
 
-// SocketPath is the operators' socket.
+// SocketPath returns the path of the operators' socket.
 func (s *Server) SocketPath() string { return s.cfg.SocketPath() }
 
-// advertisedBridgeAddr is what bridges are told to connect to.
+// advertisedBridgeAddr returns the address that enrolling bridges are given.
 func (s *Server) advertisedBridgeAddr() string {
 	if s.cfg.BridgeAddress != "" {
 		return s.cfg.BridgeAddress

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// measures are the figures that the server keeps beside those of its parts.
+// measures are the server's own metrics; its parts have theirs.
 type measures struct {
 	ready, degraded       prometheus.Gauge
 	leaseHeld, leaseSince prometheus.Gauge
@@ -26,7 +26,7 @@ type measures struct {
 	partners              *prometheus.HistogramVec // by action and outcome
 }
 
-// callBuckets are for calls that a person waits for, up to the deadline of a call.
+// callBuckets suit calls that a person waits for, up to their deadline.
 var callBuckets = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 func newMeasures(r prometheus.Registerer, version, schema string) *measures {
@@ -41,28 +41,28 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 		return h
 	}
 	m := &measures{
-		ready:      gauge("ready", "1 while this node should get calls, else 0; /readyz says why."),
-		degraded:   gauge("degraded", "1 while something does not work although this node answers calls; /readyz says what."),
-		leaseHeld:  gauge("lease_held", "1 while this node does the work that one node does for all."),
+		ready:      gauge("ready", "1 while this node should get calls, else 0; /readyz has the reason."),
+		degraded:   gauge("degraded", "1 while a part fails although this node answers calls; /readyz has the reason."),
+		leaseHeld:  gauge("lease_held", "1 while this node does the background work of the installation."),
 		leaseSince: gauge("lease_since_seconds", "When this node took the lease, as a Unix time; 0 while it does not hold it."),
-		acts:       timed("act_duration_seconds", "Openings from afar, by what became of them: a failed one is answered 200.", "outcome"),
-		partners:   timed("partner_call_duration_seconds", "Calls of partners' endpoints: ok, or the cause of the failure.", "action", "outcome"),
+		acts:       timed("act_duration_seconds", "Remote unlocks, by outcome; a failed one is answered 200.", "outcome"),
+		partners:   timed("partner_call_duration_seconds", "Calls to partners' endpoints, by action and outcome: ok or the cause of the failure.", "action", "outcome"),
 	}
 	for _, outcome := range []string{lock.CommandDone, lock.CommandFailed, lock.CommandExpired, lock.CommandUnknown, refused} {
 		m.acts.WithLabelValues(outcome)
 	}
 	m.partners.WithLabelValues("getSpaces", "ok")
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "latchkey", Name: "build_info", Help: "1, with the version of the program and the schema that it needs."}, []string{"version", "schema"})
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "latchkey", Name: "build_info", Help: "1, with the version of the program and its database schema."}, []string{"version", "schema"})
 	r.MustRegister(build)
 	build.WithLabelValues(version, schema).Set(1)
 	return m
 }
 
-// refused is the outcome of an opening that was answered with an error.
+// refused is the outcome of an unlock that was answered with an error.
 const refused = "refused"
 
-// act records an opening.
-func (m *measures) act(began time.Time, done lock.Outcome, err error) {
+// recordUnlock records a remote unlock.
+func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	outcome := done.State
 	if err != nil {
 		outcome = refused
@@ -70,8 +70,8 @@ func (m *measures) act(began time.Time, done lock.Outcome, err error) {
 	m.acts.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
 }
 
-// partner records a call of an endpoint.
-func (m *measures) partner(began time.Time, action string, err error) {
+// recordPartnerCall records a call to an endpoint.
+func (m *measures) recordPartnerCall(began time.Time, action string, err error) {
 	outcome := "ok"
 	var failed *pms.CallError
 	switch {
@@ -83,8 +83,8 @@ func (m *measures) partner(began time.Time, action string, err error) {
 	m.partners.WithLabelValues(action, outcome).Observe(time.Since(began).Seconds())
 }
 
-// condition records what /readyz says.
-func (m *measures) condition(c condition) {
+// recordCondition records the state that /readyz reports.
+func (m *measures) recordCondition(c condition) {
 	m.ready.Set(bit(c.ready()))
 	m.degraded.Set(bit(len(c.degraded) > 0))
 }
@@ -104,7 +104,7 @@ type measuredLease struct {
 	m *measures
 }
 
-// Hold runs f while the lease is held.
+// Hold implements worker.Lease.
 func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context) error) error {
 	return l.Lease.Hold(ctx, func(ctx context.Context) error {
 		l.m.leaseSince.SetToCurrentTime()
@@ -117,8 +117,7 @@ func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context) err
 	})
 }
 
-// measureStorage tells of the connections to the database and of the certificates of the listeners. It is called once
-// the database is open.
+// measureStorage registers the metrics of the database's connections and of the listeners' certificates. The database must be open.
 func (s *Server) measureStorage() {
 	value := func(name, help string, f func() float64) {
 		s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "latchkey", Name: name, Help: help}, f))
@@ -130,22 +129,22 @@ func (s *Server) measureStorage() {
 	value("db_connections_limit", "Connections that queries and, on PostgreSQL, changes may hold.", func() float64 { return float64(s.db.Pool().Limit) })
 	count("db_connection_waits_total", "How often a query waited for a free connection.", func() float64 { return float64(s.db.Pool().Waits) })
 	count("db_connection_wait_seconds_total", "How long queries waited for a free connection, together.", func() float64 { return s.db.Pool().Waited.Seconds() })
-	count("db_changes_rerun_total", "Changes that PostgreSQL had run again because they collided with others.", func() float64 { return float64(s.db.Reruns()) })
+	count("db_changes_rerun_total", "Changes that were retried because of a serialization conflict on PostgreSQL.", func() float64 { return float64(s.db.Reruns()) })
 	if s.cfg.TLS.On() {
-		s.metrics.MustRegister(certificates{s, prometheus.NewDesc("latchkey_certificate_expiry_seconds", "When a certificate of the HTTP and gRPC listeners ends, as a Unix time.", []string{"name"}, nil)})
+		s.metrics.MustRegister(certificates{s, prometheus.NewDesc("latchkey_certificate_expiry_seconds", "When a certificate of the HTTP and gRPC listeners expires, as a Unix time.", []string{"name"}, nil)})
 	}
 }
 
-// certificates tells when the certificates of the listeners end.
+// certificates exports when the certificates of the listeners expire.
 type certificates struct {
 	s    *Server
 	desc *prometheus.Desc
 }
 
-// Describe names the figure.
+// Describe implements prometheus.Collector.
 func (c certificates) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
 
-// Collect reads the certificates. One that has not been issued yet is left out.
+// Collect implements prometheus.Collector. It leaves out a certificate that is not issued yet.
 func (c certificates) Collect(to chan<- prometheus.Metric) {
 	files := map[string]string{}
 	if cert := c.s.cfg.TLS.Cert; cert != "" {
@@ -161,7 +160,7 @@ func (c certificates) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// firstCertificate reads the first certificate of a PEM file, which may hold a key before it.
+// firstCertificate reads the first certificate of a PEM file, which may contain a key before it.
 func firstCertificate(path string) (*x509.Certificate, error) {
 	rest, err := os.ReadFile(path)
 	if err != nil {

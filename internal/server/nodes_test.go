@@ -144,7 +144,7 @@ func TestTwoNodes(t *testing.T) {
 	in := install(t)
 	node, epoch := in.session(t)
 
-	// Told by the bus: the bridge's node looks by itself only after minutes, and the test waits less.
+	// The bus notifies the bridge's node: by itself the node would check only after minutes, and the test waits less.
 	t.Logf("a code through the other node took %v", in.stay(t, "S1", "R101"))
 	if state := in.unlock(t, in.Server, "Room 101"); state != "opened" {
 		t.Errorf("unlock asked for at the other node: %s", state)
@@ -211,7 +211,7 @@ func TestNodeLeaves(t *testing.T) {
 		}
 		return n
 	}
-	await(t, in.World, "every event is handed over by the node that is left", func(context.Context) (bool, error) {
+	await(t, in.World, "the remaining node delivers every event", func(context.Context) (bool, error) {
 		return events(true) == 0 && events(false) > 0, nil
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/config"
 )
 
-// operations is the listener for whoever runs the service: metrics, health and, if they are switched on, profiles.
+// operations returns the handler for operators: metrics, health and, if enabled, profiles.
 func (s *Server) operations() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{Registry: s.metrics}))
@@ -29,7 +29,7 @@ func (s *Server) operations() http.Handler {
 	return s.opsToken.guard(mux)
 }
 
-// operatorFront is the operators' socket: the public listener's routes, and the health for latchkey health.
+// operatorFront returns the handler of the operators' socket: the public routes, and the health routes for latchkey health.
 func (s *Server) operatorFront(front http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	s.addHealth(mux)
@@ -47,10 +47,10 @@ func (s *Server) addHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /readyz", s.serveReady)
 }
 
-// opsToken is the SHA-256 of the token that the operations listener asks for; empty: it asks for none.
+// opsToken is the SHA-256 of the token that the operations listener requires; empty: it requires none.
 type opsToken []byte
 
-// leastOpsToken keeps guessing hopeless: 20 random characters have some 100 bits.
+// leastOpsToken makes guessing hopeless: 20 random characters have about 100 bits.
 const leastOpsToken = 20
 
 // readOpsToken reads the token of the configuration.
@@ -70,8 +70,8 @@ func readOpsToken(cfg config.Config) (opsToken, error) {
 	return sum[:], nil
 }
 
-// guard lets callers with the token through. Without a token the listener is on loopback, and a request must name a
-// loopback host: a page in a browser on this machine can lead a name of its own to 127.0.0.1.
+// guard passes requests with the token. Without a token the listener is on loopback, and a request must name a loopback host: a web
+// page in a browser on this machine could resolve its own name to 127.0.0.1.
 func (t opsToken) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -92,7 +92,7 @@ func (t opsToken) shownBy(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t) == 1
 }
 
-// hostOf is the host of a Host header, without its port.
+// hostOf returns the host of a Host header without the port.
 func hostOf(header string) string {
 	if host, _, err := net.SplitHostPort(header); err == nil {
 		return host

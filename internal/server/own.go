@@ -12,7 +12,7 @@ import (
 )
 
 // Own locks an embedded database for this process, until release or the end of the process. A server holds the lock while it
-// runs, and so does a command that must not run beside a server. A PostgreSQL database can have several servers: Own does
+// runs, and so does a command that must not run at the same time as a server. A PostgreSQL database can have several servers: Own does
 // nothing. Reading and copying need no lock.
 func Own(databaseURL string) (release func() error, err error) {
 	path, ok := strings.CutPrefix(databaseURL, "sqlite:")

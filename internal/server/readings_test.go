@@ -24,7 +24,7 @@ func jobsStored(t *testing.T, file string) (n int) {
 	return n
 }
 
-// A reservation costs no job: on SQLite the queue would slow every one of them. One in a room that nobody knows costs one,
+// A reservation costs no job: on SQLite the queue would slow every one of them. One in an unknown room costs one,
 // however many there are, and has the PMS asked for its rooms.
 func TestOnlyUnknownRoomsCostAJob(t *testing.T) {
 	c := settings(t, "")

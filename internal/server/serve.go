@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/config"
 )
 
-// grpcOptions are those of the public gRPC listener: grpc's own defaults bound neither streams nor idle connections.
+// grpcOptions are the options of the public gRPC listener. The defaults of grpc limit neither streams nor idle connections.
 func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 	options := append(c.ServerOptions(),
 		grpc.ConnectionTimeout(5*time.Second),
@@ -36,8 +36,8 @@ func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 	return options
 }
 
-// httpServer bounds what one connection may hold: a request has a minute to come, and after what a call may take another minute to
-// be read the answer to. Streams, and the profiles of operations, lift the last of these by themselves.
+// httpServer limits how long one connection is occupied: a request must arrive within a minute, and after the deadline of the call
+// its answer must be read within another minute. Streams and the profiles of operations lift the last limit.
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	const in, out = time.Minute, time.Minute
 	return &http.Server{
@@ -46,7 +46,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// serve starts every listener. One that ends before the server is told to stop is a failure.
+// serve starts every listener. A listener that ends before the server stops is a failure.
 func (s *Server) serve(g *errgroup.Group) {
 	front := hsts(s.front())
 	public, socket, ops := s.httpServer(front), s.httpServer(s.operatorFront(front)), s.httpServer(s.operations())
@@ -73,24 +73,24 @@ func (s *Server) serve(g *errgroup.Group) {
 	}
 }
 
-// overTLS is a listener for HTTP under TLS, where the server has a certificate.
+// overTLS wraps a listener for HTTP in TLS if the server has a certificate.
 func (s *Server) overTLS(l net.Listener) net.Listener {
 	if s.tls == nil {
 		return l
 	}
 	config := s.tls.Clone()
-	if config.NextProtos == nil { // ACME's has them, and one more to prove itself by
+	if config.NextProtos == nil { // ACME's configuration has them, and one for its challenge
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}
 	return tls.NewListener(l, config)
 }
 
-// last is how long calls have to end after the bridges have left.
+// last is how long calls may take to end after the bridges are disconnected.
 const last = 5 * time.Second
 
-// linger serves on for the grace of the configuration while every health check says that the server is not ready. Load
-// balancers ask every second or so, and send calls to a closed listener until then. It ends early if a part fails.
-func (s *Server) linger(running context.Context) {
+// awaitLoadBalancers keeps serving for the configured grace while the health checks answer not ready. Load balancers check about
+// every second, and would send calls to a closed listener until then. It returns early if a part fails.
+func (s *Server) awaitLoadBalancers(running context.Context) {
 	s.parts.health.Shutdown()
 	grace := time.NewTimer(s.cfg.Grace())
 	defer grace.Stop()
@@ -100,9 +100,9 @@ func (s *Server) linger(running context.Context) {
 	}
 }
 
-// stop lets bridges leave spread over a window, and calls finish. What does not end is cut: neither http's Shutdown nor
-// grpc's GracefulStop returns while a stream is open. The bridges' listener is closed at once: a bridge that leaves finds
-// nobody here, and the next address of the same name.
+// stop disconnects the bridges spread over a window, and lets calls finish. It cuts calls that do not end: neither http's Shutdown nor
+// grpc's GracefulStop returns while a stream is open. It closes the bridges' listener at once, so that a disconnected bridge tries
+// the next address of the server's name.
 func (s *Server) stop(window time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), window+last)
 	defer cancel()

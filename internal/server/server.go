@@ -1,5 +1,5 @@
-// Package server wires everything: New builds it, Run serves until the context ends, Close lets go. The binary, the demo
-// and every end-to-end test use it the same way.
+// Package server wires all parts of Latchkey: New builds a server, Run serves until the context ends, Close releases what New opened.
+// The binary, the demo and every end-to-end test use it the same way.
 package server
 
 import (
@@ -28,7 +28,7 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// Options are what tests and the demo set beside the configuration.
+// Options are set by tests and the demo in addition to the configuration.
 type Options struct {
 	Logger  *slog.Logger         // nil: what the configuration says, on standard error
 	Metrics *prometheus.Registry // nil: a new one
@@ -36,8 +36,7 @@ type Options struct {
 	Wall    clock.Clock          // this machine's clock; nil: the system's
 	Version string
 	Traces  trace.TracerProvider // nil: to where the configuration says
-	// SweepsEvery is how often it is looked what time alone has brought to arrivals, windows, links and codes; 0: every few
-	// seconds.
+	// SweepsEvery is the interval of the sweeps of arrivals, windows, links and codes; 0: every few seconds.
 	SweepsEvery time.Duration
 	BusPing     time.Duration        // between two pings of the NATS server; 0: every few seconds
 	ClockEvery  time.Duration        // between two measurements of the machine's clock; 0: every few seconds
@@ -46,8 +45,8 @@ type Options struct {
 	OpenWithin time.Duration
 	// DatabaseCheck is how often PostgreSQL is pinged, to leave a host that hangs; 0: every two seconds.
 	DatabaseCheck time.Duration
-	// Around runs right around each handler of a unary call, inside of everything else; nil: nothing does. A benchmark
-	// measures with it what a call costs that does nothing.
+	// Around runs directly around each handler of a unary call, inside all other interceptors; nil: none. A benchmark uses it to
+	// measure a call that does nothing.
 	Around grpc.UnaryServerInterceptor
 }
 
@@ -62,7 +61,7 @@ type Server struct {
 	changes    *prometheus.HistogramVec // of the database, by outcome
 	measures   *measures
 	around     grpc.UnaryServerInterceptor
-	sweep      time.Duration // between looks at what time alone brings; 0: the usual
+	sweep      time.Duration // interval of the sweeps; 0: the default
 	wall       clock.Clock   // this machine's; nil: the system's
 	name       string        // of this node
 	clocks     clocks
@@ -78,7 +77,7 @@ type Server struct {
 	bus  *bus.Bus
 	jobs *jobs.Queue
 
-	wake      func(context.Context) context.Context // has changes under it wake whom they concern
+	wake      func(context.Context) context.Context // adds the wakers of the parts that a change concerns
 	parts     *parts
 	listeners *listeners
 	tls       *tls.Config // of the public listeners; nil: none
@@ -89,8 +88,8 @@ type Server struct {
 	closers []func() error
 }
 
-// New opens the database, the keys and the listeners and wires the parts. Nothing is served before Run. What New opened
-// it closes again if it fails.
+// New opens the database, the keys and the listeners, and wires the parts. Nothing is served before Run. If New fails, it closes what
+// it opened.
 func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
@@ -116,7 +115,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, err
 	}
 	s.measureDatabase()
-	if err := s.openGround(ctx); err != nil {
+	if err := s.openFoundation(ctx); err != nil {
 		return nil, err
 	}
 	if s.tls, err = openTLS(cfg); err != nil {
@@ -128,7 +127,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	if s.listeners, err = listen(cfg); err != nil {
 		return nil, err
 	}
-	s.boundConnections()
+	s.limitConnections()
 	s.closers = append(s.closers, s.listeners.close)
 	if s.parts, err = s.wire(ctx); err != nil {
 		return nil, err
@@ -136,8 +135,8 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	return s, nil
 }
 
-// openGround opens what everything stands on.
-func (s *Server) openGround(ctx context.Context) (err error) {
+// openFoundation opens the database, the keys, the job queue and the bus.
+func (s *Server) openFoundation(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
@@ -169,7 +168,7 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 		return fmt.Errorf("open the keys: %w", err)
 	}
 	if !s.db.SQLite() && s.cfg.NATS.URL == "" {
-		s.log.Warn("--nats-url is not set: this node hears of no change that another node makes. With more than one node, set it on each")
+		s.log.Warn("--nats-url is not set: this node is not notified of changes by other nodes. With more than one node, set it on each")
 	}
 	s.bus, err = bus.Open(ctx, bus.Config{
 		URL: s.cfg.NATS.URL, Credentials: s.cfg.NATS.Credentials, CAFile: s.cfg.NATS.CA,
@@ -183,7 +182,7 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run serves until ctx ends, then stops in order: not ready, bridges asked to leave, calls finished, jobs ended.
+// Run serves until ctx ends, then stops in order: report not ready, disconnect bridges, finish calls, end jobs.
 func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -205,22 +204,22 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-running.Done():
 	}
 	s.parts.ready.Store(false)
-	s.log.Info("stopping", "cause", cause(ctx, running))
-	s.linger(running)
+	s.log.Info("stopping", "cause", stopCause(ctx, running))
+	s.awaitLoadBalancers(running)
 	s.stop(s.cfg.Drain)
 	stop()
 	return g.Wait()
 }
 
-// cause says why a server stops.
-func cause(told, running context.Context) string {
-	if told.Err() != nil {
-		return "told to"
+// stopCause returns why a server stops.
+func stopCause(requested, running context.Context) string {
+	if requested.Err() != nil {
+		return "requested"
 	}
 	return "a part failed: " + context.Cause(running).Error()
 }
 
-// Close lets go of everything New opened, in reverse order.
+// Close closes everything that New opened, in reverse order.
 func (s *Server) Close() (err error) {
 	s.closing.Do(func() {
 		for i := len(s.closers) - 1; i >= 0; i-- {

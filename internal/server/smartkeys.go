@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,77 +17,75 @@ import (
 	"latchkey.dev/internal/phone"
 )
 
-// registerSmartKeys registers what phones and those who let them in call.
+// registerSmartKeys registers the services of phones and of the staff who invite them.
 func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff propertyapi.Deps) {
 	propertyv1.RegisterSmartKeyServiceServer(to, propertyapi.NewSmartKeys(staff))
 	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Wake: s.wake, Greeting: p.node.Greet, Act: staff.Act, Unsent: staff.Unsent, OpenWithin: s.openWithin})
 }
 
 const (
-	// keysTogether is how long changes of stays are gathered before their properties' status lists are looked at.
-	keysTogether = 20 * time.Millisecond
-	// mostTouched bounds the properties that wait; more are found by the sweep.
-	mostTouched = 10_000
-	keysPage    = 200
+	// gatherTime is how long changes of stays are gathered before the status lists of their properties are updated.
+	gatherTime = 20 * time.Millisecond
+	// maxChanged bounds the properties that wait; the sweep finds the others.
+	maxChanged = 10_000
+	keysPage   = 200
 )
 
-// keyRounds gathers properties whose stays' access changed.
-type keyRounds struct {
+// changedProperties gathers the properties in which the access of a stay changed.
+type changedProperties struct {
 	mu      sync.Mutex
-	touched map[string]bool
-	kick    chan struct{} // of one
+	ids     map[string]bool
+	changed chan struct{} // capacity 1
 }
 
-func newKeyRounds() *keyRounds {
-	return &keyRounds{touched: map[string]bool{}, kick: make(chan struct{}, 1)}
+func newChangedProperties() *changedProperties {
+	return &changedProperties{ids: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
 
-// touch notes a property. It never waits.
-func (k *keyRounds) touch(propertyID string) {
-	k.mu.Lock()
-	if len(k.touched) < mostTouched {
-		k.touched[propertyID] = true
+// add adds a property. It never waits.
+func (c *changedProperties) add(propertyID string) {
+	c.mu.Lock()
+	if len(c.ids) < maxChanged {
+		c.ids[propertyID] = true
 	}
-	k.mu.Unlock()
+	c.mu.Unlock()
 	select {
-	case k.kick <- struct{}{}:
+	case c.changed <- struct{}{}:
 	default:
 	}
 }
 
-func (k *keyRounds) take() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	out := make([]string, 0, len(k.touched))
-	for id := range k.touched {
-		out = append(out, id)
-	}
-	clear(k.touched)
-	return out
+// take removes and returns all properties.
+func (c *changedProperties) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ids := slices.Collect(maps.Keys(c.ids))
+	clear(c.ids)
+	return ids
 }
 
-// followKeys revokes SmartKeys of stays as soon as their access changes. What is missed here the sweep finds.
-func (s *Server) followKeys(ctx context.Context, p *parts) error {
+// reconcileChangedKeys revokes SmartKeys of stays as soon as their access changes. The sweep finds changes that this misses.
+func (s *Server) reconcileChangedKeys(ctx context.Context, p *parts) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-p.keys.kick:
+		case <-p.keys.changed:
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(keysTogether):
+		case <-time.After(gatherTime):
 		}
 		for _, id := range p.keys.take() {
 			if err := s.reconcileKeys(ctx, id); err != nil && ctx.Err() == nil {
-				s.log.Warn("looking whether SmartKeys must be revoked failed; it is tried again", "property", id, "error", err)
+				s.log.Warn("reconciling the SmartKeys of a property failed; the next sweep retries", "property", id, "error", err)
 			}
 		}
 	}
 }
 
-// reconcileKeys writes only where there is something to write.
+// reconcileKeys updates the SmartKeys of a property. It writes only if there is a change.
 func (s *Server) reconcileKeys(ctx context.Context, propertyID string) error {
 	due, suspected, err := phone.Inspect(s.db.View(ctx), propertyID)
 	if err != nil || !due {
@@ -97,7 +97,7 @@ func (s *Server) reconcileKeys(ctx context.Context, propertyID string) error {
 	})
 }
 
-// sweepKeys does what time alone brings to SmartKeys: status lists grow old, issuer keys are replaced, indexes become free.
+// sweepKeys renews status lists, replaces issuer keys and frees indexes.
 func (s *Server) sweepKeys(ctx context.Context) error {
 	for after := ""; ; {
 		ids, err := phone.IssuersAfter(ctx, s.db.Read(), after, keysPage)
@@ -106,7 +106,7 @@ func (s *Server) sweepKeys(ctx context.Context) error {
 		}
 		for _, id := range ids {
 			if err := s.reconcileKeys(ctx, id); err != nil {
-				s.log.Warn("the SmartKeys of a property were not looked after", "property", id, "error", err)
+				s.log.Warn("sweeping the SmartKeys of a property failed", "property", id, "error", err)
 			}
 		}
 		if len(ids) < keysPage {

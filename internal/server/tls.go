@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/config"
 )
 
-// openTLS makes the configuration of the HTTP and gRPC listeners, nil without TLS. There is one for both, so that one
-// certificate is asked for.
+// openTLS returns the TLS configuration of the HTTP and gRPC listeners, or nil without TLS. Both share it, so that ACME issues one
+// certificate.
 func openTLS(cfg config.Config) (*tls.Config, error) {
 	switch t := cfg.TLS; {
 	case t.Cert != "":
@@ -36,7 +36,7 @@ func openTLS(cfg config.Config) (*tls.Config, error) {
 	return nil, nil
 }
 
-// certificateFile is a certificate that is read anew when its file changes.
+// certificateFile is a certificate that is reloaded when its file changes.
 type certificateFile struct {
 	cert, key string
 	mu        sync.Mutex
@@ -60,6 +60,6 @@ func (f *certificateFile) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if f.current == nil {
 		return nil, fmt.Errorf("read the TLS certificate: %w", err)
 	}
-	// A half-written file is read again at the next handshake; until then the certificate at hand serves.
+	// The next handshake reads a half-written file again. Until then the loaded certificate serves.
 	return f.current, nil
 }

@@ -57,7 +57,7 @@ func shown(t *testing.T, address string) (int64, string) {
 	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(), conn.ConnectionState().NegotiatedProtocol
 }
 
-func TestCertificateIsReadAnew(t *testing.T) {
+func TestChangedCertificateIsLoaded(t *testing.T) {
 	dir := t.TempDir()
 	c := settings(t, "")
 	c.TLS.Cert, c.TLS.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// openTraces makes the tracer, which does nothing unless it is told where to.
+// openTraces creates the tracer. Without a URL in the configuration it discards traces.
 func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) error {
 	if provider == nil && s.cfg.Telemetry.URL != "" {
 		made, err := telemetry.Tracing(ctx, s.cfg.Telemetry.URL, s.version)
@@ -38,8 +38,8 @@ func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) 
 	return nil
 }
 
-// span begins a span; end it with what came of it. Names and attributes hold no address, no token and nothing of people,
-// and of an error only its reason: texts may name what was sent.
+// span starts a span; the returned function ends it with a result. Names and attributes contain no address, token or personal data, and
+// only the reason of an error, because its text may quote the request.
 func (s *Server) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, func(error)) {
 	ctx, span := s.traces.Start(ctx, name, trace.WithAttributes(attributes...))
 	return ctx, func(err error) {
@@ -54,18 +54,18 @@ func (s *Server) span(ctx context.Context, name string, attributes ...attribute.
 	}
 }
 
-// aroundWrite is around every change of the database: it wakes whom the change concerns, is traced, and timed.
+// aroundWrite wraps every change of the database: it adds the wakers, a trace and a measurement.
 func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) error) error {
 	ctx, end := s.span(s.wake(ctx), "db.Write")
 	began := time.Now()
 	err := write(ctx)
-	s.changes.WithLabelValues(stored(err)).Observe(time.Since(began).Seconds())
+	s.changes.WithLabelValues(changeOutcome(err)).Observe(time.Since(began).Seconds())
 	end(err)
 	return err
 }
 
-// stored says what became of a change.
-func stored(err error) string {
+// changeOutcome returns the outcome of a change for its metric.
+func changeOutcome(err error) string {
 	switch f, ok := fault.Of(err); {
 	case err == nil:
 		return "stored"
@@ -75,10 +75,10 @@ func stored(err error) string {
 	return "failed"
 }
 
-// measureDatabase makes the figures of the database.
+// measureDatabase registers the metrics of changes.
 func (s *Server) measureDatabase() {
 	s.changes = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "latchkey_db_change_duration_seconds", Help: "Changes of the database, from asking until durable or refused.",
+		Name: "latchkey_db_change_duration_seconds", Help: "Changes of the database, from the request until they are durable or refused.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"outcome"})
 	s.metrics.MustRegister(s.changes)

@@ -281,7 +281,7 @@ func TestTrioDatabaseHangs(t *testing.T) {
 	}
 }
 
-// The clock of one node is five minutes ahead: it turns unready, and harms nobody.
+// The clock of one node is five minutes ahead: it turns unready, and harms no other node.
 func TestTrioOneClockIsWrong(t *testing.T) {
 	in := newTrio(t, func(i int, o *server.Options) {
 		if i == 2 {

@@ -44,7 +44,7 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// parts are the live parts of a server.
+// parts are the running parts of a server.
 type parts struct {
 	node         *bridgelink.Node
 	authority    *lock.Authority
@@ -56,8 +56,8 @@ type parts struct {
 	days         worker.Days
 	dispatcher   *worker.Dispatcher
 	arrivals     worker.Arrivals
-	news         chan struct{} // there are new events
-	keys         *keyRounds
+	newEvents    chan struct{} // capacity 1
+	keys         *changedProperties
 	memory       *idem.Memory
 	chain        *chain.Chain
 	grpc         *grpc.Server
@@ -72,9 +72,9 @@ type parts struct {
 	background   map[string]func(context.Context) error
 }
 
-// wire makes the parts and ties them together.
+// wire creates the parts and connects them.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{reservations: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
+	p := &parts{reservations: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, newEvents: make(chan struct{}, 1), keys: newChangedProperties()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		if p.authority, err = lock.LoadOrCreateAuthority(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err
@@ -85,12 +85,12 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		return nil, err
 	}
 	p.node = bridgelink.New(bridgelink.Config{
-		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, OnEvidence: s.learned, Metrics: s.metrics, Clock: s.clock,
+		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, OnEvidence: s.applyEvidence, Metrics: s.metrics, Clock: s.clock,
 		Name: s.name, Intervals: s.nodePace,
 	})
 	p.background["bridge link"] = p.node.Run
 	s.wake = func(ctx context.Context) context.Context {
-		return access.WithKeyWaker(event.WithWaker(p.node.Context(ctx), p.ring), p.keys.touch)
+		return access.WithKeyWaker(event.WithWaker(p.node.Context(ctx), p.notifyEvents), p.keys.add)
 	}
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	return p, nil
 }
 
-// learned has access follow what bridges report, in the transaction that stores the report.
-func (s *Server) learned(tx *db.Tx, all []lock.EvidenceChange) error {
+// applyEvidence updates access by what bridges report, in the transaction that stores the report.
+func (s *Server) applyEvidence(tx *db.Tx, all []lock.EvidenceChange) error {
 	changes := make([]access.SlotChange, len(all))
 	for i, l := range all {
 		changes[i] = access.SlotChange{
@@ -115,7 +115,7 @@ func (s *Server) learned(tx *db.Tx, all []lock.EvidenceChange) error {
 	return access.ApplyEvidence(access.Reconciler{Tx: tx, Keys: s.keys}, changes)
 }
 
-// wirePartners makes the client of the partners' endpoints and what reads their spaces.
+// wirePartners creates the client of the partners' endpoints and the reader of their spaces.
 func (s *Server) wirePartners(p *parts) error {
 	var own []netip.Prefix
 	for _, r := range s.cfg.Partner.Deny {
@@ -141,7 +141,7 @@ func (s *Server) wirePartners(p *parts) error {
 			t.Urgent = urgent || e.Health.State() == partner.Unknown
 			began := time.Now()
 			all, err := fetch(ctx, p.pms, t)
-			s.measures.partner(began, e.Action, err)
+			s.measures.recordPartnerCall(began, e.Action, err)
 			end(err)
 			return all, err
 		},
@@ -152,7 +152,7 @@ func (s *Server) wirePartners(p *parts) error {
 	return nil
 }
 
-// target is a partner's endpoint as it is called.
+// target converts a partner's endpoint for the client.
 func target(e partner.Endpoint, secrets []string) pms.Target {
 	return pms.Target{
 		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: secrets,
@@ -172,12 +172,12 @@ func fetch(ctx context.Context, c *pms.Client, t pms.Target) ([]space.Listed, er
 	return out, nil
 }
 
-// probe calls an endpoint once for its partner, who tries it out.
+// probe calls an endpoint once, for a partner who tests it.
 func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partnerapi.Probed, error) {
 	ctx, end := s.span(ctx, "partner "+e.Action+" :test", attribute.String("latchkey.integration", e.IntegrationID))
 	began := time.Now()
 	r, err := s.parts.pms.Probe(ctx, target(e, secrets))
-	s.measures.partner(began, e.Action, err)
+	s.measures.recordPartnerCall(began, e.Action, err)
 	end(err)
 	if err != nil {
 		return partnerapi.Probed{}, err
@@ -192,7 +192,7 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 	return found, nil
 }
 
-// wireAPI makes the services and registers each with every protocol.
+// wireAPI creates the services and registers each with every protocol.
 func (s *Server) wireAPI(p *parts) (err error) {
 	p.memory = &idem.Memory{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}}
 	p.chain, err = chain.New(chain.Config{
@@ -226,7 +226,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	enrolment := &bridgeapi.Enrolment{DB: s.db, Keys: s.keys, Authority: p.authority, Address: s.advertisedBridgeAddr}
 	direct := p.chain.Registrar(p.grpc)
 	lockv1.RegisterEnrolmentServiceServer(direct, enrolment)
-	// What is offered here is no secret: the descriptors are in the repository.
+	// The descriptors are public: they are in the repository.
 	reflectionv1.RegisterServerReflectionServer(direct, reflection.NewServerV1(reflection.ServerOptions{Services: p.grpc}))
 	if err := all.Err(); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	return err
 }
 
-// ownValidation names what handlers validate themselves, because it depends on what is stored.
+// ownValidation names the fields that handlers validate themselves, because their rules depend on stored data.
 func ownValidation() map[string]string {
 	own := map[string]string{
 		partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
@@ -252,14 +252,14 @@ func ownValidation() map[string]string {
 	return own
 }
 
-// staticValidation is what the areas refuse of a request whatever is stored.
+// staticValidation returns the checks of requests that need no stored data.
 func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field {
 	static := partnerapi.Static(p.pms.CheckURL)
 	maps.Copy(static, propertyapi.Static())
 	return static
 }
 
-// inner runs around each handler: calls are traced, and repeated ones recognised.
+// inner traces each call and answers a repeated call from memory.
 func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {
@@ -303,7 +303,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			ctx, end := s.span(ctx, "act on a lock")
 			began := time.Now()
 			done, err := p.node.SendCommand(ctx, o)
-			s.measures.act(began, done, err)
+			s.measures.recordUnlock(began, done, err)
 			end(err)
 			return done, err
 		},

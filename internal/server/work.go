@@ -10,9 +10,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bus"
-	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
@@ -20,8 +18,7 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// wireWork makes what is done beside calls: jobs by every process, and by one of them for all what is handed over and
-// swept.
+// wireWork creates the background work. Every process runs jobs; the process with the lease delivers events and runs the sweeps.
 func (s *Server) wireWork(p *parts) {
 	workers := river.NewWorkers()
 	p.readings.AddTo(workers)
@@ -31,18 +28,18 @@ func (s *Server) wireWork(p *parts) {
 	if !s.db.SQLite() {
 		p.background["clock"] = s.watchClock
 	}
-	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
+	p.background["smartkeys"] = func(ctx context.Context) error { return s.reconcileChangedKeys(ctx, p) }
 
 	p.arrivals = worker.Arrivals{DB: s.db, Reservations: p.reservations, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
-	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
+	p.background["events"] = func(ctx context.Context) error { return s.announceEvents(ctx, p) }
 	s.metrics.MustRegister(newInstallation(s, s.measures.holdsLease))
 	p.background["work for all"] = func(ctx context.Context) error {
 		return worker.Run(ctx, measuredLease{s.lease(), s.measures}, s.log, p.dispatcher, s.sweeps(p)...)
 	}
 }
 
-// lease lets one process of the installation do what one alone must do.
+// lease ensures that one process of the installation does the work that must not run twice.
 func (s *Server) lease() worker.Lease {
 	if s.db.SQLite() {
 		return worker.Alone{}
@@ -56,54 +53,39 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
 		worker.Plans{DB: s.db, Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
-		{Name: "windows that end", Every: soon, Run: s.expire},
-		{Name: "links", Every: soon, Run: s.lookAtLinks},
-		{Name: "codes", Every: soon, Run: s.settleCodes},
-		{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error { return s.sweepKeys(ctx) }},
+		{Name: "windows that end", Every: soon, Run: s.expireAccess},
+		{Name: "links", Every: soon, Run: s.checkLinks},
+		{Name: "codes", Every: soon, Run: s.reconcileCodes},
+		{Name: "status lists", Every: 30 * time.Second, Run: s.sweepKeys},
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},
-		{Name: "nodes", Every: nodeKept, Run: s.forgetNodes},
-		{Name: "events", Every: 6 * time.Hour, Run: s.forgetEvents},
+		{Name: "nodes", Every: nodeRetention, Run: s.deleteOldNodes},
+		{Name: "events", Every: 6 * time.Hour, Run: s.deleteOldEvents},
 		worker.Changes{DB: s.db}.Sweep(),
-		s.forget("tokens", keptTokens, credential.Sweep),
-		s.forget("notices", s.cfg.KeepEvents, staff.ForgetNotices),
-		s.forget("conflicts", s.cfg.KeepEvents, space.ForgetConflicts),
+		s.deletion("tokens", tokenRetention, credential.Sweep),
+		s.deletion("notices", s.cfg.KeepEvents, staff.ForgetNotices),
+		s.deletion("conflicts", s.cfg.KeepEvents, space.ForgetConflicts),
 	}
 }
 
-// expire ends the access of stays whose window is over.
-func (s *Server) expire(ctx context.Context) error {
-	const most = 100
-	for {
-		n := 0
-		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-			n, err = access.Expire(access.Reconciler{Tx: tx, Keys: s.keys, Log: s.log}, most)
-			return err
-		})
-		if err != nil || n < most {
-			return err
-		}
-	}
-}
-
-// eventsSubject is where nodes tell each other that there are new events.
+// eventsSubject is the subject of the bus on which nodes announce new events.
 const eventsSubject = "latchkey.events"
 
-// newsApart is the least time between two tellings of one node.
-const newsApart = 2 * time.Millisecond
+// announceInterval is the minimum time between two announcements of a node.
+const announceInterval = 2 * time.Millisecond
 
-// ring says that there are new events. It never waits.
-func (p *parts) ring() {
+// notifyEvents reports that there are new events. It never waits.
+func (p *parts) notifyEvents() {
 	select {
-	case p.news <- struct{}{}:
+	case p.newEvents <- struct{}{}:
 	default:
 	}
 }
 
-// spreadNews tells the dispatcher of new events, on whichever node it runs; many in a row are told once. What is lost is
-// found by the dispatcher's own sweep.
-func (s *Server) spreadNews(ctx context.Context, p *parts) error {
+// announceEvents wakes the dispatcher on the node that runs it, once for many events in a row. The dispatcher's own sweep finds events
+// whose announcement was lost.
+func (s *Server) announceEvents(ctx context.Context, p *parts) error {
 	stop, err := s.bus.Subscribe(eventsSubject, func(bus.Message) { p.dispatcher.Wake() })
 	if err != nil {
 		return err
@@ -113,7 +95,7 @@ func (s *Server) spreadNews(ctx context.Context, p *parts) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-p.news:
+		case <-p.newEvents:
 		}
 		if err := s.bus.Publish(eventsSubject, nil); err != nil || !s.bus.Connected() {
 			p.dispatcher.Wake()
@@ -121,18 +103,18 @@ func (s *Server) spreadNews(ctx context.Context, p *parts) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(newsApart):
+		case <-time.After(announceInterval):
 		}
 	}
 }
 
-// countEvents is the subscriber that counts what happens, by kind.
+// countEvents returns the subscriber that counts events by kind.
 func (s *Server) countEvents() worker.Subscriber {
 	happened := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "latchkey_events_total", Help: "Events handed over by this process, by kind.",
+		Name: "latchkey_events_total", Help: "Events delivered by this process, by kind.",
 	}, []string{"kind"})
 	s.metrics.MustRegister(happened)
-	for _, kind := range event.Kinds { // they stand at 0 before the first, so that an alarm sees it come
+	for _, kind := range event.Kinds { // start at 0, so that an alarm sees the first event
 		happened.WithLabelValues(string(kind))
 	}
 	return worker.Subscriber{Name: "metrics", Deliver: func(_ context.Context, events []*ent.Event) error {
@@ -143,7 +125,7 @@ func (s *Server) countEvents() worker.Subscriber {
 	}}
 }
 
-// Empty says whether there is no property yet: somebody has just started for the first time.
+// Empty reports whether there is no property yet, as after the first start.
 func (s *Server) Empty(ctx context.Context) (bool, error) {
 	some, err := s.db.Read().Property.Query().Exist(ctx)
 	if err != nil {

@@ -64,7 +64,7 @@ func (m Mappings) apply(tx *db.Tx, s *listingState, out Outcome) error {
 			return err
 		}
 	}
-	for _, f := range out.Standing {
+	for _, f := range out.StillOpen {
 		if err := m.refresh(tx, rows[openKey(s.integrationID, f)], f); err != nil {
 			return err
 		}

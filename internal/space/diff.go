@@ -58,13 +58,13 @@ const unreadableAfter = 3
 
 // Outcome is the result of a reading. It never removes a mapping; only people do.
 type Outcome struct {
-	Failed   string   // why the reading was rejected, which leaves the listing unchanged
-	Failures int      // failed readings in a row, this one included
-	Upsert   []Listed // new, reappeared or changed
-	Gone     []string // no longer listed
-	Opened   []Finding
-	Closed   []Finding
-	Standing []Finding // still open, with the current detail
+	Failed    string   // why the reading was rejected, which leaves the listing unchanged
+	Failures  int      // failed readings in a row, this one included
+	Upsert    []Listed // new, reappeared or changed
+	Gone      []string // no longer listed
+	Opened    []Finding
+	Closed    []Finding
+	StillOpen []Finding // still open, with the current detail
 }
 
 // Diff compares a reading of getSpaces with the previous one and with the mapping. A failed or empty reading changes only the
@@ -196,7 +196,7 @@ func newUnmapped(listing map[string]Listed, known Known, appeared func(id string
 	return found
 }
 
-// sortFindings sorts the findings into opened, closed and standing.
+// sortFindings sorts the findings into opened, closed and still open.
 func (o *Outcome) sortFindings(open, findings []Finding) {
 	type key struct {
 		kind Kind
@@ -214,7 +214,7 @@ func (o *Outcome) sortFindings(open, findings []Finding) {
 		is[k] = true
 		f.Detail = clip(f.Detail, maxDetail)
 		if was[k] {
-			o.Standing = append(o.Standing, f)
+			o.StillOpen = append(o.StillOpen, f)
 		} else {
 			o.Opened = append(o.Opened, f)
 		}
@@ -224,7 +224,7 @@ func (o *Outcome) sortFindings(open, findings []Finding) {
 			o.Closed = append(o.Closed, f)
 		}
 	}
-	for _, list := range [][]Finding{o.Opened, o.Closed, o.Standing} {
+	for _, list := range [][]Finding{o.Opened, o.Closed, o.StillOpen} {
 		slices.SortFunc(list, func(a, b Finding) int {
 			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ExternalID, b.ExternalID))
 		})

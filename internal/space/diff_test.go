@@ -39,13 +39,13 @@ func TestDiff(t *testing.T) {
 	dorm := Listed{ExternalID: "d", Type: Dorm, Name: "Dorm", IsActive: true}
 	open := func(k Kind, id string) []Finding { return []Finding{{Kind: k, ExternalID: id}} }
 	tests := map[string]struct {
-		known    Known
-		reading  []Listed
-		opened   []string
-		closed   []string
-		standing []string
-		upsert   []Listed
-		gone     []string
+		known     Known
+		reading   []Listed
+		opened    []string
+		closed    []string
+		stillOpen []string
+		upsert    []Listed
+		gone      []string
 	}{
 		"first reading opens nothing": {
 			reading: list(a, b), upsert: list(a, b),
@@ -62,7 +62,7 @@ func TestDiff(t *testing.T) {
 		},
 		"still gone": {
 			known:   Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
-			reading: list(b), standing: []string{"missing 1"},
+			reading: list(b), stillOpen: []string{"missing 1"},
 		},
 		"back again": {
 			known:   Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
@@ -109,7 +109,7 @@ func TestDiff(t *testing.T) {
 			known: Known{Listing: list(a, b)}, reading: list(a, b),
 		},
 		"still new": {
-			known: Known{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a, b), standing: []string{"newUnmapped 2"},
+			known: Known{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a, b), stillOpen: []string{"newUnmapped 2"},
 		},
 		"new and gone again": {
 			known: Known{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a), closed: []string{"newUnmapped 2"}, gone: []string{"2"},
@@ -156,7 +156,7 @@ func TestDiff(t *testing.T) {
 				t.Errorf("reading counted as failed: %q, %d", out.Failed, out.Failures)
 			}
 			for what, pair := range map[string][2]any{
-				"opened": {tt.opened, keys(out.Opened)}, "closed": {tt.closed, keys(out.Closed)}, "standing": {tt.standing, keys(out.Standing)},
+				"opened": {tt.opened, keys(out.Opened)}, "closed": {tt.closed, keys(out.Closed)}, "stillOpen": {tt.stillOpen, keys(out.StillOpen)},
 				"upsert": {tt.upsert, out.Upsert}, "gone": {tt.gone, out.Gone},
 			} {
 				if d := cmp.Diff(pair[0], pair[1]); d != "" {
@@ -172,22 +172,22 @@ func TestDiffFailedReading(t *testing.T) {
 	known := Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}, Open: []Finding{{Kind: Renamed, ExternalID: "1"}}}
 	refused := errors.New("status 500")
 	tests := map[string]struct {
-		reading  Reading
-		failures int
-		open     bool
-		limit    int
-		opened   []string
-		standing []string
+		reading   Reading
+		failures  int
+		open      bool
+		limit     int
+		opened    []string
+		stillOpen []string
 	}{
-		"first":               {reading: Reading{Err: refused}, standing: []string{"renamed 1"}},
-		"second":              {reading: Reading{Err: refused}, failures: 1, standing: []string{"renamed 1"}},
-		"third":               {reading: Reading{Err: refused}, failures: 2, opened: []string{"unreadable"}, standing: []string{"renamed 1"}},
-		"fourth":              {reading: Reading{Err: refused}, failures: 3, open: true, standing: []string{"renamed 1", "unreadable"}},
-		"a setting":           {reading: Reading{Err: refused}, limit: 1, opened: []string{"unreadable"}, standing: []string{"renamed 1"}},
-		"empty":               {reading: Reading{}, failures: 2, opened: []string{"unreadable"}, standing: []string{"renamed 1"}},
-		"no id":               {reading: Reading{Spaces: list(room("", "x"))}, standing: []string{"renamed 1"}},
-		"long id":             {reading: Reading{Spaces: list(room(strings.Repeat("x", 256), "x"))}, standing: []string{"renamed 1"}},
-		"neither room or bed": {reading: Reading{Spaces: list(Listed{ExternalID: "1", Type: "Suite"})}, standing: []string{"renamed 1"}},
+		"first":               {reading: Reading{Err: refused}, stillOpen: []string{"renamed 1"}},
+		"second":              {reading: Reading{Err: refused}, failures: 1, stillOpen: []string{"renamed 1"}},
+		"third":               {reading: Reading{Err: refused}, failures: 2, opened: []string{"unreadable"}, stillOpen: []string{"renamed 1"}},
+		"fourth":              {reading: Reading{Err: refused}, failures: 3, open: true, stillOpen: []string{"renamed 1", "unreadable"}},
+		"a setting":           {reading: Reading{Err: refused}, limit: 1, opened: []string{"unreadable"}, stillOpen: []string{"renamed 1"}},
+		"empty":               {reading: Reading{}, failures: 2, opened: []string{"unreadable"}, stillOpen: []string{"renamed 1"}},
+		"no id":               {reading: Reading{Spaces: list(room("", "x"))}, stillOpen: []string{"renamed 1"}},
+		"long id":             {reading: Reading{Spaces: list(room(strings.Repeat("x", 256), "x"))}, stillOpen: []string{"renamed 1"}},
+		"neither room or bed": {reading: Reading{Spaces: list(Listed{ExternalID: "1", Type: "Suite"})}, stillOpen: []string{"renamed 1"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -206,8 +206,8 @@ func TestDiffFailedReading(t *testing.T) {
 			if d := cmp.Diff(tt.opened, keys(out.Opened)); d != "" {
 				t.Errorf("opened (-want +got):\n%s", d)
 			}
-			if d := cmp.Diff(tt.standing, keys(out.Standing)); d != "" {
-				t.Errorf("standing (-want +got):\n%s", d)
+			if d := cmp.Diff(tt.stillOpen, keys(out.StillOpen)); d != "" {
+				t.Errorf("stillOpen (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -220,8 +220,8 @@ func TestReview(t *testing.T) {
 	if d := cmp.Diff([]string{"newUnmapped 2", "renamed 1"}, keys(out.Closed)); d != "" {
 		t.Errorf("closed (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"duplicateId 9", "unreadable"}, keys(out.Standing)); d != "" {
-		t.Errorf("standing (-want +got):\n%s", d)
+	if d := cmp.Diff([]string{"duplicateId 9", "unreadable"}, keys(out.StillOpen)); d != "" {
+		t.Errorf("stillOpen (-want +got):\n%s", d)
 	}
 	if out.Failures != 4 || len(out.Opened) != 0 {
 		t.Errorf("Failures %d, opened %v", out.Failures, out.Opened)
@@ -288,7 +288,7 @@ func after(known Known, out Outcome) Known {
 	for _, id := range sortedKeys(gone) {
 		known.Gone = append(known.Gone, gone[id])
 	}
-	known.Open = append(append([]Finding{}, out.Opened...), out.Standing...)
+	known.Open = append(append([]Finding{}, out.Opened...), out.StillOpen...)
 	return known
 }
 

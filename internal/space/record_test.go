@@ -96,9 +96,9 @@ func TestFailedReadings(t *testing.T) {
 				t.Errorf("%d conflicts open after %d failures", n, i+1)
 			}
 		}
-		told := h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).OnlyX(h.ctx()).Text
-		if !strings.Contains(told, " in a row: entry 0 of the listing has an id with NUL or broken UTF-8. The last good listing ") {
-			t.Errorf("told %q", told)
+		noticeText := h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).OnlyX(h.ctx()).Text
+		if !strings.Contains(noticeText, " in a row: entry 0 of the listing has an id with NUL or broken UTF-8. The last good listing ") {
+			t.Errorf("the notice: %q", noticeText)
 		}
 		h.read(listed("r", space.Room, "101", ""))
 		same(t, "open", []string(nil), h.open())

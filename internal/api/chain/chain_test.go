@@ -211,7 +211,7 @@ func TestGRPCErrorsHaveDetails(t *testing.T) {
 	}
 }
 
-// raw is a codec that sends bytes as they are.
+// raw is a codec that sends bytes unchanged.
 type raw struct{}
 
 func (raw) Name() string { return "proto" }

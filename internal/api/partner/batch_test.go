@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// counter is the service at a property with one integration; read is told of each reading of getSpaces that is wanted,
+// counter is the service at a property with one integration; read receives each requested reading of getSpaces,
 // once its change is stored.
 func counter(t *testing.T, d *db.DB, read func()) (*Service, context.Context) {
 	t.Helper()

@@ -40,7 +40,7 @@ type world struct {
 	clock     *clock.Fixed
 	replanned []space.Touched
 	unsent    int
-	completed int // how often days were asked to be completed anew
+	completed int // how often the dates were recomputed
 	read      func(propertyID, integrationID string) error
 	act       func(order lock.UnlockCommand) (lock.Outcome, error)
 	app       string

@@ -123,8 +123,8 @@ func TestBadInput(t *testing.T) {
 	if _, err := s.Seal(pinseal.Place{}, strings.Repeat("1", 65)); err == nil {
 		t.Error("sealed an endless code")
 	}
-	nobody := pinseal.Opener{Private: []byte("x")}
-	if _, err := nobody.Open(pinseal.Place{}, seal(t, s, pinseal.Place{}, "1")); err == nil {
+	stranger := pinseal.Opener{Private: []byte("x")}
+	if _, err := stranger.Open(pinseal.Place{}, seal(t, s, pinseal.Place{}, "1")); err == nil {
 		t.Error("opened with no key")
 	}
 }

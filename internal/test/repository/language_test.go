@@ -148,11 +148,16 @@ func inGo(t *testing.T, file string, content []byte) (found []finding) {
 	return found
 }
 
-var nameWord = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]*)|[a-z0-9]+`)
+var (
+	nameWord   = regexp.MustCompile(`[a-z0-9]+`)
+	afterLower = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	afterUpper = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)
+)
 
 // words splits a name in camel case into its words, in lower case.
 func words(name string) []string {
-	return nameWord.FindAllString(strings.ToLower(regexp.MustCompile(`([a-z0-9])([A-Z])`).ReplaceAllString(name, "${1}_$2")), -1)
+	split := afterUpper.ReplaceAllString(afterLower.ReplaceAllString(name, "${1}_$2"), "${1}_$2")
+	return nameWord.FindAllString(strings.ToLower(split), -1)
 }
 
 // The text that a person reads has no more banned words than the list allows, and the list allows no more than there are.
@@ -242,6 +247,8 @@ func TestBannedWordsAreFound(t *testing.T) {
 // f looks at the one
 // that is told, as it is.
 func standOf() error { return errors.New("nobody is beside") }
+
+func aNewAPIOf() {}
 `
 	var got []string
 	for _, f := range inGo(t, "p.go", []byte(source)) {
