@@ -83,8 +83,8 @@ func StoreCommand(tx *db.Tx, propertyID, lockID, actor string, until time.Time) 
 }
 
 func storeCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
-	left := min(time.Until(until), MaxDeadline)
-	if left <= 0 {
+	remaining := min(time.Until(until), MaxDeadline)
+	if remaining <= 0 {
 		return UnlockCommand{}, ErrTooLate
 	}
 	lk, br, err := commandTarget(tx, propertyID, lockID)
@@ -92,7 +92,7 @@ func storeCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation strin
 		return UnlockCommand{}, err
 	}
 	if !lk.Capabilities.RemoteUnlock {
-		return UnlockCommand{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be opened from afar", lockID)
+		return UnlockCommand{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be unlocked remotely", lockID)
 	}
 	online := IsBridgeOnline(br, tx.Now())
 	if !online && !isMoving(br, tx.Now()) {
@@ -107,19 +107,19 @@ func storeCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation strin
 	}
 	a := &ent.Act{
 		ID: id.New(id.Act), PropertyID: propertyID, LockID: lockID, Operation: operation,
-		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(left), CreatedAt: tx.Now(),
+		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(remaining), CreatedAt: tx.Now(),
 	}
 	if err := insertCommand(tx, a); err != nil {
 		return UnlockCommand{}, err
 	}
-	o := newUnlockCommand(a, lk, br)
+	command := newUnlockCommand(a, lk, br)
 	if state == CommandClaimed {
-		o.Epoch = br.Epoch
+		command.Epoch = br.Epoch
 	}
 	if !online {
-		o.Node = ""
+		command.Node = ""
 	}
-	return o, nil
+	return command, nil
 }
 
 func newUnlockCommand(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
@@ -133,7 +133,7 @@ func newUnlockCommand(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
 func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (Outcome, error) {
 	a, err := c.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return Outcome{}, fault.New(fault.NotFound, fault.LockNotFound, "no act %s at this property", actID)
+		return Outcome{}, fault.New(fault.NotFound, fault.LockNotFound, "no unlock command %s at this property", actID)
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -164,7 +164,7 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 	return newUnlockCommand(a, lk, br), nil
 }
 
-var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was sent before, or its deadline is over")
+var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the command was sent before, or its deadline has passed")
 
 // FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown. A later report replaces unknown. The other
 // outcomes are final.

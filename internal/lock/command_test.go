@@ -40,14 +40,14 @@ func TestCommandIsClaimedOnceByItsBridgeInTime(t *testing.T) {
 		s.must(err)
 		other, _ := s.enrol("elsewhere")
 		if err := s.claim(other.ID, other.Epoch, o.ActID); err == nil {
-			t.Error("another bridge claimed the act")
+			t.Error("another bridge claimed the command")
 		}
 		if err := s.claim(s.bridge.ID, s.epoch-1, o.ActID); err == nil {
-			t.Error("an older session claimed the act")
+			t.Error("an older session claimed the command")
 		}
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
 		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
-			t.Error("the act was claimed twice")
+			t.Error("the command was claimed twice")
 		}
 		late, err := s.store(lk)
 		s.must(err)
@@ -74,7 +74,7 @@ func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 			out, err := s.end(s.bridge.ID, o.ActID, step.say)
 			s.must(err)
 			if out.State != step.want {
-				t.Errorf("after %q the act is %q, want %q", step.say, out.State, step.want)
+				t.Errorf("after %q the command is %q, want %q", step.say, out.State, step.want)
 			}
 		}
 		if n := len(s.events("door.opened")); n != 1 {
@@ -92,10 +92,10 @@ func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 		})
 		other, _ := s.enrol("elsewhere")
 		if _, err := s.end(other.ID, o.ActID, lock.CommandFailed); err == nil {
-			t.Error("another bridge reported on the act")
+			t.Error("another bridge reported on the command")
 		}
 		if _, err := lock.GetCommand(t.Context(), s.db.Read(), "prp_two", o.ActID); err == nil {
-			t.Error("another property sees the act")
+			t.Error("another property sees the command")
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestCommandIsRefusedAtOnceIfTheLockCannotOpen(t *testing.T) {
 		s.caps.RemoteUnlock = false
 		lk = s.door()
 		if _, err := s.store(lk); !fault.Has(err, fault.RemoteUnlockUnsupported) {
-			t.Errorf("the lock cannot be opened from afar: %v", err)
+			t.Errorf("the lock cannot be unlocked remotely: %v", err)
 		}
 	})
 }
@@ -129,13 +129,13 @@ func TestAbandonedCommandsEnd(t *testing.T) {
 			out, err := lock.GetCommand(t.Context(), s.db.Read(), s.house, id)
 			s.must(err)
 			if out.State != want {
-				t.Errorf("a forgotten act is %q, want %q", out.State, want)
+				t.Errorf("an abandoned command is %q, want %q", out.State, want)
 			}
 		}
 	})
 }
 
-// The time of an act is counted from the call that asked for it, however late it is stored, and is never more than ten seconds.
+// The time of a command is counted from the call that asked for it, however late it is stored, and is never more than ten seconds.
 func TestCommandHasTheRemainingTimeOfItsCall(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
@@ -152,7 +152,7 @@ func TestCommandHasTheRemainingTimeOfItsCall(t *testing.T) {
 			}
 		}
 		if n, err := s.db.Read().Act.Query().Count(t.Context()); err != nil || n != 0 {
-			t.Errorf("%d acts are stored, %v", n, err)
+			t.Errorf("%d commands are stored, %v", n, err)
 		}
 		for asked, most := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, time.Hour: lock.MaxDeadline} {
 			o, err := store(time.Now().Add(asked))

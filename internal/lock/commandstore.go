@@ -40,7 +40,7 @@ const commandOnBridgeSQL = `SELECT a.property_id, a.lock_id, a.operation, a.acto
 	WHERE a.id = $1 AND b.id = $2 AND b.revoked_at IS NULL`
 
 // errCommandUnknown concerns one message only: a bridge may report a command that the database lost when it was restored.
-var errCommandUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this bridge has no act of that id")
+var errCommandUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this bridge has no command with that id")
 
 // commandOnBridge loads a command for a lock of a bridge that is not revoked.
 func commandOnBridge(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
@@ -48,7 +48,7 @@ func commandOnBridge(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, er
 	found, err := tx.ReadOne(commandOnBridgeSQL, []any{actID, bridgeID},
 		&a.PropertyID, &a.LockID, &a.Operation, &a.Actor, &a.GrantID, &a.Deadline, &a.CreatedAt, &lk.Address, &lk.DoorID, &lk.DoorSince)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read act %s: %w", actID, err)
+		return nil, nil, fmt.Errorf("load command %s: %w", actID, err)
 	}
 	if !found {
 		return nil, nil, errCommandUnknown
@@ -62,7 +62,7 @@ const insertCommandSQL = `INSERT INTO acts (id, property_id, lock_id, operation,
 func insertCommand(tx *db.Tx, a *ent.Act) error {
 	_, err := tx.ExecContext(tx.Brief(), insertCommandSQL, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.GrantID, a.State, a.Deadline, a.CreatedAt)
 	if err != nil {
-		return fmt.Errorf("store an act: %w", err)
+		return fmt.Errorf("store a command: %w", err)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ const endCommandSQL = `UPDATE acts SET state = $1, result = $2, finished_at = $3
 func endCommand(tx *db.Tx, a *ent.Act, outcome, result string, at time.Time) (bool, error) {
 	done, err := tx.ExecContext(tx.Brief(), endCommandSQL, outcome, result, at, a.ID, a.PropertyID, CommandClaimed, CommandUnknown)
 	if err != nil {
-		return false, fmt.Errorf("end act %s: %w", a.ID, err)
+		return false, fmt.Errorf("end command %s: %w", a.ID, err)
 	}
 	n, err := done.RowsAffected()
 	return n > 0, err

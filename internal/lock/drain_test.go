@@ -35,7 +35,7 @@ func TestCommandWaitsForADrainedBridge(t *testing.T) {
 			t.Errorf("the order says it is known where the bridge is: %+v", o)
 		}
 		if err := s.claim(s.bridge.ID, s.epoch+1, o.ActID); err == nil {
-			t.Error("a session that has not begun claimed the act")
+			t.Error("a session that has not begun claimed the command")
 		}
 		s.clock.Advance(lock.MoveTimeout + time.Millisecond)
 		if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
@@ -55,7 +55,7 @@ func TestReleasedCommandIsClaimedOnceByAnotherSession(t *testing.T) {
 		}
 		give("prp_other", o.ActID)
 		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
-			t.Error("another property gave the act back")
+			t.Error("another property released the command")
 		}
 		give(s.house, o.ActID)
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
@@ -64,7 +64,7 @@ func TestReleasedCommandIsClaimedOnceByAnotherSession(t *testing.T) {
 		}
 		give(s.house, o.ActID)
 		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
-			t.Error("an act that was done is claimed again")
+			t.Error("a command that was done is claimed again")
 		}
 	})
 }

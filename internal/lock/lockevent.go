@@ -66,15 +66,12 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 		if lk == nil || kind == "" || (kind == event.LockBatteryLow && !isBatteryNewlyLow(lk, h.TrustedTime(tx.Now()))) {
 			continue
 		}
-		l, err := storeEvent(tx, lk, kind, h)
+		change, err := storeEvent(tx, lk, kind, h)
 		if err != nil {
 			return 0, nil, err
 		}
-		repeats := func(before EvidenceChange) bool {
-			return before.Slot.LockID == l.Slot.LockID && before.Slot.Number == l.Slot.Number && before.Slot.GrantID == l.Slot.GrantID && l.Before == l.After
-		}
-		if l != nil && !slices.ContainsFunc(changes, repeats) {
-			changes = append(changes, *l)
+		if change != nil && !slices.ContainsFunc(changes, change.repeats) {
+			changes = append(changes, *change)
 		}
 	}
 	if stored == br.EventSequence {
@@ -84,11 +81,17 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 	return stored, changes, err
 }
 
+// repeats reports whether a change adds nothing to an earlier one of the same grant's slot.
+func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
+	same := earlier.Slot.LockID == c.Slot.LockID && earlier.Slot.Number == c.Slot.Number && earlier.Slot.GrantID == c.Slot.GrantID
+	return same && c.Before == c.After
+}
+
 // isBatteryNewlyLow reports whether a lock's battery alarm is new: it was not notified, and the battery was not charged since.
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
-	well := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
-	return lk.BatteryToldAt == nil && !well
+	charged := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
+	return lk.BatteryToldAt == nil && !charged
 }
 
 func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []LockEvent) (map[string]*ent.Lock, error) {
@@ -108,6 +111,8 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []LockEvent) (map[string]*e
 	return by, nil
 }
 
+// storeEvent stores one event of a bridge's journal, and what follows from it: notices, counted attempts, and the use of a code, which
+// it returns.
 func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*EvidenceChange, error) {
 	if kind == event.KeypadPaused {
 		return nil, recordKeypadPause(tx, lk, h)
@@ -116,31 +121,9 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 	if err != nil {
 		return nil, err
 	}
-	at := h.TrustedTime(tx.Now())
-	// A code cannot be typed before it was desired, so the bridge's clock is behind. A code that was only changed may have been typed
-	// before the change, and reported by a bridge that had applied the change by then.
-	if row != nil && row.Generation == h.Generation && row.Generation == row.Since && at.Before(row.ChangedAt) {
-		at = row.ChangedAt
-	}
-	e := newLockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
-	if err := setEventDoor(tx, &e, lk, row, h, at); err != nil {
+	e, err := journaledEvent(tx, lk, kind, row, h)
+	if err != nil {
 		return nil, err
-	}
-	e.OccurredAt = at
-	if h.Reason != "" {
-		e.Body["reason"] = h.Reason
-	}
-	if h.ClockQuality != "" {
-		e.Body["clockQuality"] = h.ClockQuality
-	}
-	if row != nil && row.GrantID != "" {
-		e.Body["grantId"], e.GrantID = row.GrantID, row.GrantID
-	}
-	if h.Actor != "" {
-		e.Body["actor"] = h.Actor
-	}
-	if row == nil && h.GrantID != "" {
-		e.Body["grantId"], e.GrantID = h.GrantID, h.GrantID
 	}
 	if kind == event.LockBatteryLow {
 		return nil, recordBatteryLow(tx, lk, e)
@@ -148,16 +131,48 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 	if err := event.Append(tx, e); err != nil {
 		return nil, err
 	}
-	if err := notifyAlarm(tx, lk, kind, h, at); err != nil {
+	if err := notifyAlarm(tx, lk, kind, h, e.OccurredAt); err != nil {
 		return nil, err
 	}
-	if kind == event.DoorDenied && countsAsGuess(h.Reason) {
-		return nil, recordFailedAttempt(tx, lk, at)
+	switch {
+	case kind == event.DoorDenied && countsAsGuess(h.Reason):
+		return nil, recordFailedAttempt(tx, lk, e.OccurredAt)
+	case kind == event.DoorOpened && row != nil:
+		return recordUse(tx, row, h.Generation, e.OccurredAt)
 	}
-	if row == nil || kind != event.DoorOpened {
-		return nil, nil
+	return nil, nil
+}
+
+// journaledEvent builds the event of a journal entry, with its time, its door and its grant. row is the slot whose code was typed.
+func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, row *ent.Slot, h LockEvent) (event.Event, error) {
+	e := newLockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
+	e.OccurredAt = timeOf(h, row, tx.Now())
+	if err := setEventDoor(tx, &e, lk, row, h, e.OccurredAt); err != nil {
+		return event.Event{}, err
 	}
-	return recordUse(tx, row, h.Generation, at)
+	grantID := h.GrantID
+	if row != nil {
+		grantID = row.GrantID
+	}
+	if grantID != "" {
+		e.GrantID = grantID
+	}
+	for name, text := range map[string]string{"reason": h.Reason, "clockQuality": h.ClockQuality, "actor": h.Actor, "grantId": grantID} {
+		if text != "" {
+			e.Body[name] = text
+		}
+	}
+	return e, nil
+}
+
+// timeOf returns when an event happened. A code cannot be typed before it was desired: then the bridge's clock is behind. A code that was
+// only changed may have been typed before the change, and reported by a bridge that had applied the change by then.
+func timeOf(h LockEvent, row *ent.Slot, now time.Time) time.Time {
+	at := h.TrustedTime(now)
+	if row != nil && row.Generation == h.Generation && row.Generation == row.Since && at.Before(row.ChangedAt) {
+		return row.ChangedAt
+	}
+	return at
 }
 
 // recordUse records the first time that a code opened its door. An older generation proves nothing about the desired code, but the code
