@@ -76,3 +76,41 @@ func exists(t *testing.T, from, path string) {
 		t.Errorf("%s refers to %s, which does not exist", from, path)
 	}
 }
+
+// Every test that a document names exists.
+func TestNamedTestsExist(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	tests := map[string]bool{}
+	for _, name := range files(t, ".go") {
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) { // removed and not committed
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(content), -1) {
+			tests[m[1]] = true
+		}
+	}
+	named := regexp.MustCompile("`(Test\\w+)`")
+	seen := 0
+	for _, name := range files(t, ".md") {
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(content), -1) {
+			seen++
+			if !tests[m[1]] {
+				t.Errorf("%s names the test %s, which does not exist", name, m[1])
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d named tests found: the search is broken", seen)
+	}
+}
