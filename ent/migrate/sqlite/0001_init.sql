@@ -182,8 +182,8 @@ CREATE TABLE `reservation_changes` (`id` integer NOT NULL PRIMARY KEY AUTOINCREM
 CREATE UNIQUE INDEX `reservationchange_place` ON `reservation_changes` (`property_id`, `changed_at`, `reservation_id`, `integration_id`);
 -- create "reservation_names" table
 CREATE TABLE `reservation_names` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `token` blob NOT NULL, `reservation_id` text NOT NULL, CONSTRAINT `reservation_names_reservations_names` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
--- create index "reservationname_property_id_token_reservation_id" to table: "reservation_names"
-CREATE UNIQUE INDEX `reservationname_property_id_token_reservation_id` ON `reservation_names` (`property_id`, `token`, `reservation_id`);
+-- create index "reservationname_token" to table: "reservation_names"
+CREATE INDEX `reservationname_token` ON `reservation_names` (`token`);
 -- create index "reservationname_reservation_id" to table: "reservation_names"
 CREATE INDEX `reservationname_reservation_id` ON `reservation_names` (`reservation_id`);
 -- create "secrets" table

@@ -975,9 +975,9 @@ var (
 		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "reservationname_property_id_token_reservation_id",
-				Unique:  true,
-				Columns: []*schema.Column{ReservationNamesColumns[1], ReservationNamesColumns[2], ReservationNamesColumns[3]},
+				Name:    "reservationname_token",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationNamesColumns[2]},
 			},
 			{
 				Name:    "reservationname_reservation_id",
