@@ -52,18 +52,18 @@ func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 
 // retainedDoors lists the doors that a grant without a place retains until it has one: those with a desired code.
 func retainedDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
-	w := &grantRun{tx: tx, propertyID: g.PropertyID, grant: g}
-	held, err := w.loadHeld(nil)
+	run := &grantRun{tx: tx, propertyID: g.PropertyID, grant: g}
+	held, err := run.loadHeld(nil)
 	if err != nil {
 		return nil, err
 	}
-	names, err := w.formerDoors(heldCodes(held), nil, nil)
+	names, err := run.formerDoors(heldCodes(held), nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	var out []DoorAccess
 	for _, h := range held {
-		l := w.lockByID[h.LockID].lock
+		l := run.lockByID[h.LockID].lock
 		if !h.Present || h.LockMoved || h.TakenOver || l == nil {
 			continue
 		}
@@ -103,8 +103,8 @@ func WithKeyWaker(ctx context.Context, wake func(propertyID string)) context.Con
 	return context.WithValue(ctx, keyWaker{}, wake)
 }
 
-func (w *grantRun) wakeSmartKeys() {
-	if wake, ok := w.tx.Context().Value(keyWaker{}).(func(string)); ok && !w.isNew {
-		w.tx.After(func() { wake(w.propertyID) })
+func (run *grantRun) wakeSmartKeys() {
+	if wake, ok := run.tx.Context().Value(keyWaker{}).(func(string)); ok && !run.isNew {
+		run.tx.After(func() { wake(run.propertyID) })
 	}
 }

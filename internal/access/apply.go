@@ -73,54 +73,54 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 
 // loadRun loads the place and the grants of a stay and decides its right.
 func loadRun(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (*grantRun, error) {
-	w := &grantRun{tx: tx, keys: keys, rules: r, propertyID: s.Space.PropertyID, reservationID: s.ReservationID, fromPMS: true}
+	run := &grantRun{tx: tx, keys: keys, rules: r, propertyID: s.Space.PropertyID, reservationID: s.ReservationID, fromPMS: true}
 	var err error
-	if w.place, w.noPlaceReason, err = resolvePlace(tx, s.Space); err != nil {
+	if run.place, run.noPlaceReason, err = resolvePlace(tx, s.Space); err != nil {
 		return nil, err
 	}
 	if !s.Fresh {
-		if w.grant, w.olderGrants, err = loadGrants(tx, w.propertyID, s.ReservationID); err != nil {
+		if run.grant, run.olderGrants, err = loadGrants(tx, run.propertyID, s.ReservationID); err != nil {
 			return nil, err
 		}
 	}
 	var opened time.Time
-	if isLive(w.grant) {
-		opened = w.grant.NotBefore
+	if isLive(run.grant) {
+		opened = run.grant.NotBefore
 	}
-	w.right = Decide(s, r, tx.Now(), opened)
-	return w, nil
+	run.right = Decide(s, r, tx.Now(), opened)
+	return run, nil
 }
 
 // ReconcileGrant does for one grant what Apply does for a stay, from what the grant itself stores. It runs after new evidence,
 // after another stay takes over a door, and at the end of the window.
 func ReconcileGrant(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, r Rules) (Plan, error) {
-	w := &grantRun{tx: tx, keys: keys, rules: r, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g}
-	return w.reconcileGrant()
+	run := &grantRun{tx: tx, keys: keys, rules: r, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g}
+	return run.reconcileGrant()
 }
 
-func (w *grantRun) reconcileGrant() (Plan, error) {
-	g := w.grant
-	if err := w.loadOlderGrants(); err != nil {
+func (run *grantRun) reconcileGrant() (Plan, error) {
+	g := run.grant
+	if err := run.loadOlderGrants(); err != nil {
 		return Plan{}, err
 	}
-	w.right = rightOf(g, w.tx.Now())
-	if w.right.Open && g.SpaceID != "" {
-		place, _, err := resolvePlace(w.tx, space.Request{PropertyID: g.PropertyID, OwnID: g.SpaceID})
+	run.right = rightOf(g, run.tx.Now())
+	if run.right.Open && g.SpaceID != "" {
+		place, _, err := resolvePlace(run.tx, space.Request{PropertyID: g.PropertyID, OwnID: g.SpaceID})
 		if err != nil {
 			return Plan{}, err
 		}
-		w.place = place
+		run.place = place
 	}
-	if err := w.applyRight(); err != nil {
+	if err := run.applyRight(); err != nil {
 		return Plan{}, err
 	}
-	return w.reconcileSlots()
+	return run.reconcileSlots()
 }
 
 // loadOlderGrants loads the earlier grants of a stay with access whose codes may still be on a lock.
-func (w *grantRun) loadOlderGrants() (err error) {
-	if isLive(w.grant) {
-		w.olderGrants, err = w.otherGrants()
+func (run *grantRun) loadOlderGrants() (err error) {
+	if isLive(run.grant) {
+		run.olderGrants, err = run.otherGrants()
 	}
 	return err
 }
@@ -207,65 +207,65 @@ type grantRun struct {
 }
 
 // ctx is the context for statements that find a few rows by an index.
-func (w *grantRun) ctx() context.Context { return w.tx.Brief() }
+func (run *grantRun) ctx() context.Context { return run.tx.Brief() }
 
-func (w *grantRun) spaceID() string {
-	if w.place.Space == nil {
+func (run *grantRun) spaceID() string {
+	if run.place.Space == nil {
 		return ""
 	}
-	return w.place.Space.ID
+	return run.place.Space.ID
 }
 
 // loadFacts loads the doors: the part of the facts that does not depend on codes.
-func (w *grantRun) loadFacts() (Facts, error) {
-	doors, found, err := loadDoors(w.tx, w.propertyID, w.place, w.rules.GatesAlone, w.tx.Now())
-	if w.grant != nil {
-		w.lockAtDoor, w.bridges = locksByDoor(found), map[string]*ent.Bridge{}
+func (run *grantRun) loadFacts() (Facts, error) {
+	doors, found, err := loadDoors(run.tx, run.propertyID, run.place, run.rules.GatesAlone, run.tx.Now())
+	if run.grant != nil {
+		run.lockAtDoor, run.bridges = locksByDoor(found), map[string]*ent.Bridge{}
 		for _, f := range found {
 			if f.bridge != nil {
-				w.bridges[f.bridge.ID] = f.bridge
+				run.bridges[f.bridge.ID] = f.bridge
 			}
 		}
 	}
-	return Facts{Right: w.right, Unplaced: w.noPlaceReason, Doubt: w.place.Doubt, Doors: doors, Had: w.grant != nil}, err
+	return Facts{Right: run.right, Unplaced: run.noPlaceReason, Doubt: run.place.Doubt, Doors: doors, Had: run.grant != nil}, err
 }
 
 // reconcileSlots reconciles the slots with the grant and describes the result.
-func (w *grantRun) reconcileSlots() (Plan, error) {
-	f, err := w.loadFacts()
-	if err != nil || w.grant == nil {
+func (run *grantRun) reconcileSlots() (Plan, error) {
+	f, err := run.loadFacts()
+	if err != nil || run.grant == nil {
 		return Describe(f), err
 	}
-	held, err := w.loadHeld(f.Doors)
+	held, err := run.loadHeld(f.Doors)
 	if err != nil {
 		return Plan{}, err
 	}
 	for _, h := range held {
-		w.hadCode = w.hadCode || h.Present
+		run.hadCode = run.hadCode || h.Present
 	}
-	if w.right.Open {
-		if err := w.ensureStayPINs(f.Doors, held); err != nil {
+	if run.right.Open {
+		if err := run.ensureStayPINs(f.Doors, held); err != nil {
 			return Plan{}, err
 		}
 	}
-	steps := Reconcile(Task{Right: w.right, Placed: w.place.Space != nil, Doors: f.Doors, Held: heldCodes(held), PINAt: w.pinIDAt})
-	if held, err = w.execute(steps, f.Doors, held); err != nil {
+	steps := Reconcile(Task{Right: run.right, Placed: run.place.Space != nil, Doors: f.Doors, Held: heldCodes(held), PINAt: run.pinIDAt})
+	if held, err = run.execute(steps, f.Doors, held); err != nil {
 		return Plan{}, err
 	}
-	return w.publish(f, held)
+	return run.publish(f, held)
 }
 
-func (w *grantRun) pinIDAt(doorID string) string {
-	if w.pins == nil {
+func (run *grantRun) pinIDAt(doorID string) string {
+	if run.pins == nil {
 		return ""
 	}
-	return w.pins.pinIDAt(doorID)
+	return run.pins.pinIDAt(doorID)
 }
 
 // lockOfSlot returns the lock of a held code, which may be at none of the doors of the stay.
-func (w *grantRun) lockOfSlot(h Held) (*ent.Lock, error) {
-	if f := w.lockByID[h.LockID]; f.lock != nil {
+func (run *grantRun) lockOfSlot(h Held) (*ent.Lock, error) {
+	if f := run.lockByID[h.LockID]; f.lock != nil {
 		return f.lock, nil
 	}
-	return lock.Get(w.ctx(), w.tx.Client, w.propertyID, h.LockID)
+	return lock.Get(run.ctx(), run.tx.Client, run.propertyID, h.LockID)
 }

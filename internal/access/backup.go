@@ -15,12 +15,12 @@ import (
 )
 
 // SwapBackupCodes ends the backup codes of a lock and creates new ones.
-func (w Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, error) {
-	lk, err := lock.Get(w.Tx.Context(), w.Tx.Client, propertyID, lockID)
+func (rec Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, error) {
+	lk, err := lock.Get(rec.Tx.Context(), rec.Tx.Client, propertyID, lockID)
 	if err != nil {
 		return nil, err
 	}
-	p, err := staff.Property(w.Tx.Context(), w.Tx.Client, propertyID)
+	p, err := staff.Property(rec.Tx.Context(), rec.Tx.Client, propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -31,23 +31,23 @@ func (w Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code,
 		return nil, fault.New(fault.Precondition, fault.PINNotPossible,
 			"a lock has backup codes only if it is on a door and has at least %d slots", minBackupSlots)
 	}
-	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).
-		Order(entcode.ByID()).All(w.Tx.Context())
+	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).
+		Order(entcode.ByID()).All(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("list the backup codes of a lock: %w", err)
+		return nil, fmt.Errorf("list the backup codes of a lock: %rec", err)
 	}
 	for _, c := range old {
-		if _, err := w.EndCode(c, EndSwapped, by); err != nil {
+		if _, err := rec.EndCode(c, EndSwapped, by); err != nil {
 			return nil, err
 		}
 	}
-	return w.createBackups(propertyID, lockID, backupsPerLock, by)
+	return rec.createBackups(propertyID, lockID, backupsPerLock, by)
 }
 
-func (w Reconciler) createBackups(propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
+func (rec Reconciler) createBackups(propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
 	var out []*ent.Code
 	for range n {
-		c, err := w.CreateCode(propertyID, NewCode{Kind: BackupCode, Holder: "backup", LockID: lockID, By: by})
+		c, err := rec.CreateCode(propertyID, NewCode{Kind: BackupCode, Holder: "backup", LockID: lockID, By: by})
 		if err != nil {
 			return nil, err
 		}
@@ -77,16 +77,16 @@ func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 
 // EnsureBackups creates missing backup codes of a property, at most limit, and returns their number: limit means that more may be
 // missing.
-func (w Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
-	ctx := w.Tx.Context()
-	locks, err := w.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
+func (rec Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
+	ctx := rec.Tx.Context()
+	locks, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("list the locks that keep backup codes: %w", err)
+		return 0, fmt.Errorf("list the locks that keep backup codes: %rec", err)
 	}
-	has, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
+	has, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Select(entcode.FieldLockID).Strings(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("list backup codes: %w", err)
+		return 0, fmt.Errorf("list backup codes: %rec", err)
 	}
 	count := map[string]int{}
 	for _, lockID := range has {
@@ -102,7 +102,7 @@ func (w Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 		if n <= 0 {
 			continue
 		}
-		_, err := w.createBackups(propertyID, l.ID, n, "system")
+		_, err := rec.createBackups(propertyID, l.ID, n, "system")
 		if fault.Has(err, fault.TooMany) { // CreateCode reports this limit to staff
 			return made, nil
 		}
@@ -115,14 +115,14 @@ func (w Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 }
 
 // EndBackups ends the backup codes of a property that no longer wants them, at most limit.
-func (w Reconciler) EndBackups(propertyID, by string, limit int) (int, error) {
-	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
-		Order(entcode.ByID()).Limit(limit).All(w.Tx.Context())
+func (rec Reconciler) EndBackups(propertyID, by string, limit int) (int, error) {
+	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
+		Order(entcode.ByID()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("list backup codes: %w", err)
+		return 0, fmt.Errorf("list backup codes: %rec", err)
 	}
 	for _, c := range old {
-		if _, err := w.EndCode(c, EndOff, by); err != nil {
+		if _, err := rec.EndCode(c, EndOff, by); err != nil {
 			return 0, err
 		}
 	}

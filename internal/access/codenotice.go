@@ -11,15 +11,15 @@ import (
 
 // notifyPINReplaced notifies staff that a PIN was replaced after they read it, because only they can pass the new one on. It
 // notifies once until the new PIN is read. A PIN that was never read changes without a notice.
-func (r *grantRun) notifyPINReplaced(c *ent.Code) error {
+func (run *grantRun) notifyPINReplaced(c *ent.Code) error {
 	if c.ReadAt == nil {
 		return nil
 	}
-	which, err := describeCode(r.tx, c)
+	which, err := describeCode(run.tx, c)
 	if err != nil {
 		return err
 	}
-	return staff.Notify(r.tx, staff.Notice{
+	return staff.Notify(run.tx, staff.Notice{
 		PropertyID: c.PropertyID, Kind: "codeRedrawn", Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
 		Text: fmt.Sprintf("%s has a new PIN, because a lock already holds the old one for another person. The PIN that was shown no longer works. "+
 			"Show the new one (latchkey code reveal %s) and pass it on.", which, c.ID),

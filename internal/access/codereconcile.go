@@ -20,17 +20,17 @@ import (
 )
 
 // newCodeRun prepares a run for a code. It takes the same steps as one for a stay.
-func (w Reconciler) newCodeRun(c *ent.Code) (*grantRun, error) {
-	p, err := w.Tx.Property.Get(w.Tx.Context(), c.PropertyID)
+func (rec Reconciler) newCodeRun(c *ent.Code) (*grantRun, error) {
+	p, err := rec.Tx.Property.Get(rec.Tx.Context(), c.PropertyID)
 	if err != nil {
-		return nil, fmt.Errorf("load the property of a code: %w", err)
+		return nil, fmt.Errorf("load the property of a code: %rec", err)
 	}
 	rules, err := RulesOf(p)
 	if err != nil {
 		return nil, err
 	}
-	run := &grantRun{tx: w.Tx, keys: w.Keys, rules: rules, propertyID: c.PropertyID, reservationID: c.ID, grant: &ent.Grant{ID: c.ID, PropertyID: c.PropertyID}}
-	run.pins, err = loadPINs(w.Tx, w.Keys, run.grant, rules.PINLength)
+	run := &grantRun{tx: rec.Tx, keys: rec.Keys, rules: rules, propertyID: c.PropertyID, reservationID: c.ID, grant: &ent.Grant{ID: c.ID, PropertyID: c.PropertyID}}
+	run.pins, err = loadPINs(rec.Tx, rec.Keys, run.grant, rules.PINLength)
 	return run, err
 }
 
@@ -38,12 +38,12 @@ func (w Reconciler) newCodeRun(c *ent.Code) (*grantRun, error) {
 const codeRetry = time.Minute
 
 // ReconcileCode reconciles the locks with what a code asks for now. It is idempotent.
-func (w Reconciler) ReconcileCode(c *ent.Code) (*ent.Code, error) {
-	run, err := w.newCodeRun(c)
+func (rec Reconciler) ReconcileCode(c *ent.Code) (*ent.Code, error) {
+	run, err := rec.newCodeRun(c)
 	if err != nil {
 		return nil, err
 	}
-	status := EvaluateCode(termsOf(c), run.rules.Zone, w.Tx.Now())
+	status := EvaluateCode(termsOf(c), run.rules.Zone, rec.Tx.Now())
 	run.right = status.Right
 	if c.Kind == string(OneTimeCode) {
 		run.singleUseID = c.ID
@@ -74,16 +74,16 @@ func (w Reconciler) ReconcileCode(c *ent.Code) (*ent.Code, error) {
 }
 
 // refreshEvidence updates the evidence of slots whose windows begin or end without a report.
-func (r *grantRun) refreshEvidence(held []installedSlot) error {
+func (run *grantRun) refreshEvidence(held []installedSlot) error {
 	for i := range held {
 		if !held[i].Present {
 			continue
 		}
-		lk, err := r.lockOfSlot(held[i].Held)
+		lk, err := run.lockOfSlot(held[i].Held)
 		if err != nil {
 			return err
 		}
-		row, err := lock.RefreshEvidence(r.tx, lk, held[i].row)
+		row, err := lock.RefreshEvidence(run.tx, lk, held[i].row)
 		if err != nil {
 			return err
 		}
@@ -93,33 +93,33 @@ func (r *grantRun) refreshEvidence(held []installedSlot) error {
 }
 
 // ensureCodePINs makes a PIN for each door, and replaces one that a lock refused as a duplicate.
-func (r *grantRun) ensureCodePINs(c *ent.Code, doors []Door, held []installedSlot) (*ent.Code, error) {
+func (run *grantRun) ensureCodePINs(c *ent.Code, doors []Door, held []installedSlot) (*ent.Code, error) {
 	for _, h := range held {
-		p := r.pins.pinAt(h.DoorID)
+		p := run.pins.pinAt(h.DoorID)
 		if c.Redraws >= maxRedraws || !h.Present || p == nil || h.PIN != p.ID || h.Evidence != slot.Failed || h.Result != string(slot.Duplicate) {
 			continue
 		}
-		if err := r.pins.retire(p); err != nil {
+		if err := run.pins.retire(p); err != nil {
 			return nil, err
 		}
 		var err error
-		if c, err = r.tx.Code.UpdateOne(c).AddRedraws(1).Save(r.ctx()); err != nil {
+		if c, err = run.tx.Code.UpdateOne(c).AddRedraws(1).Save(run.ctx()); err != nil {
 			return nil, fmt.Errorf("count a redraw: %w", err)
 		}
-		if err := r.notifyPINReplaced(c); err != nil {
+		if err := run.notifyPINReplaced(c); err != nil {
 			return nil, err
 		}
 	}
-	return c, r.pins.ensure(doors)
+	return c, run.pins.ensure(doors)
 }
 
 // storeCodeStatus stores the status of a code, and when to evaluate it again.
-func (r *grantRun) storeCodeStatus(c *ent.Code, s CodeStatus, doors []Door, held []installedSlot) (*ent.Code, error) {
-	u := r.tx.Code.UpdateOne(c)
+func (run *grantRun) storeCodeStatus(c *ent.Code, s CodeStatus, doors []Door, held []installedSlot) (*ent.Code, error) {
+	u := run.tx.Code.UpdateOne(c)
 	if s.End == "" {
-		missing := r.missesADoor(doors, held)
+		missing := run.missesADoor(doors, held)
 		next := s.Next
-		if again := r.tx.Now().Add(codeRetry); missing && (next.IsZero() || next.After(again)) {
+		if again := run.tx.Now().Add(codeRetry); missing && (next.IsZero() || next.After(again)) {
 			next = again
 		}
 		if next.IsZero() {
@@ -127,28 +127,28 @@ func (r *grantRun) storeCodeStatus(c *ent.Code, s CodeStatus, doors []Door, held
 		} else {
 			u.SetNextAt(next)
 		}
-		if err := r.releaseRetiredPINs(held); err != nil {
+		if err := run.releaseRetiredPINs(held); err != nil {
 			return nil, err
 		}
-		if err := r.notifyCodeMissing(c, missing); err != nil {
+		if err := run.notifyCodeMissing(c, missing); err != nil {
 			return nil, err
 		}
 	} else {
 		u.ClearNextAt()
 		if c.EndedAt == nil {
-			u.SetEndedAt(r.tx.Now()).SetEndReason(s.End)
+			u.SetEndedAt(run.tx.Now()).SetEndReason(s.End)
 		}
 		if c.ReleasedAt == nil && fullyRemoved(held) {
-			u.SetReleasedAt(r.tx.Now())
-			if err := r.deletePINs(entpin.GrantID(c.ID)); err != nil {
+			u.SetReleasedAt(run.tx.Now())
+			if err := run.deletePINs(entpin.GrantID(c.ID)); err != nil {
 				return nil, err
 			}
 		}
-		if err := r.notifyCodeMissing(c, false); err != nil {
+		if err := run.notifyCodeMissing(c, false); err != nil {
 			return nil, err
 		}
 	}
-	c, err := u.Save(r.ctx())
+	c, err := u.Save(run.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("store the status of a code: %w", err)
 	}
@@ -156,7 +156,7 @@ func (r *grantRun) storeCodeStatus(c *ent.Code, s CodeStatus, doors []Door, held
 }
 
 // missesADoor reports whether a door of a code has no slot for it.
-func (r *grantRun) missesADoor(doors []Door, held []installedSlot) bool {
+func (run *grantRun) missesADoor(doors []Door, held []installedSlot) bool {
 	return slices.ContainsFunc(doors, func(d Door) bool {
 		return d.takesCode() && !slices.ContainsFunc(held, func(h installedSlot) bool {
 			return h.Present && h.LockID == d.Lock.ID && !h.holdsForeignCode() && h.Result != string(slot.Unsupported)
@@ -165,31 +165,31 @@ func (r *grantRun) missesADoor(doors []Door, held []installedSlot) bool {
 }
 
 // notifyCodeMissing notifies staff once while a lock cannot take a code.
-func (r *grantRun) notifyCodeMissing(c *ent.Code, lacking bool) error {
+func (run *grantRun) notifyCodeMissing(c *ent.Code, lacking bool) error {
 	key := c.ID + "/codeNotPlaced"
 	if !lacking {
-		return staff.Settle(r.tx, key)
+		return staff.Settle(run.tx, key)
 	}
-	return staff.Notify(r.tx, staff.Notice{
+	return staff.Notify(run.tx, staff.Notice{
 		PropertyID: c.PropertyID, Kind: "codeNotPlaced", Subject: c.ID, OnceKey: key,
 		Text: "A staff, one-time or backup code is missing on a lock: the lock has no free slot, takes no PIN that the property's rules allow, or does not support such a code. Latchkey retries each minute.",
 	})
 }
 
 // doorsOfCode lists the doors of a code that have a lock.
-func (r *grantRun) doorsOfCode(c *ent.Code) ([]Door, error) {
-	q := r.tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.DoorIDNotNil())
+func (run *grantRun) doorsOfCode(c *ent.Code) ([]Door, error) {
+	q := run.tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.DoorIDNotNil())
 	switch {
 	case c.Kind == string(BackupCode):
 		q.Where(entlock.ID(c.LockID))
 	case !c.AllRooms:
 		q.Where(entlock.DoorIDIn(c.Doors...))
 	}
-	locks, err := q.Order(entlock.ByID()).All(r.ctx())
+	locks, err := q.Order(entlock.ByID()).All(run.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("list the locks of a code: %w", err)
 	}
-	r.lockAtDoor = map[string]*ent.Lock{}
+	run.lockAtDoor = map[string]*ent.Lock{}
 	var doors []Door
 	for _, l := range locks {
 		door := *l.DoorID
@@ -197,35 +197,35 @@ func (r *grantRun) doorsOfCode(c *ent.Code) ([]Door, error) {
 		if c.AllRooms && gate && !slices.Contains(c.Doors, door) {
 			continue
 		}
-		d := Door{ID: door, Kind: Room, Lock: installedLock{lock: l}.toLock(r.tx.Now())}
+		d := Door{ID: door, Kind: Room, Lock: installedLock{lock: l}.toLock(run.tx.Now())}
 		if gate {
 			d.Kind = Gate
 		}
-		r.lockAtDoor[door] = l
+		run.lockAtDoor[door] = l
 		doors = append(doors, d)
 	}
 	return doors, nil
 }
 
 // reconcileCodeChange reconciles a code after new evidence about one of its slots. A one-time code ends with its first use.
-func (w Reconciler) reconcileCodeChange(c SlotChange) error {
-	row, err := w.Tx.Code.Query().Where(entcode.PropertyID(c.PropertyID), entcode.ID(c.GrantID)).Only(w.Tx.Context())
+func (rec Reconciler) reconcileCodeChange(c SlotChange) error {
+	row, err := rec.Tx.Code.Query().Where(entcode.PropertyID(c.PropertyID), entcode.ID(c.GrantID)).Only(rec.Tx.Context())
 	if ent.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("load the code of a slot: %w", err)
+		return fmt.Errorf("load the code of a slot: %rec", err)
 	}
-	if row, err = w.recordCodeUse(row, c); err != nil {
+	if row, err = rec.recordCodeUse(row, c); err != nil {
 		return err
 	}
-	_, err = w.ReconcileCode(row)
+	_, err = rec.ReconcileCode(row)
 	return err
 }
 
 // recordCodeUse stores the first use of a code, even if a later use was reported before it. It notifies staff of the use of a
 // backup code, because its PIN may be known to others now.
-func (w Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error) {
+func (rec Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error) {
 	known, at := row.UsedAt != nil, c.UsedAt
 	if !at.IsZero() && at.Before(row.CreatedAt) {
 		at = row.CreatedAt // the clock of the bridge is behind
@@ -233,9 +233,9 @@ func (w Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error
 	if at.IsZero() || known && !at.Before(*row.UsedAt) {
 		return row, nil
 	}
-	row, err := w.Tx.Code.UpdateOne(row).SetUsedAt(at).Save(w.Tx.Context())
+	row, err := rec.Tx.Code.UpdateOne(row).SetUsedAt(at).Save(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("record the use of a code: %w", err)
+		return nil, fmt.Errorf("record the use of a code: %rec", err)
 	}
 	if known {
 		return row, nil
@@ -245,10 +245,10 @@ func (w Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error
 	if c.Here {
 		e.Body["doorId"], e.Body["lockId"] = c.DoorID, c.LockID
 	}
-	if err := event.Append(w.Tx, e); err != nil || row.Kind != string(BackupCode) {
+	if err := event.Append(rec.Tx, e); err != nil || row.Kind != string(BackupCode) {
 		return row, err
 	}
-	lk, err := lock.Get(w.Tx.Context(), w.Tx.Client, row.PropertyID, c.LockID)
+	lk, err := lock.Get(rec.Tx.Context(), rec.Tx.Client, row.PropertyID, c.LockID)
 	if err != nil {
 		return nil, err
 	}
@@ -256,30 +256,30 @@ func (w Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error
 	if row.EndedAt != nil {
 		text = fmt.Sprintf("A backup code of lock %q was used. The code has ended since, and opens the door no more once the lock has removed it.", lk.Name)
 	}
-	return row, staff.Notify(w.Tx, staff.Notice{
+	return row, staff.Notify(rec.Tx, staff.Notice{
 		PropertyID: row.PropertyID, Kind: "backupCodeUsed", Subject: row.ID, OnceKey: row.ID + "/backupCodeUsed", Text: text,
 	})
 }
 
 // ReconcileDueCodes reconciles at most limit codes that are due, and returns their number: limit means that there may be more. A
 // code that fails is retried a minute later and does not block the others.
-func ReconcileDueCodes(w Reconciler, limit int) (int, error) {
-	due, err := w.Tx.Code.Query().Where(entcode.NextAtLTE(w.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(w.Tx.Context())
+func ReconcileDueCodes(rec Reconciler, limit int) (int, error) {
+	due, err := rec.Tx.Code.Query().Where(entcode.NextAtLTE(rec.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("find codes that are due: %w", err)
+		return 0, fmt.Errorf("find codes that are due: %rec", err)
 	}
 	for _, c := range due {
-		err := w.Tx.Savepoint(func() error { _, err := w.ReconcileCode(c); return err })
+		err := rec.Tx.Savepoint(func() error { _, err := rec.ReconcileCode(c); return err })
 		if err == nil {
 			continue
 		}
-		if w.Tx.Context().Err() != nil {
+		if rec.Tx.Context().Err() != nil {
 			return 0, err
 		}
-		if w.Log != nil {
-			w.Log.Error("a code could not be reconciled; retrying", slog.String("code", c.ID), slog.String("property", c.PropertyID), slog.Any("error", err))
+		if rec.Log != nil {
+			rec.Log.Error("a code could not be reconciled; retrying", slog.String("code", c.ID), slog.String("property", c.PropertyID), slog.Any("error", err))
 		}
-		if err := w.Tx.Code.UpdateOneID(c.ID).SetNextAt(w.Tx.Now().Add(codeRetry)).Exec(w.Tx.Context()); err != nil {
+		if err := rec.Tx.Code.UpdateOneID(c.ID).SetNextAt(rec.Tx.Now().Add(codeRetry)).Exec(rec.Tx.Context()); err != nil {
 			return 0, err
 		}
 	}

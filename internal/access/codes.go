@@ -37,16 +37,16 @@ const (
 )
 
 // CreateCode creates a code and sets it on the locks of its doors.
-func (w Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) {
+func (rec Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) {
 	if n.NotBefore.IsZero() {
-		n.NotBefore = w.Tx.Now()
+		n.NotBefore = rec.Tx.Now()
 	}
-	if err := w.validateCode(propertyID, n); err != nil {
+	if err := rec.validateCode(propertyID, n); err != nil {
 		return nil, err
 	}
-	live, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).Count(w.Tx.Context())
+	live, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).Count(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("count codes: %w", err)
+		return nil, fmt.Errorf("count codes: %rec", err)
 	}
 	if live >= maxCodes {
 		return nil, fault.New(fault.Exhausted, fault.TooMany, "a property has at most %d codes; revoke some that are no longer needed", maxCodes)
@@ -58,24 +58,24 @@ func (w Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) 
 	if n.Hours == nil {
 		n.Hours = []Hours{}
 	}
-	create := w.Tx.Code.Create().SetID(id.New(CodePrefix)).SetPropertyID(propertyID).SetKind(string(n.Kind)).SetHolder(n.Holder).
+	create := rec.Tx.Code.Create().SetID(id.New(CodePrefix)).SetPropertyID(propertyID).SetKind(string(n.Kind)).SetHolder(n.Holder).
 		SetLockID(n.LockID).SetDoors(doors).SetAllRooms(n.AllRooms).SetHours(n.Hours).SetNotBefore(n.NotBefore.UTC().Truncate(time.Microsecond)).
-		SetCreatedBy(n.By).SetCreatedAt(w.Tx.Now())
+		SetCreatedBy(n.By).SetCreatedAt(rec.Tx.Now())
 	if !n.NotAfter.IsZero() {
 		create.SetNotAfter(n.NotAfter.UTC().Truncate(time.Microsecond))
 	}
-	c, err := create.Save(w.Tx.Context())
+	c, err := create.Save(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("store a code: %w", err)
+		return nil, fmt.Errorf("store a code: %rec", err)
 	}
-	if err := w.appendCodeEvent(c, event.CodeCreated, map[string]any{"by": n.By}); err != nil {
+	if err := rec.appendCodeEvent(c, event.CodeCreated, map[string]any{"by": n.By}); err != nil {
 		return nil, err
 	}
-	return w.ReconcileCode(c)
+	return rec.ReconcileCode(c)
 }
 
 // validateCode returns an error with all wrong fields of a new code.
-func (w Reconciler) validateCode(propertyID string, n NewCode) error {
+func (rec Reconciler) validateCode(propertyID string, n NewCode) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
@@ -90,17 +90,17 @@ func (w Reconciler) validateCode(propertyID string, n NewCode) error {
 	if !n.NotAfter.IsZero() && !n.NotBefore.Before(n.NotAfter) {
 		add("notAfter", fault.DatesNotValid, "must be after notBefore")
 	}
-	if !n.NotAfter.IsZero() && !n.NotAfter.After(w.Tx.Now()) {
+	if !n.NotAfter.IsZero() && !n.NotAfter.After(rec.Tx.Now()) {
 		add("notAfter", fault.DatesNotValid, "must lie ahead")
 	}
 	if len(wrong) > 0 {
 		return fault.Fields(wrong...)
 	}
-	return w.checkDoorsExist(propertyID, n.DoorIDs)
+	return rec.checkDoorsExist(propertyID, n.DoorIDs)
 }
 
-func (w Reconciler) checkDoorsExist(propertyID string, doors []string) error {
-	names, err := DoorNames(w.Tx, propertyID, doors)
+func (rec Reconciler) checkDoorsExist(propertyID string, doors []string) error {
+	names, err := DoorNames(rec.Tx, propertyID, doors)
 	if err != nil {
 		return err
 	}
@@ -144,27 +144,27 @@ func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 }
 
 // EndCode ends a code for a reason. An ended code stays unchanged.
-func (w Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
+func (rec Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
 		return c, nil
 	}
-	c, err := w.Tx.Code.UpdateOne(c).SetRevokedAt(w.Tx.Now()).SetEndReason(reason).Save(w.Tx.Context())
+	c, err := rec.Tx.Code.UpdateOne(c).SetRevokedAt(rec.Tx.Now()).SetEndReason(reason).Save(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("end a code: %w", err)
+		return nil, fmt.Errorf("end a code: %rec", err)
 	}
-	if err := w.appendCodeEvent(c, event.CodeEnded, map[string]any{"reason": reason, "by": by}); err != nil {
+	if err := rec.appendCodeEvent(c, event.CodeEnded, map[string]any{"reason": reason, "by": by}); err != nil {
 		return nil, err
 	}
-	return w.ReconcileCode(c)
+	return rec.ReconcileCode(c)
 }
 
 // RevealCode decrypts the PIN of a code, and the PINs of doors that have their own, and records who read it. A door whose lock
 // takes no possible PIN has none.
-func (w Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[string]string, err error) {
+func (rec Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[string]string, err error) {
 	if c.EndedAt != nil {
 		return "", nil, fault.New(fault.Precondition, fault.WindowPast, "this code has ended: it opens no door")
 	}
-	run, err := w.newCodeRun(c)
+	run, err := rec.newCodeRun(c)
 	if err != nil {
 		return "", nil, err
 	}
@@ -172,32 +172,32 @@ func (w Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[stri
 	if err != nil {
 		return "", nil, err
 	}
-	if err := w.Tx.Code.UpdateOne(c).SetReadAt(w.Tx.Now()).SetReadBy(by).Exec(w.Tx.Context()); err != nil {
-		return "", nil, fmt.Errorf("record who read a code: %w", err)
+	if err := rec.Tx.Code.UpdateOne(c).SetReadAt(rec.Tx.Now()).SetReadBy(by).Exec(rec.Tx.Context()); err != nil {
+		return "", nil, fmt.Errorf("record who read a code: %rec", err)
 	}
-	if err := staff.Settle(w.Tx, pinReplacedKey(c.ID)); err != nil {
+	if err := staff.Settle(rec.Tx, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err
 	}
-	return all, own, w.appendCodeEvent(c, event.CodeRead, map[string]any{"by": by})
+	return all, own, rec.appendCodeEvent(c, event.CodeRead, map[string]any{"by": by})
 }
 
-func (r *grantRun) decryptPINs() (all string, own map[string]string, err error) {
+func (run *grantRun) decryptPINs() (all string, own map[string]string, err error) {
 	own = map[string]string{}
-	if r.pins.shared != nil {
-		if all, err = r.pins.decrypt(r.pins.shared); err != nil {
+	if run.pins.shared != nil {
+		if all, err = run.pins.decrypt(run.pins.shared); err != nil {
 			return "", nil, err
 		}
 	}
-	for door, p := range r.pins.perDoor {
-		if own[door], err = r.pins.decrypt(p); err != nil {
+	for door, p := range run.pins.perDoor {
+		if own[door], err = run.pins.decrypt(p); err != nil {
 			return "", nil, err
 		}
 	}
 	return all, own, nil
 }
 
-func (w Reconciler) appendCodeEvent(c *ent.Code, kind event.Kind, body map[string]any) error {
-	return event.Append(w.Tx, codeEvent(c, kind, body))
+func (rec Reconciler) appendCodeEvent(c *ent.Code, kind event.Kind, body map[string]any) error {
+	return event.Append(rec.Tx, codeEvent(c, kind, body))
 }
 
 func codeEvent(c *ent.Code, kind event.Kind, body map[string]any) event.Event {

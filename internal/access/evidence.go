@@ -38,7 +38,7 @@ type SlotChange struct {
 }
 
 // ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a slot that became free.
-func ApplyEvidence(w Reconciler, changed []SlotChange) error {
+func ApplyEvidence(rec Reconciler, changed []SlotChange) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
 		if c.After == slot.Removed {
@@ -46,48 +46,48 @@ func ApplyEvidence(w Reconciler, changed []SlotChange) error {
 		}
 	}
 	for _, c := range changed {
-		if err := w.appendVerified(c); err != nil {
+		if err := rec.appendVerified(c); err != nil {
 			return err
 		}
-		if err := w.reconcileSlotChange(c, seen); err != nil {
+		if err := rec.reconcileSlotChange(c, seen); err != nil {
 			return err
 		}
 		if c.After != slot.Removed || seen[c.LockID] {
 			continue
 		}
 		seen[c.LockID] = true
-		if err := w.assignFreeSlots(c, freed[c.LockID]); err != nil {
+		if err := rec.assignFreeSlots(c, freed[c.LockID]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w Reconciler) appendVerified(c SlotChange) error {
+func (rec Reconciler) appendVerified(c SlotChange) error {
 	if c.After != slot.Verified || c.Before == slot.Verified || c.Before == slot.Used {
 		return nil
 	}
 	body := map[string]any{"lockId": c.LockID, "doorId": c.DoorID, "grantId": c.GrantID}
-	return event.Append(w.Tx, event.Event{PropertyID: c.PropertyID, Subject: c.LockID, Kind: event.CredentialVerified, Body: body})
+	return event.Append(rec.Tx, event.Event{PropertyID: c.PropertyID, Subject: c.LockID, Kind: event.CredentialVerified, Body: body})
 }
 
-func (w Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) error {
+func (rec Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) error {
 	failed := c.After == slot.Failed && c.Before != slot.Failed
 	if c.GrantID == "" || seen[c.GrantID] && !failed && c.UsedAt.IsZero() {
 		return nil
 	}
 	seen[c.GrantID] = true
 	if strings.HasPrefix(c.GrantID, CodePrefix+"_") {
-		return w.reconcileCodeChange(c)
+		return rec.reconcileCodeChange(c)
 	}
-	g, err := w.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(w.Tx.Brief())
+	g, err := rec.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(rec.Tx.Brief())
 	if ent.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("load the grant of a slot: %w", err)
+		return fmt.Errorf("load the grant of a slot: %rec", err)
 	}
-	run, err := w.newRun(g)
+	run, err := rec.newRun(g)
 	if err != nil {
 		return err
 	}
@@ -98,35 +98,35 @@ func (w Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) erro
 
 // assignFreeSlots gives freed slots of a lock to the stays that open its door and have no code on it, the longest waiting first,
 // until the lock is full. If the lock had a free slot before, no stay waits.
-func (w Reconciler) assignFreeSlots(c SlotChange, freed int) error {
-	ctx := w.Tx.Context()
-	lk, err := w.Tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.ID(c.LockID)).Only(ctx)
+func (rec Reconciler) assignFreeSlots(c SlotChange, freed int) error {
+	ctx := rec.Tx.Context()
+	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.ID(c.LockID)).Only(ctx)
 	if ent.IsNotFound(err) || err == nil && lk.DoorID == nil {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("load a lock: %w", err)
+		return fmt.Errorf("load a lock: %rec", err)
 	}
-	vacant, err := lock.CountFreeSlots(w.Tx, lk)
+	vacant, err := lock.CountFreeSlots(rec.Tx, lk)
 	if err != nil || vacant > freed {
 		return err
 	}
-	at, err := w.grantsForDoor(c.PropertyID, *lk.DoorID)
+	at, err := rec.grantsForDoor(c.PropertyID, *lk.DoorID)
 	if err != nil {
 		return err
 	}
-	has, err := w.Tx.Slot.Query().Where(entslot.PropertyID(c.PropertyID), entslot.LockID(lk.ID), entslot.Present(true)).
+	has, err := rec.Tx.Slot.Query().Where(entslot.PropertyID(c.PropertyID), entslot.LockID(lk.ID), entslot.Present(true)).
 		Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil {
-		return fmt.Errorf("list the codes on a lock: %w", err)
+		return fmt.Errorf("list the codes on a lock: %rec", err)
 	}
-	rows, err := w.Tx.Grant.Query().Where(append(at, entgrant.PropertyID(c.PropertyID), entgrant.EndedAtIsNil(), entgrant.IDNotIn(has...))...).
+	rows, err := rec.Tx.Grant.Query().Where(append(at, entgrant.PropertyID(c.PropertyID), entgrant.EndedAtIsNil(), entgrant.IDNotIn(has...))...).
 		Order(entgrant.ByID()).All(ctx)
 	if err != nil {
-		return fmt.Errorf("look for stays that wait for a slot: %w", err)
+		return fmt.Errorf("look for stays that wait for a slot: %rec", err)
 	}
 	for _, g := range rows {
-		if full, err := w.reconcileIfOpens(g, *lk.DoorID); err != nil || full {
+		if full, err := rec.reconcileIfOpens(g, *lk.DoorID); err != nil || full {
 			return err
 		}
 	}
@@ -134,12 +134,12 @@ func (w Reconciler) assignFreeSlots(c SlotChange, freed int) error {
 }
 
 // reconcileIfOpens reconciles a grant if it opens a door, and reports whether the lock there is full.
-func (w Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
-	doors, err := AccessibleDoors(w.Tx, g)
+func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
+	doors, err := AccessibleDoors(rec.Tx, g)
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
 		return false, err
 	}
-	run, err := w.newRun(g)
+	run, err := rec.newRun(g)
 	if err != nil {
 		return false, err
 	}
@@ -149,26 +149,26 @@ func (w Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, er
 
 // grantsForDoor selects the grants that may open a door: those of its space and its beds or, at a gate, those of the spaces it
 // serves. A gate that serves all spaces selects every grant.
-func (w Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
+func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	within := []string{doorID}
-	gate, err := w.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(w.Tx.Context())
+	gate, err := rec.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(rec.Tx.Context())
 	switch {
 	case err != nil && !ent.IsNotFound(err):
-		return nil, fmt.Errorf("load a gate: %w", err)
+		return nil, fmt.Errorf("load a gate: %rec", err)
 	case err == nil && len(gate.SpaceIds) == 0:
 		return nil, nil
 	case err == nil:
 		within = gate.SpaceIds
 	}
-	beds, err := w.Tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(within...)).IDs(w.Tx.Context())
+	beds, err := rec.Tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(within...)).IDs(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("list the beds behind a door: %w", err)
+		return nil, fmt.Errorf("list the beds behind a door: %rec", err)
 	}
 	return []predicate.Grant{entgrant.SpaceIDIn(append(beds, within...)...)}, nil
 }
 
-func (w Reconciler) reconcileGrant(g *ent.Grant) error {
-	run, err := w.newRun(g)
+func (rec Reconciler) reconcileGrant(g *ent.Grant) error {
+	run, err := rec.newRun(g)
 	if err != nil {
 		return err
 	}
@@ -176,14 +176,14 @@ func (w Reconciler) reconcileGrant(g *ent.Grant) error {
 	return err
 }
 
-func (w Reconciler) newRun(g *ent.Grant) (*grantRun, error) {
-	p, err := w.Tx.Property.Get(w.Tx.Brief(), g.PropertyID)
+func (rec Reconciler) newRun(g *ent.Grant) (*grantRun, error) {
+	p, err := rec.Tx.Property.Get(rec.Tx.Brief(), g.PropertyID)
 	if err != nil {
-		return nil, fmt.Errorf("load the property of a grant: %w", err)
+		return nil, fmt.Errorf("load the property of a grant: %rec", err)
 	}
 	rules, err := RulesOf(p)
 	if err != nil {
 		return nil, err
 	}
-	return &grantRun{tx: w.Tx, keys: w.Keys, rules: rules, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g}, nil
+	return &grantRun{tx: rec.Tx, keys: rec.Keys, rules: rules, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g}, nil
 }

@@ -63,15 +63,15 @@ func slotByID(held []installedSlot, slotID string) *installedSlot {
 }
 
 // loadHeld lists the slots of the grant, and marks doors that another stay has taken over.
-func (w *grantRun) loadHeld(doors []Door) ([]installedSlot, error) {
-	if w.isNew {
+func (run *grantRun) loadHeld(doors []Door) ([]installedSlot, error) {
+	if run.isNew {
 		return nil, nil
 	}
-	rows, err := lock.SlotsOfGrant(w.tx, w.propertyID, w.grant.ID)
+	rows, err := lock.SlotsOfGrant(run.tx, run.propertyID, run.grant.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	locks, err := w.locksOfSlots(rows)
+	locks, err := run.locksOfSlots(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +79,13 @@ func (w *grantRun) loadHeld(doors []Door) ([]installedSlot, error) {
 	var leaving []string
 	for _, s := range rows {
 		h := newInstalledSlot(s, false)
-		h.setLock(locks[s.LockID], w.tx.Now())
+		h.setLock(locks[s.LockID], run.tx.Now())
 		if s.Present && doorByID(doors, s.DoorID).ID == "" {
 			leaving = append(leaving, s.DoorID)
 		}
 		out = append(out, h)
 	}
-	taken, err := w.takenOverDoors(leaving)
+	taken, err := run.takenOverDoors(leaving)
 	if err != nil {
 		return nil, err
 	}
@@ -110,31 +110,31 @@ func (h *Held) setLock(f installedLock, now time.Time) {
 }
 
 // locksOfSlots returns the locks of slots, by id. Those of the doors of the stay are loaded already.
-func (w *grantRun) locksOfSlots(rows []*ent.Slot) (map[string]installedLock, error) {
+func (run *grantRun) locksOfSlots(rows []*ent.Slot) (map[string]installedLock, error) {
 	ids := make([]string, 0, len(rows))
 	for _, s := range rows {
 		ids = append(ids, s.LockID)
 	}
-	return w.locksByID(ids)
+	return run.locksByID(ids)
 }
 
-func (w *grantRun) locksByID(ids []string) (map[string]installedLock, error) {
-	if w.lockByID == nil {
-		w.lockByID = map[string]installedLock{}
-		for _, l := range w.lockAtDoor {
-			w.lockByID[l.ID] = installedLock{lock: l, bridge: w.bridges[l.BridgeID]}
+func (run *grantRun) locksByID(ids []string) (map[string]installedLock, error) {
+	if run.lockByID == nil {
+		run.lockByID = map[string]installedLock{}
+		for _, l := range run.lockAtDoor {
+			run.lockByID[l.ID] = installedLock{lock: l, bridge: run.bridges[l.BridgeID]}
 		}
 	}
-	out := w.lockByID
+	out := run.lockByID
 	missing := slices.DeleteFunc(ids, func(id string) bool { return out[id].lock != nil })
 	if len(missing) == 0 {
 		return out, nil
 	}
-	found, err := w.tx.Lock.Query().Where(entlock.PropertyID(w.propertyID), entlock.IDIn(missing...)).All(w.ctx())
+	found, err := run.tx.Lock.Query().Where(entlock.PropertyID(run.propertyID), entlock.IDIn(missing...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the locks a stay leaves: %w", err)
+		return nil, fmt.Errorf("load the locks a stay leaves: %run", err)
 	}
-	bridges, err := w.bridgesOfLocks(found)
+	bridges, err := run.bridgesOfLocks(found)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func (w *grantRun) locksByID(ids []string) (map[string]installedLock, error) {
 }
 
 // bridgesOfLocks returns the bridges of locks, by id. Those of the doors of the stay are loaded already.
-func (w *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
-	out := maps.Clone(w.bridges)
+func (run *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
+	out := maps.Clone(run.bridges)
 	if out == nil {
 		out = map[string]*ent.Bridge{}
 	}
@@ -159,9 +159,9 @@ func (w *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, er
 	if len(missing) == 0 {
 		return out, nil
 	}
-	found, err := w.tx.Bridge.Query().Where(entbridge.PropertyID(w.propertyID), entbridge.IDIn(missing...)).All(w.ctx())
+	found, err := run.tx.Bridge.Query().Where(entbridge.PropertyID(run.propertyID), entbridge.IDIn(missing...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
+		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %run", err)
 	}
 	for _, b := range found {
 		out[b.ID] = b
@@ -170,45 +170,45 @@ func (w *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, er
 }
 
 // takenOverDoors returns those of the doors being left that are private and now belong to another stay.
-func (w *grantRun) takenOverDoors(leaving []string) ([]string, error) {
-	if len(leaving) == 0 || !isLive(w.grant) {
+func (run *grantRun) takenOverDoors(leaving []string) ([]string, error) {
+	if len(leaving) == 0 || !isLive(run.grant) {
 		return nil, nil
 	}
-	others, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.SpaceIDIn(leaving...),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).All(w.ctx())
+	others, err := run.tx.Grant.Query().Where(entgrant.PropertyID(run.propertyID), entgrant.SpaceIDIn(leaving...),
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.grant.ID)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("find the stays in a space being left: %w", err)
+		return nil, fmt.Errorf("find the stays in a space being left: %run", err)
 	}
 	var taken []string
 	for _, g := range others {
-		if takesOver(g, w.grant) {
+		if takesOver(g, run.grant) {
 			taken = append(taken, g.SpaceID)
 		}
 	}
 	if len(taken) == 0 {
 		return nil, nil
 	}
-	out, err := w.tx.Space.Query().Where(entspace.PropertyID(w.propertyID), entspace.IDIn(taken...),
-		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(w.ctx())
+	out, err := run.tx.Space.Query().Where(entspace.PropertyID(run.propertyID), entspace.IDIn(taken...),
+		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the spaces a stay leaves: %w", err)
+		return nil, fmt.Errorf("load the spaces a stay leaves: %run", err)
 	}
 	return out, nil
 }
 
 // departingGrants lists the grants that still have a code on the door of this one.
-func (w *grantRun) departingGrants() ([]*ent.Grant, error) {
-	ids, err := w.tx.Slot.Query().Where(entslot.PropertyID(w.propertyID), entslot.DoorID(w.spaceID()), entslot.Present(true),
-		entslot.GrantIDNEQ(w.grant.ID)).Select(entslot.FieldGrantID).Strings(w.ctx())
+func (run *grantRun) departingGrants() ([]*ent.Grant, error) {
+	ids, err := run.tx.Slot.Query().Where(entslot.PropertyID(run.propertyID), entslot.DoorID(run.spaceID()), entslot.Present(true),
+		entslot.GrantIDNEQ(run.grant.ID)).Select(entslot.FieldGrantID).Strings(run.ctx())
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.IDIn(ids...), entgrant.EndedAtIsNil(),
-		entgrant.SpaceIDNEQ(w.spaceID())).Order(entgrant.ByID()).All(w.ctx())
+	return run.tx.Grant.Query().Where(entgrant.PropertyID(run.propertyID), entgrant.IDIn(ids...), entgrant.EndedAtIsNil(),
+		entgrant.SpaceIDNEQ(run.spaceID())).Order(entgrant.ByID()).All(run.ctx())
 }
 
 // formerDoors loads the doors, by id, that are not the stay's: those of held codes, and others.
-func (w *grantRun) formerDoors(held []Held, others []string, doors []Door) (map[string]Door, error) {
+func (run *grantRun) formerDoors(held []Held, others []string, doors []Door) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {
 		ids = append(ids, h.DoorID, h.currentDoorID())
@@ -219,23 +219,23 @@ func (w *grantRun) formerDoors(held []Held, others []string, doors []Door) (map[
 		return nil, nil
 	}
 	out := map[string]Door{}
-	spaces, err := w.tx.Space.Query().Where(entspace.PropertyID(w.propertyID), entspace.IDIn(ids...)).All(w.ctx())
+	spaces, err := run.tx.Space.Query().Where(entspace.PropertyID(run.propertyID), entspace.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the spaces a stay left: %w", err)
+		return nil, fmt.Errorf("load the spaces a stay left: %run", err)
 	}
 	for _, s := range spaces {
 		out[s.ID] = spaceDoor(s)
 	}
-	gates, err := w.tx.Gate.Query().Where(entgate.PropertyID(w.propertyID), entgate.IDIn(ids...)).All(w.ctx())
+	gates, err := run.tx.Gate.Query().Where(entgate.PropertyID(run.propertyID), entgate.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the gates a stay left: %w", err)
+		return nil, fmt.Errorf("load the gates a stay left: %run", err)
 	}
 	for _, g := range gates {
 		out[g.ID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}
 	}
 	for _, h := range held {
-		if d, f := out[h.DoorID], w.lockByID[h.LockID]; d.ID != "" && f.lock != nil && h.Present {
-			d.Lock = f.toLock(w.tx.Now())
+		if d, f := out[h.DoorID], run.lockByID[h.LockID]; d.ID != "" && f.lock != nil && h.Present {
+			d.Lock = f.toLock(run.tx.Now())
 			out[h.DoorID] = d
 		}
 	}

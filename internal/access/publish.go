@@ -16,96 +16,96 @@ import (
 )
 
 // publish describes the result, releases what no lock holds, and emits events and notices.
-func (w *grantRun) publish(f Facts, held []installedSlot) (Plan, error) {
-	p, err := w.describe(f, held)
+func (run *grantRun) publish(f Facts, held []installedSlot) (Plan, error) {
+	p, err := run.describe(f, held)
 	if err != nil {
 		return Plan{}, err
 	}
-	if err := w.releaseIfRemoved(held); err != nil {
+	if err := run.releaseIfRemoved(held); err != nil {
 		return Plan{}, err
 	}
-	if err := w.emitEventsAndNotices(p, len(held)); err != nil {
+	if err := run.emitEventsAndNotices(p, len(held)); err != nil {
 		return Plan{}, err
 	}
-	w.wakeSmartKeys()
-	return p, w.reconcileDeparting()
+	run.wakeSmartKeys()
+	return p, run.reconcileDeparting()
 }
 
-func (w *grantRun) describe(f Facts, held []installedSlot) (Plan, error) {
-	f.Held, f.Opened = heldCodes(held), w.grant.CreatedAt
+func (run *grantRun) describe(f Facts, held []installedSlot) (Plan, error) {
+	f.Held, f.Opened = heldCodes(held), run.grant.CreatedAt
 	var err error
-	if f.Older, err = w.heldByOlderGrants(); err != nil {
+	if f.Older, err = run.heldByOlderGrants(); err != nil {
 		return Plan{}, err
 	}
-	if f.Tokens, f.KeyDoors, err = w.loadTokens(); err != nil {
+	if f.Tokens, f.KeyDoors, err = run.loadTokens(); err != nil {
 		return Plan{}, err
 	}
-	if f.Names, err = w.formerDoors(f.allHeld(), slices.Collect(maps.Values(f.KeyDoors)), f.Doors); err != nil {
+	if f.Names, err = run.formerDoors(f.allHeld(), slices.Collect(maps.Values(f.KeyDoors)), f.Doors); err != nil {
 		return Plan{}, err
 	}
-	if w.pins != nil {
-		f.NoPIN, f.OwnPIN = w.pins.impossible, map[string]bool{}
-		for door := range w.pins.perDoor {
+	if run.pins != nil {
+		f.NoPIN, f.OwnPIN = run.pins.impossible, map[string]bool{}
+		for door := range run.pins.perDoor {
 			f.OwnPIN[door] = true
 		}
 	}
-	if f.Shared, err = w.sharesSpace(); err != nil {
+	if f.Shared, err = run.sharesSpace(); err != nil {
 		return Plan{}, err
 	}
 	return Describe(f), nil
 }
 
 // heldByOlderGrants returns the codes of earlier grants of the stay.
-func (w *grantRun) heldByOlderGrants() ([]Held, error) {
-	if len(w.olderGrants) == 0 {
+func (run *grantRun) heldByOlderGrants() ([]Held, error) {
+	if len(run.olderGrants) == 0 {
 		return nil, nil
 	}
-	ids := make([]string, 0, len(w.olderGrants))
-	for _, g := range w.olderGrants {
+	ids := make([]string, 0, len(run.olderGrants))
+	for _, g := range run.olderGrants {
 		ids = append(ids, g.ID)
 	}
-	rows, err := lock.SlotsOfGrants(w.ctx(), w.tx.Client, w.propertyID, ids...)
+	rows, err := lock.SlotsOfGrants(run.ctx(), run.tx.Client, run.propertyID, ids...)
 	if err != nil {
-		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
+		return nil, fmt.Errorf("list the codes of earlier grants: %run", err)
 	}
-	locks, err := w.locksOfSlots(rows)
+	locks, err := run.locksOfSlots(rows)
 	if err != nil {
 		return nil, err
 	}
 	held := make([]Held, 0, len(rows))
 	for _, s := range rows {
 		h := newInstalledSlot(s, false).Held
-		h.setLock(locks[s.LockID], w.tx.Now())
+		h.setLock(locks[s.LockID], run.tx.Now())
 		held = append(held, h)
 	}
 	return held, nil
 }
 
 // sharesSpace reports whether another stay has access to the same private space at the same time.
-func (w *grantRun) sharesSpace() (bool, error) {
-	if !isLive(w.grant) || !isPrivate(w.place.Space) {
+func (run *grantRun) sharesSpace() (bool, error) {
+	if !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return false, nil
 	}
-	n, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.SpaceID(w.spaceID()),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID),
-		entgrant.NotBeforeLT(w.grant.NotAfter), entgrant.NotAfterGT(w.grant.NotBefore)).Exist(w.ctx())
+	n, err := run.tx.Grant.Query().Where(entgrant.PropertyID(run.propertyID), entgrant.SpaceID(run.spaceID()),
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.grant.ID),
+		entgrant.NotBeforeLT(run.grant.NotAfter), entgrant.NotAfterGT(run.grant.NotBefore)).Exist(run.ctx())
 	if err != nil {
-		return false, fmt.Errorf("look for sharers of a space: %w", err)
+		return false, fmt.Errorf("look for sharers of a space: %run", err)
 	}
 	return n, nil
 }
 
 // reconcileDeparting reconciles the stays that are leaving a door of this one, so that a swap of rooms does not wait.
-func (w *grantRun) reconcileDeparting() error {
-	if !(w.opened || w.changedSpace) || !isLive(w.grant) || !isPrivate(w.place.Space) {
+func (run *grantRun) reconcileDeparting() error {
+	if !(run.opened || run.changedSpace) || !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return nil
 	}
-	leaving, err := w.departingGrants()
+	leaving, err := run.departingGrants()
 	if err != nil {
-		return fmt.Errorf("look for stays that leave a door: %w", err)
+		return fmt.Errorf("look for stays that leave a door: %run", err)
 	}
 	for _, g := range leaving {
-		if _, err := ReconcileGrant(w.tx, w.keys, g, w.rules); err != nil {
+		if _, err := ReconcileGrant(run.tx, run.keys, g, run.rules); err != nil {
 			return err
 		}
 	}
@@ -113,52 +113,52 @@ func (w *grantRun) reconcileDeparting() error {
 }
 
 // emitEventsAndNotices appends the event of this run and notifies staff.
-func (w *grantRun) emitEventsAndNotices(p Plan, held int) error {
+func (run *grantRun) emitEventsAndNotices(p Plan, held int) error {
 	var others []*ent.Grant
-	if w.released && held > 0 {
+	if run.released && held > 0 {
 		var err error
-		if others, err = w.otherGrants(); err != nil {
+		if others, err = run.otherGrants(); err != nil {
 			return err
 		}
 	}
-	kind := w.eventKind(p, held, len(others) > 0)
+	kind := run.eventKind(p, held, len(others) > 0)
 	if kind != "" {
-		err := event.Append(w.tx, event.Event{PropertyID: w.propertyID, Subject: w.reservationID, Kind: kind, Body: eventBody(w.reservationID, p)})
+		err := event.Append(run.tx, event.Event{PropertyID: run.propertyID, Subject: run.reservationID, Kind: kind, Body: eventBody(run.reservationID, p)})
 		if err != nil {
 			return err
 		}
 	}
-	if !isLive(w.grant) {
-		return w.reconcileOpenGrants(others)
+	if !isLive(run.grant) {
+		return run.reconcileOpenGrants(others)
 	}
-	notices := w.noticesOf(p)
+	notices := run.noticesOf(p)
 	for _, n := range notices {
-		n.PropertyID, n.Subject = w.propertyID, w.reservationID
-		n.OnceKey = onceKey(w.grant, n.Kind)
-		if err := staff.Notify(w.tx, n); err != nil {
+		n.PropertyID, n.Subject = run.propertyID, run.reservationID
+		n.OnceKey = onceKey(run.grant, n.Kind)
+		if err := staff.Notify(run.tx, n); err != nil {
 			return err
 		}
 	}
-	return w.clearResolvedNotices(notices)
+	return run.clearResolvedNotices(notices)
 }
 
 // eventKind returns the event of this run, or empty for none. more reports that other grants of the stay are not removed yet.
-func (w *grantRun) eventKind(p Plan, held int, more bool) event.Kind {
+func (run *grantRun) eventKind(p Plan, held int, more bool) event.Kind {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
-	first := w.opened || !w.hadCode
+	first := run.opened || !run.hadCode
 	switch {
-	case !isLive(w.grant):
-		if !w.released || held == 0 || more {
+	case !isLive(run.grant):
+		if !run.released || held == 0 || more {
 			return ""
 		}
 		return event.AccessRemoved
-	case first && opens && w.changedSlots:
+	case first && opens && run.changedSlots:
 		return event.AccessIssued
-	case first && (w.opened || w.changed || w.changedSlots) && (p.Status == StatusFailed || w.noPlaceReason != ""):
+	case first && (run.opened || run.changed || run.changedSlots) && (p.Status == StatusFailed || run.noPlaceReason != ""):
 		return event.AccessFailed
-	case w.newlyFailed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
+	case run.newlyFailed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
 		return event.AccessFailed
-	case w.changedSlots, w.changed && w.hadCode:
+	case run.changedSlots, run.changed && run.hadCode:
 		return event.AccessUpdated
 	}
 	return ""
@@ -213,14 +213,14 @@ const (
 	shortPINText = "A lock of this stay takes only PINs of fewer than six digits, which can be guessed. Use it only for doors that need little protection."
 )
 
-func (w *grantRun) noticesOf(p Plan) []staff.Notice {
+func (run *grantRun) noticesOf(p Plan) []staff.Notice {
 	var out []staff.Notice
 	for _, r := range p.Reasons {
 		if text := noticeTexts[r]; text != "" {
 			out = append(out, staff.Notice{Kind: string(r), Text: text})
 		}
 	}
-	if w.pins != nil && w.pins.tooShort {
+	if run.pins != nil && run.pins.tooShort {
 		out = append(out, staff.Notice{Kind: shortPIN, Text: shortPINText})
 	}
 	return out
@@ -229,22 +229,22 @@ func (w *grantRun) noticesOf(p Plan) []staff.Notice {
 func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
 // clearResolvedNotices lets notices of this stay whose condition has ended be sent again if it returns.
-func (w *grantRun) clearResolvedNotices(current []staff.Notice) error {
-	if w.opened || !w.changedSlots && !w.changed && !w.newEvidence {
+func (run *grantRun) clearResolvedNotices(current []staff.Notice) error {
+	if run.opened || !run.changedSlots && !run.changed && !run.newEvidence {
 		return nil
 	}
-	keys := []string{onceKey(w.grant, codeLate)}
+	keys := []string{onceKey(run.grant, codeLate)}
 	for r := range noticeTexts {
-		if r == fault.SpacesDisagree && w.place.Space != nil && !w.fromPMS {
+		if r == fault.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
 			continue // a grant does not store which space the PMS named
 		}
 		if !slices.ContainsFunc(current, func(n staff.Notice) bool { return n.Kind == string(r) }) {
-			keys = append(keys, onceKey(w.grant, string(r)))
+			keys = append(keys, onceKey(run.grant, string(r)))
 		}
 	}
-	err := w.tx.Notice.Update().Where(entnotice.PropertyID(w.propertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(w.ctx())
+	err := run.tx.Notice.Update().Where(entnotice.PropertyID(run.propertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.ctx())
 	if err != nil {
-		return fmt.Errorf("settle the notices of a stay: %w", err)
+		return fmt.Errorf("settle the notices of a stay: %run", err)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ type GatePIN struct {
 }
 
 // RevealPINs decrypts the PINs of a stay. They are empty without live access.
-func RevealPINs(w Reconciler, propertyID, reservationID string) (StayPINs, error) {
-	run, err := w.loadLive(propertyID, reservationID)
+func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, error) {
+	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
 		return StayPINs{}, err
 	}
@@ -80,18 +80,18 @@ type liveStay struct {
 }
 
 // loadLive loads the live access of a stay, or nil.
-func (w Reconciler) loadLive(propertyID, reservationID string) (*liveStay, error) {
-	g, _, err := loadGrants(w.Tx, propertyID, reservationID)
-	if err != nil || !isLive(g) || !g.NotAfter.After(w.Tx.Now()) {
+func (rec Reconciler) loadLive(propertyID, reservationID string) (*liveStay, error) {
+	g, _, err := loadGrants(rec.Tx, propertyID, reservationID)
+	if err != nil || !isLive(g) || !g.NotAfter.After(rec.Tx.Now()) {
 		return nil, err
 	}
-	plain, err := w.newRun(g)
+	plain, err := rec.newRun(g)
 	if err != nil {
 		return nil, err
 	}
 	run := &liveStay{grantRun: plain}
 	if g.SpaceID != "" {
-		if run.place, _, err = resolvePlace(w.Tx, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
+		if run.place, _, err = resolvePlace(rec.Tx, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +100,7 @@ func (w Reconciler) loadLive(propertyID, reservationID string) (*liveStay, error
 		return nil, err
 	}
 	run.doors = f.Doors
-	run.pins, err = loadPINs(w.Tx, w.Keys, g, run.rules.PINLength)
+	run.pins, err = loadPINs(rec.Tx, rec.Keys, g, run.rules.PINLength)
 	return run, err
 }
 
@@ -129,8 +129,8 @@ var Parts = []Part{PartPIN, PartKey, PartGates}
 
 // Reset replaces parts of the access of a stay, and returns the parts that it could not replace: all without live access, and
 // those without a door that has a lock.
-func Reset(w Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
-	run, err := w.loadLive(propertyID, reservationID)
+func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
+	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
 		return parts, err
 	}
@@ -154,7 +154,7 @@ func Reset(w Reconciler, propertyID, reservationID string, parts []Part) (failed
 	if len(failed) == len(parts) && !run.pins.drewPIN {
 		return failed, nil
 	}
-	next, err := w.newRun(run.grant)
+	next, err := rec.newRun(run.grant)
 	if err != nil {
 		return nil, err
 	}

@@ -118,17 +118,17 @@ func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 
 // loadTokens returns the tokens of the phones of a stay, by lock, and the doors of these locks. A stay without a phone needs no
 // query.
-func (w *grantRun) loadTokens() (tokens map[string][]Token, doors map[string]string, err error) {
-	ids := grantsWithKeys(append([]*ent.Grant{w.grant}, w.olderGrants...))
+func (run *grantRun) loadTokens() (tokens map[string][]Token, doors map[string]string, err error) {
+	ids := grantsWithKeys(append([]*ent.Grant{run.grant}, run.olderGrants...))
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
-	rows, err := w.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(w.propertyID), entkeystatus.GrantIDIn(ids...)).
-		Order(entkeystatus.ByID()).All(w.ctx())
+	rows, err := run.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(run.propertyID), entkeystatus.GrantIDIn(ids...)).
+		Order(entkeystatus.ByID()).All(run.ctx())
 	if err != nil || len(rows) == 0 {
 		return nil, nil, err
 	}
-	at, err := w.loadTokenFacts(rows)
+	at, err := run.loadTokenFacts(rows)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,11 +160,11 @@ type tokenFacts struct {
 	doors         map[string]string      // by lock; locks on no door are left out
 }
 
-func (w *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
-	f := tokenFacts{w: w, minGeneration: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
-	issuer, err := w.tx.Issuer.Query().Where(entissuer.ID(w.propertyID)).Only(w.ctx())
+func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
+	f := tokenFacts{w: run, minGeneration: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
+	issuer, err := run.tx.Issuer.Query().Where(entissuer.ID(run.propertyID)).Only(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
+		return f, fmt.Errorf("load the issuer of SmartKeys: %run", err)
 	}
 	f.issuer, f.minKeySet = issuer, issuer.LeastVersion
 	var ids []string
@@ -173,16 +173,16 @@ func (w *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	rules, err := w.tx.DoorRule.Query().Where(entdoorrule.PropertyID(w.propertyID), entdoorrule.IDIn(ids...)).All(w.ctx())
+	rules, err := run.tx.DoorRule.Query().Where(entdoorrule.PropertyID(run.propertyID), entdoorrule.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the rules of doors: %w", err)
+		return f, fmt.Errorf("load the rules of doors: %run", err)
 	}
 	for _, r := range rules {
 		f.minGeneration[r.ID] = r.Floor
 	}
-	locks, err := w.tx.Lock.Query().Where(entlock.PropertyID(w.propertyID), entlock.IDIn(ids...)).All(w.ctx())
+	locks, err := run.tx.Lock.Query().Where(entlock.PropertyID(run.propertyID), entlock.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the locks of SmartKeys: %w", err)
+		return f, fmt.Errorf("load the locks of SmartKeys: %run", err)
 	}
 	var of []string
 	for _, l := range locks {
@@ -191,9 +191,9 @@ func (w *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 			f.doors[l.ID] = *l.DoorID
 		}
 	}
-	bridges, err := w.tx.Bridge.Query().Where(entbridge.PropertyID(w.propertyID), entbridge.IDIn(of...)).All(w.ctx())
+	bridges, err := run.tx.Bridge.Query().Where(entbridge.PropertyID(run.propertyID), entbridge.IDIn(of...)).All(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the bridges of SmartKeys: %w", err)
+		return f, fmt.Errorf("load the bridges of SmartKeys: %run", err)
 	}
 	for _, l := range locks {
 		if i := slices.IndexFunc(bridges, func(b *ent.Bridge) bool { return b.ID == l.BridgeID }); i >= 0 {

@@ -20,55 +20,55 @@ import (
 // Expire does what only time causes, at most limit of each: it ends the access of stays whose window is over, deletes PINs after
 // pinRetention, and notifies staff of late codes. It returns the number of ended windows: limit means that there may be more. A
 // grant that fails does not block the others.
-func Expire(w Reconciler, limit int) (int, error) {
-	due, err := w.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(w.Tx.Now())).
-		Order(entgrant.ByNotAfter()).Limit(limit).All(w.Tx.Context())
+func Expire(rec Reconciler, limit int) (int, error) {
+	due, err := rec.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(rec.Tx.Now())).
+		Order(entgrant.ByNotAfter()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("find windows that are over: %w", err)
+		return 0, fmt.Errorf("find windows that are over: %rec", err)
 	}
-	n, err := w.forEachGrant(due, func(g *ent.Grant) error { return w.reconcileGrant(g) })
+	n, err := rec.forEachGrant(due, func(g *ent.Grant) error { return rec.reconcileGrant(g) })
 	if err != nil {
 		return n, err
 	}
-	if err := w.deleteExpiredPINs(limit); err != nil {
+	if err := rec.deleteExpiredPINs(limit); err != nil {
 		return n, err
 	}
-	return n, w.notifyLateCodes(limit)
+	return n, rec.notifyLateCodes(limit)
 }
 
 // forEachGrant calls do for each grant in a savepoint of its own, and counts the successes.
-func (w Reconciler) forEachGrant(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
+func (rec Reconciler) forEachGrant(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
 	n := 0
 	for _, g := range grants {
-		switch err := w.Tx.Savepoint(func() error { return do(g) }); {
+		switch err := rec.Tx.Savepoint(func() error { return do(g) }); {
 		case err == nil:
 			n++
-		case w.Tx.Context().Err() != nil:
+		case rec.Tx.Context().Err() != nil:
 			return n, err
-		case w.Log != nil:
-			w.Log.Error("a grant could not be reconciled", slog.String("grant", g.ID), slog.String("property", g.PropertyID), slog.Any("error", err))
+		case rec.Log != nil:
+			rec.Log.Error("a grant could not be reconciled", slog.String("grant", g.ID), slog.String("property", g.PropertyID), slog.Any("error", err))
 		}
 	}
 	return n, nil
 }
 
 // deleteExpiredPINs deletes the PINs that ended stays kept in case of an extension.
-func (w Reconciler) deleteExpiredPINs(limit int) error {
+func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	kept := func(s *sql.Selector) {
 		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))
 	}
-	over, err := w.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(w.Tx.Now().Add(-pinRetention)),
-		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(w.Tx.Context())
+	over, err := rec.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(rec.Tx.Now().Add(-pinRetention)),
+		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return fmt.Errorf("find expired PINs: %w", err)
+		return fmt.Errorf("find expired PINs: %rec", err)
 	}
 	for _, g := range over {
-		run := &grantRun{tx: w.Tx, propertyID: g.PropertyID, grant: g}
+		run := &grantRun{tx: rec.Tx, propertyID: g.PropertyID, grant: g}
 		if err := run.deletePINs(entpin.GrantID(g.ID)); err != nil {
 			return err
 		}
-		if err := w.Tx.Grant.UpdateOne(g).SetPinID("").Exec(w.Tx.Context()); err != nil {
-			return fmt.Errorf("forget the PIN of a grant: %w", err)
+		if err := rec.Tx.Grant.UpdateOne(g).SetPinID("").Exec(rec.Tx.Context()); err != nil {
+			return fmt.Errorf("forget the PIN of a grant: %rec", err)
 		}
 	}
 	return nil
@@ -79,23 +79,23 @@ func (w Reconciler) deleteExpiredPINs(limit int) error {
 const lateAfter = 10 * time.Minute
 
 // notifyLateCodes notifies staff once of each stay that waits for a lock longer than lateAfter.
-func (w Reconciler) notifyLateCodes(limit int) error {
-	ctx, now := w.Tx.Context(), w.Tx.Now()
+func (rec Reconciler) notifyLateCodes(limit int) error {
+	ctx, now := rec.Tx.Context(), rec.Tx.Now()
 	untold := func(s *sql.Selector) {
 		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + codeLate + "')"))
 	}
-	ids, err := w.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
+	ids, err := rec.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
 		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(CodePrefix+"_")), predicate.Slot(untold)).
 		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	grants, err := w.Tx.Grant.Query().Where(entgrant.IDIn(ids...)).All(ctx)
+	grants, err := rec.Tx.Grant.Query().Where(entgrant.IDIn(ids...)).All(ctx)
 	if err != nil {
-		return fmt.Errorf("load the grants of codes that are late: %w", err)
+		return fmt.Errorf("load the grants of codes that are late: %rec", err)
 	}
 	for _, g := range grants {
-		err := staff.Notify(w.Tx, staff.Notice{
+		err := staff.Notify(rec.Tx, staff.Notice{
 			PropertyID: g.PropertyID, Kind: codeLate, Subject: g.ReservationID, OnceKey: onceKey(g, codeLate),
 			Text: "A code of this stay has not been confirmed by its lock for 10 minutes. Check the lock and its bridge, and give the guest another key until then.",
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 // A stay ends, and its slot is given to the next stay. Only the access of the next stay changes.
-func TestAReusedSlotDoesNotChangeTheEndedStay(t *testing.T) {
+func TestReusedSlotDoesNotChangeTheEndedStay(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		ended := h.checkIn("A", "r1", "r1", "g1").Row.ID

@@ -25,8 +25,8 @@ type Booker struct {
 }
 
 // Booker decrypts the booker of a reservation.
-func (k Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
-	raw, err := k.Keys.Open(ctx, row.PropertyID, bookerPurpose(row.ID), row.Booker)
+func (svc Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
+	raw, err := svc.Keys.Open(ctx, row.PropertyID, bookerPurpose(row.ID), row.Booker)
 	if err == nil {
 		err = json.Unmarshal(raw, &b)
 	}
@@ -37,12 +37,12 @@ func (k Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, er
 }
 
 // sealBooker seals a booker so that it opens only for this reservation.
-func (k Service) sealBooker(ctx context.Context, propertyID, reservationID string, b Booker) ([]byte, error) {
+func (svc Service) sealBooker(ctx context.Context, propertyID, reservationID string, b Booker) ([]byte, error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("write the booker of %s: %w", reservationID, err)
 	}
-	sealed, err := k.Keys.Seal(ctx, propertyID, bookerPurpose(reservationID), raw)
+	sealed, err := svc.Keys.Seal(ctx, propertyID, bookerPurpose(reservationID), raw)
 	if err != nil {
 		return nil, fmt.Errorf("seal the booker of %s: %w", reservationID, err)
 	}
@@ -111,7 +111,7 @@ func nameToken(keys *keyring.Ring, propertyID, beginning string) []byte {
 }
 
 // indexNames stores the index entries of a booker, in place of those of former.
-func (k Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Booker) error {
+func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Booker) error {
 	wanted := b.indexPrefixes()
 	if former != nil {
 		if slices.Equal(wanted, former.indexPrefixes()) {
@@ -131,7 +131,7 @@ func (k Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *B
 			statement += ", "
 		}
 		statement += "($1, $2, $" + placeholders(i+3, i+3)[1:] + ")"
-		args = append(args, nameToken(k.Keys, row.PropertyID, w))
+		args = append(args, nameToken(svc.Keys, row.PropertyID, w))
 	}
 	if _, err := tx.ExecContext(tx.Brief(), statement, args...); err != nil {
 		return fmt.Errorf("index the names of %s: %w", row.ID, err)

@@ -61,7 +61,7 @@ func (h *testProperty) places(c *ent.Code) (out []*ent.Slot) {
 	return out
 }
 
-func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
+func TestWeeklyWindowsFollowEachOther(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		c := h.code(access.NewCode{ // it is Saturday, 10:00 in Berlin
 			Kind: access.StaffCode, Holder: "Cleaning", DoorIDs: []string{h.at("r1"), h.at("g1")},

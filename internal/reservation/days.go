@@ -13,10 +13,10 @@ import (
 )
 
 // Day returns the beginning and the end of a day at a property: YYYY-MM-DD in its time zone, or today if empty.
-func Day(house *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
-	zone, err := clock.Zone(house.TimeZone)
+func Day(property *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
+	zone, err := clock.Zone(property.TimeZone)
 	if err != nil {
-		return begins, ends, fmt.Errorf("property %s: %w", house.ID, err)
+		return begins, ends, fmt.Errorf("property %s: %w", property.ID, err)
 	}
 	on := now.In(zone)
 	if text != "" {
@@ -46,12 +46,12 @@ func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, err
 
 // CompleteDays recomputes the dates of reservations that were given by days from the property's current hours and time zone, and
 // replans those that are checked in. The PMS changed nothing, so their pmsMeta.updatedAt stays.
-func (k Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
-	house, err := tx.Property.Get(tx.Context(), propertyID)
+func (svc Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
+	property, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)
 	}
-	rules, err := access.RulesOf(house)
+	rules, err := access.RulesOf(property)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (k Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error 
 	}
 	var stays []string
 	for _, row := range rows {
-		moved, err := recomputeDates(tx, row, hoursOf(house, rules))
+		moved, err := recomputeDates(tx, row, hoursOf(property, rules))
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (k Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error 
 	if len(stays) == 0 {
 		return nil
 	}
-	return k.markAndPlan(tx, propertyID, entreservation.IDIn(stays...))
+	return svc.markAndPlan(tx, propertyID, entreservation.IDIn(stays...))
 }
 
 // recomputeDates stores the dates of a row under the given hours, and reports whether they changed.

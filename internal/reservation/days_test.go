@@ -76,7 +76,7 @@ func (h *testProperty) hours(in, out, zone string) {
 	})
 }
 
-func TestHoursReachWhoIsCheckedInAtOnce(t *testing.T) {
+func TestNewHoursMoveCheckedInStaysAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.put(with(byDays("A", "r1", "2026-11-21", "2026-11-24"), reservation.State, "started"))
 		h.put(with(booking("B", "r2"), reservation.State, "started"))
@@ -101,7 +101,7 @@ func TestHoursReachWhoIsCheckedInAtOnce(t *testing.T) {
 	})
 }
 
-func TestHoursReachWhoArrives(t *testing.T) {
+func TestNewHoursMoveArrivals(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.put(byDays("A", "r1", "2026-11-22", "2026-11-24"))
 		h.put(booking("B", "r2"))
@@ -124,7 +124,7 @@ func TestHoursReachWhoArrives(t *testing.T) {
 }
 
 // A stay for a day has no time left by hours that begin after they end. It keeps what it has, and can be changed.
-func TestHoursLeaveAStayItsTime(t *testing.T) {
+func TestNewHoursThatLeaveNoTimeKeepTheDates(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.hours("10:00", "18:00", "Europe/Berlin")
 		h.put(byDays("A", "r1", "2026-11-22", "2026-11-22"))

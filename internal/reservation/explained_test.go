@@ -82,7 +82,7 @@ func TestManyOpeningsDoNotCrowdOutALoss(t *testing.T) {
 }
 
 // The code is taken off the lock that the door had before: that is said, and is no word on the door.
-func TestTheFormerLockOfADoorIsCleared(t *testing.T) {
+func TestFormerLockOfADoorIsCleared(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		h.moveLock("r2", "")
@@ -102,7 +102,7 @@ func TestTheFormerLockOfADoorIsCleared(t *testing.T) {
 }
 
 // A check-out is taken back: the code of before is cleared when that of now is on the lock already.
-func TestAnEarlierAccessIsCleared(t *testing.T) {
+func TestEarlierGrantIsCleared(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		h.clock.Set(morning.Add(10 * time.Minute))

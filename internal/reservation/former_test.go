@@ -40,7 +40,7 @@ func (h *testProperty) formerCode(what string, want bool) {
 }
 
 // A door that an earlier grant's code may open stays in the plan until its lock is known to be empty.
-func TestAnEarlierGrantIsInThePlanUntilItsLocksAreEmpty(t *testing.T) {
+func TestEarlierGrantIsInThePlanUntilRemoved(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		away   string
@@ -121,7 +121,7 @@ func TestAnEarlierGrantIsInThePlanUntilItsLocksAreEmpty(t *testing.T) {
 }
 
 // A bolt that is known not to move is a reason of the plan.
-func TestAJammedLockIsNoDoorThatOpens(t *testing.T) {
+func TestJammedLockDoesNotOpen(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		jam := func(bolt string) {
@@ -140,7 +140,7 @@ func TestAJammedLockIsNoDoorThatOpens(t *testing.T) {
 }
 
 // A place that an earlier grant's code still has is not free for the present one: the door opens to the former code alone.
-func TestALockFullOfAFormerCode(t *testing.T) {
+func TestLockFullOfFormerCodes(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		h.checkIn("A", "r1", "r1", "g1")
@@ -154,7 +154,7 @@ func TestALockFullOfAFormerCode(t *testing.T) {
 }
 
 // What a lock out of reach may hold does not change because its bridge has stored what to do.
-func TestAFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
+func TestFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
 	for name, change := range map[string]func(h *testProperty, rsv string){
 		"another PIN": func(h *testProperty, rsv string) { h.reset(rsv, access.PartPIN) },
 		"an end brought forward": func(h *testProperty, _ string) {
@@ -191,7 +191,7 @@ func TestAFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
 }
 
 // A lock out of reach that was never given a code has none to open to, however often the stay changes.
-func TestAFirstCodeForALockOutOfReachIsNoFormerCode(t *testing.T) {
+func TestFirstCodeForAnUnreachableLockIsNotFormer(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.reaches("r1", false)
 		s := h.checkIn("A", "r1", "g1")
@@ -215,7 +215,7 @@ func TestAFirstCodeForALockOutOfReachIsNoFormerCode(t *testing.T) {
 }
 
 // The plan is updating from a change until the locks are known to have followed, in each reading.
-func TestUpdatingLastsUntilTheLocksHaveFollowed(t *testing.T) {
+func TestUpdatingUntilTheLocksConfirm(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(h *testProperty, rsv string)
 		doors  []string
@@ -261,7 +261,7 @@ func TestUpdatingLastsUntilTheLocksHaveFollowed(t *testing.T) {
 }
 
 // The digits of a PIN that was replaced stay reserved while a slot that is being cleared may hold them.
-func TestAReplacedPINIsReservedWhileALockMayHoldIt(t *testing.T) {
+func TestReplacedPINStaysReservedWhileALockMayHoldIt(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		h.reaches("r1", false)
@@ -278,7 +278,7 @@ func TestAReplacedPINIsReservedWhileALockMayHoldIt(t *testing.T) {
 }
 
 // Where the space is switched off, or its lock taken off, no door opens, and the plan says so.
-func TestNoDoorThatOpensIsNotIssued(t *testing.T) {
+func TestPlanWithoutAnOpenDoorIsNotIssued(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.settings(func(tx *db.Tx) error { return tx.Space.UpdateOneID(h.at("r1")).SetIsActive(false).Exec(tx.Context()) })
@@ -300,7 +300,7 @@ func TestNoDoorThatOpensIsNotIssued(t *testing.T) {
 }
 
 // A lock that is put on another door takes its codes with it until they are known to be gone.
-func TestACodeOpensTheDoorThatItsLockIsOnNow(t *testing.T) {
+func TestCodeOpensThePresentDoorOfItsLock(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.takeOff("r2")
@@ -315,7 +315,7 @@ func TestACodeOpensTheDoorThatItsLockIsOnNow(t *testing.T) {
 }
 
 // Two stays share a private space where their windows overlap.
-func TestSharedNeedsWindowsThatOverlap(t *testing.T) {
+func TestSharedNeedsOverlappingWindows(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		started := func(id, from, to string) reservation.Stored {
 			return h.put(with(booking(id, "r1"), reservation.State, "started",

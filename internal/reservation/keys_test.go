@@ -38,7 +38,7 @@ func (h *testProperty) opens(rsv string) (doors []string, generation int64) {
 }
 
 // A stay whose room is unknown keeps its doors until it has one, for SmartKeys as for PINs.
-func TestAStayThatLostItsPlaceKeepsItsSmartKeys(t *testing.T) {
+func TestStayWithoutAPlaceKeepsItsSmartKeys(t *testing.T) {
 	for what, lose := range map[string]func(h *testProperty){
 		"an unknown room": func(h *testProperty) {
 			h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: "P-nowhere"})

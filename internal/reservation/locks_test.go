@@ -54,7 +54,7 @@ func TestRoomWithoutALock(t *testing.T) {
 	})
 }
 
-func TestLockAway(t *testing.T) {
+func TestLockUnreachable(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.online(false)
 		s := h.checkIn("A", "r1")
@@ -105,7 +105,7 @@ func TestSlotsFull(t *testing.T) {
 
 // The gate of two rooms has a single place, and more than a few stays of the house that it does not serve, or that have no
 // lock of their own, came before the waiting stay.
-func TestASlotOfAGateGoesToWhoWaits(t *testing.T) {
+func TestFreedGateSlotGoesToAWaitingStay(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("g1", func(c *slot.Capabilities) { c.Slots = 1 })
 		h.write(func(tx *db.Tx) error {
@@ -203,7 +203,7 @@ func TestShortPIN(t *testing.T) {
 
 // A code from before a change stays on an unreachable lock, and the plan does not call the door shut: neither the former PIN nor
 // dates that were taken back.
-func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
+func TestChangeForAnUnreachableLock(t *testing.T) {
 	for name, change := range map[string]func(h *testProperty, rsv string, round int){
 		"another PIN": func(h *testProperty, rsv string, _ int) { h.reset(rsv, access.PartPIN) },
 		"other dates": func(h *testProperty, _ string, round int) {
@@ -243,7 +243,7 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 }
 
 // A code that was never sent to its lock frees its slot as soon as it is not desired, because no evidence will follow.
-func TestASlotThatIsFreeAtOnceGoesToWhoWaits(t *testing.T) {
+func TestSlotFreedAtOnceGoesToAWaitingStay(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 2 })
 		h.online(false)

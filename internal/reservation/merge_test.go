@@ -61,7 +61,7 @@ func merged(t testing.TB, patches ...Patch) (Record, []string) {
 }
 
 // An answer has both forms of each pair, and can be sent back unchanged.
-func TestAMomentWinsOverTheDayThatItFallsOn(t *testing.T) {
+func TestInstantWinsOverItsDay(t *testing.T) {
 	got, wrong := merged(t, least(), Patch{PMSID: "A1", From: "2026-11-30T23:15:00Z", FromDate: "2026-12-01", To: "2026-12-03T11:00:00+01:00", ToDate: "2026-12-03"})
 	want := []any{[]string(nil), (*string)(nil), (*string)(nil), time.Date(2026, 11, 30, 23, 15, 0, 0, time.UTC), time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
 	if d := cmp.Diff(want, []any{wrong, got.FromDate, got.ToDate, got.From, got.To}); d != "" {
@@ -91,7 +91,7 @@ func TestMergeCreates(t *testing.T) {
 }
 
 // Every wrong field is named at once.
-func TestMergeNamesWhatIsWrong(t *testing.T) {
+func TestMergeReturnsWrongFields(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		patches []Patch
@@ -143,7 +143,7 @@ func TestMergeNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestMergeMovesValues(t *testing.T) {
+func TestMergeReplacesAliases(t *testing.T) {
 	bed := plus(least(), Patch{SpaceID: "bed", ParentID: "dorm"})
 	room := plus(least(), Patch{ParentID: "room"})
 	own := plus(least(), Patch{OwnSpaceID: "spc_1"})
@@ -232,7 +232,7 @@ func TestMergeFollowsTheHours(t *testing.T) {
 }
 
 // Hours that leave a stay no time complete its days once a change leaves it some.
-func TestMergeFollowsTheHoursOnceTheyLeaveTime(t *testing.T) {
+func TestMergeFollowsTheHoursIfTheyLeaveTime(t *testing.T) {
 	h := berlin(t)
 	h.CheckIn, h.CheckOut = "10:00", "18:00"
 	held, wrong := Merge(nil, plus(least(), Patch{ToDate: "2026-12-01"}), h, now)
@@ -292,7 +292,7 @@ func patches(t *rapid.T) Patch {
 }
 
 // The same patch twice is as once; a patch changes only what it names; and whole amounts of cents survive the float.
-func TestMergeLaws(t *testing.T) {
+func TestMergeProperties(t *testing.T) {
 	first, wrong := merged(t, least())
 	if wrong != nil {
 		t.Fatal(wrong)
@@ -342,7 +342,7 @@ func unnamed(t *rapid.T, p Patch, before, after Record) {
 	}
 }
 
-func TestRefuseTellsEachFieldOnce(t *testing.T) {
+func TestFieldErrorsAreUnique(t *testing.T) {
 	early := []fault.Field{{Path: "from", Reason: fault.WrongType}}
 	err := fieldErrors(early, []fault.Field{{Path: "from", Reason: fault.Required}, {Path: "to", Reason: fault.Required}})
 	f, ok := fault.Of(err)

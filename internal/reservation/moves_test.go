@@ -137,7 +137,7 @@ func TestSharers(t *testing.T) {
 
 // One of two stays that share a room keeps it until its new room is proven to open, in either order of arrival. A third stay that is
 // checked in to the room meanwhile ends that.
-func TestASharerMovesOut(t *testing.T) {
+func TestSharerMovesOut(t *testing.T) {
 	for _, mover := range []string{"A", "B"} {
 		each(t, func(t *testing.T, h *testProperty) {
 			h.checkIn("A", "r1", "r1", "g1")
@@ -212,7 +212,7 @@ func TestMoveToAnUnmappedRoom(t *testing.T) {
 }
 
 // A lock that is put on another door takes the codes of the old door along until they are cleared: at once.
-func TestLockPutElsewhere(t *testing.T) {
+func TestLockMovedToAnotherDoor(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "g1")
 		h.write(func(tx *db.Tx) error {

@@ -58,7 +58,7 @@ func TestOpeningsKeepTheirTimes(t *testing.T) {
 }
 
 // A bridge reports an opening only after it has carried out new dates: the code was typed before them.
-func TestAnOpeningBeforeNewDatesKeepsItsTime(t *testing.T) {
+func TestOpeningBeforeNewDatesKeepsItsTime(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1").Row.ID
 		h.clock.Set(morning.Add(12 * time.Minute))
@@ -88,7 +88,7 @@ func TestNoOpeningBeforeItsCode(t *testing.T) {
 }
 
 // A lock is taken off one door and put on another, and its bridge reports late what happened at the first.
-func TestAnOpeningIsOfTheDoorOfThen(t *testing.T) {
+func TestOpeningHasTheDoorOfItsTime(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		row := h.slotsAt("r1")[0]
@@ -110,7 +110,7 @@ func TestAnOpeningIsOfTheDoorOfThen(t *testing.T) {
 
 // The stay is over, its code is gone, and the slot is another's. Then the bridge reports that the door was opened before: by the
 // stay that had the code.
-func TestAnOpeningIsOfTheStayThatHadTheSlot(t *testing.T) {
+func TestOpeningBelongsToTheStayThatHadTheSlot(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		first := h.checkIn("A", "r1", "r1", "g1").Row.ID

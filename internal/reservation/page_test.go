@@ -34,7 +34,7 @@ func TestPageToken(t *testing.T) {
 }
 
 // On PostgreSQL a NUL in a query is an error of the driver.
-func TestPageTokensOfAnotherMakeAreRefused(t *testing.T) {
+func TestForeignPageTokensAreRefused(t *testing.T) {
 	neighbours(t, func(t *testing.T, one, _ *testProperty) {
 		_, _, err := reservation.List(one.db.View(one.ctx()), one.scope, reservation.Query{Size: 2, Token: reservation.PageToken(time.Now(), "rsv_\x00")})
 		refuse(t, err, "invalidFields")

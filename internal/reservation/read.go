@@ -106,10 +106,10 @@ func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 }
 
 // Plan returns the access plan of a reservation without changing anything.
-func (k Service) Plan(tx *db.Tx, row *ent.Reservation, house *ent.Property) (access.Plan, error) {
-	rules, err := access.RulesOf(house)
+func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, error) {
+	rules, err := access.RulesOf(property)
 	if err != nil {
 		return access.Plan{}, err
 	}
-	return access.Show(tx, k.Keys, stayOf(row, false), rules)
+	return access.Show(tx, svc.Keys, stayOf(row, false), rules)
 }

@@ -276,7 +276,7 @@ func TestChangesOfTheSameReservation(t *testing.T) {
 }
 
 // One that changes while a page is read is on no page yet: there is one more.
-func TestAChangeDuringTheLastPage(t *testing.T) {
+func TestChangeDuringTheLastPage(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		for _, id := range []string{"A", "B"} {
 			h.put(booking(id, ""))

@@ -28,7 +28,7 @@ const (
 // Replan replans the access of the checked-in stays that a change of the property's settings, spaces, mapping, doors or locks
 // touches. It plans the first of them in the transaction of that change and marks the others for [Keeper.PlanDue]. It also
 // recomputes their dates from the property's current hours; [Keeper.CompleteDays] does so for stays in other states.
-func (k Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
+func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
 	}
@@ -39,19 +39,19 @@ func (k Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if err != nil {
 		return err
 	}
-	return k.markAndPlan(tx, propertyID, which)
+	return svc.markAndPlan(tx, propertyID, which)
 }
 
 // planSome marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
 // place in the queue. If a plan fails, all of them stay marked: the error of one stay must not refuse the change, and
 // [Keeper.PlanDue] retries each.
-func (k Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
+func (svc Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
 	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
 	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("mark the stays to plan: %w", err)
 	}
 	err := tx.Savepoint(func() error {
-		_, err := k.planNext(tx, propertyID, which)
+		_, err := svc.planNext(tx, propertyID, which)
 		return err
 	})
 	if ended := cmp.Or(tx.Err(), tx.Context().Err()); ended != nil {
@@ -69,7 +69,7 @@ type Due struct {
 // PlanDue plans the next due stays of one property, as many as one transaction may plan, and returns them; none means that no
 // stay is due. It removes their marks in the same transaction, so a killed process leaves them for the next one. With an error
 // it returns the stays that it could not plan.
-func (k Service) PlanDue(tx *db.Tx) (Due, error) {
+func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
 	first, err := tx.Reservation.Query().Where(entreservation.PlanDueAtLTE(tx.Now())).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
 	if ent.IsNotFound(err) {
@@ -78,13 +78,13 @@ func (k Service) PlanDue(tx *db.Tx) (Due, error) {
 	if err != nil {
 		return Due{}, fmt.Errorf("find the stays to plan: %w", err)
 	}
-	ids, err := k.planNext(tx, first.PropertyID)
+	ids, err := svc.planNext(tx, first.PropertyID)
 	return Due{PropertyID: first.PropertyID, IDs: ids}, err
 }
 
 // PlanOne plans one stay if it is due.
-func (k Service) PlanOne(tx *db.Tx, propertyID, id string) error {
-	_, err := k.planNext(tx, propertyID, entreservation.ID(id))
+func (svc Service) PlanOne(tx *db.Tx, propertyID, id string) error {
+	_, err := svc.planNext(tx, propertyID, entreservation.ID(id))
 	return err
 }
 
@@ -94,7 +94,7 @@ func PostponePlan(tx *db.Tx, propertyID, id string) error {
 }
 
 // planNext plans the first stays of a property that are due and match which, as many as one transaction may plan.
-func (k Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
+func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
 	ctx := tx.Context()
 	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Count(ctx)
 	if err != nil {
@@ -113,16 +113,16 @@ func (k Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reser
 	if err != nil {
 		return ids, fmt.Errorf("unmark the stays to plan: %w", err)
 	}
-	return ids, k.replanStarted(tx, propertyID, rows)
+	return ids, svc.replanStarted(tx, propertyID, rows)
 }
 
 // replanStarted replans the access of the stays that are checked in.
-func (k Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
-	house, err := tx.Property.Get(tx.Context(), propertyID)
+func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
+	property, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)
 	}
-	rules, err := access.RulesOf(house)
+	rules, err := access.RulesOf(property)
 	if err != nil {
 		return err
 	}
@@ -130,10 +130,10 @@ func (k Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reserva
 		if access.State(row.State) != access.Started {
 			continue
 		}
-		if _, err := recomputeDates(tx, row, hoursOf(house, rules)); err != nil {
+		if _, err := recomputeDates(tx, row, hoursOf(property, rules)); err != nil {
 			return err
 		}
-		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
+		if _, err := access.Apply(tx, svc.Keys, stayOf(row, false), rules); err != nil {
 			return fmt.Errorf("plan the access of %s: %w", row.ID, err)
 		}
 	}

@@ -44,7 +44,7 @@ func (h *testProperty) gate(name string) {
 }
 
 // A change of a property with many gates and stays plans some of them at once; the rest survives a process that is killed.
-func TestStaysThatAChangeLeavesForLaterArePlanned(t *testing.T) {
+func TestPlanDuePlansDeferredStays(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		const gates, stays = 28, 25 // 300 / (29 + 2) = 9 at once
 		h.caps.Slots = 2 * stays
@@ -85,7 +85,7 @@ func TestStaysThatAChangeLeavesForLaterArePlanned(t *testing.T) {
 	})
 }
 
-func TestAStayThatLeftWhileItWasMarkedIsNotPlanned(t *testing.T) {
+func TestPlanDueSkipsStaysThatEnded(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1")
 		h.write(func(tx *db.Tx) error {
@@ -105,7 +105,7 @@ func TestAStayThatLeftWhileItWasMarkedIsNotPlanned(t *testing.T) {
 	})
 }
 
-func TestAStayThatIsPutOffHoldsUpNoOther(t *testing.T) {
+func TestPostponedStayDoesNotBlockOthers(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1")
 		h.checkIn("B", "r2")
@@ -188,7 +188,7 @@ func TestReplanKeepsTheQueueOfDueStays(t *testing.T) {
 	})
 }
 
-func TestAFailingStayFailsNoChange(t *testing.T) {
+func TestFailingStayDoesNotRefuseAChange(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1")
 		h.checkIn("B", "r2")

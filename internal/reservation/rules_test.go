@@ -13,7 +13,7 @@ import (
 )
 
 // The rules that a bridge reports for its locks never make a change compute for long: dbtest fails a test in which one does.
-func TestRulesOfLocksStayCheap(t *testing.T) {
+func TestPINRulesStayCheap(t *testing.T) {
 	// The largest patterns that are accepted, all different, and patterns that used to take seconds to compile.
 	accepted := func(i int) []string { return []string{"(?:.?.?.?.?.?){6}x" + number(i)} }
 	refused := func(int) []string { return slices.Repeat([]string{strings.Repeat(`.{0,999}`, 16)}, 32) }

@@ -50,8 +50,8 @@ const (
 
 // Search returns a page of the matching reservations of a property, the latest arrival first, and the token of the next page. A
 // page may hold fewer than Size and still not be the last.
-func (k Service) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
-	where, words, err := k.conditions(view, propertyID, s)
+func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
+	where, words, err := svc.conditions(view, propertyID, s)
 	if err != nil || where == nil {
 		return nil, "", err
 	}
@@ -77,7 +77,7 @@ func (k Service) Search(view *db.Tx, propertyID string, s Search) (found []Found
 				return found, PageToken(at, id), nil
 			}
 			at, id = row.FromAt, row.ID
-			f, err := k.openIfMatching(view, row, words, s.SpaceID)
+			f, err := svc.openIfMatching(view, row, words, s.SpaceID)
 			if err != nil {
 				return nil, "", err
 			}
@@ -95,17 +95,17 @@ func (k Service) Search(view *db.Tx, propertyID string, s Search) (found []Found
 
 // conditions returns the part of a search that the database decides, and the words that the booker's name must match. No
 // condition means that nothing matches.
-func (k Service) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
+func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
 	where = []predicate.Reservation{entreservation.PropertyID(propertyID)}
 	if s.State != "" {
 		where = append(where, entreservation.State(s.State))
 	}
 	if s.Day != "" {
-		house, err := view.Property.Get(view.Context(), propertyID)
+		property, err := view.Property.Get(view.Context(), propertyID)
 		if err != nil {
 			return nil, nil, fmt.Errorf("load the property: %w", err)
 		}
-		begins, ends, err := Day(house, s.Day, view.Now())
+		begins, ends, err := Day(property, s.Day, view.Now())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -130,7 +130,7 @@ func (k Service) conditions(view *db.Tx, propertyID string, s Search) (where []p
 		return nil, nil, nil // only punctuation
 	}
 	for _, w := range words[:min(len(words), maxWords)] {
-		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(nameToken(k.Keys, propertyID, indexPrefix(w)))))
+		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(nameToken(svc.Keys, propertyID, indexPrefix(w)))))
 	}
 	return where, words, nil
 }
@@ -182,8 +182,8 @@ func afterInList(at time.Time, id string) predicate.Reservation {
 }
 
 // openIfMatching decrypts a reservation. It returns nil if the booker's name does not match, or the stay is in another space.
-func (k Service) openIfMatching(view *db.Tx, row *ent.Reservation, words []string, spaceID string) (*Found, error) {
-	b, err := k.Booker(view.Context(), row)
+func (svc Service) openIfMatching(view *db.Tx, row *ent.Reservation, words []string, spaceID string) (*Found, error) {
+	b, err := svc.Booker(view.Context(), row)
 	if err != nil {
 		return nil, err
 	}

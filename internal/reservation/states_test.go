@@ -83,7 +83,7 @@ func TestUsed(t *testing.T) {
 }
 
 // What is neither date, space nor state changes nothing on a lock.
-func TestAnythingElse(t *testing.T) {
+func TestNotCheckedInStates(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		before, events := fmt.Sprint(h.slots()), h.events(s.Row.ID)
@@ -189,7 +189,7 @@ func TestCheckOutTakenBack(t *testing.T) {
 }
 
 // A code of an earlier grant that a lock away still holds is not forgotten because a later one never reached it.
-func TestRemovedIsSaidOfAllGrants(t *testing.T) {
+func TestRemovedNeedsAllGrants(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		h.put(state("A", "confirmed"))
@@ -276,7 +276,7 @@ func TestCheckInTooLate(t *testing.T) {
 
 // A PMS that takes check-ins back and forth while the lock is away leaves codes of many grants behind: removed is said once
 // all are gone.
-func TestRemovedOnceEveryGrantIsOffTheLock(t *testing.T) {
+func TestRemovedOnceNoLockHasACode(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.online(false)
@@ -293,7 +293,7 @@ func TestRemovedOnceEveryGrantIsOffTheLock(t *testing.T) {
 }
 
 // The open grant is the latest, whatever its id, which has the time of the server that created it.
-func TestAGrantMadeByAClockAheadIsOver(t *testing.T) {
+func TestGrantOfAClockAhead(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.put(state("A", "canceled"))

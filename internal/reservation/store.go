@@ -117,9 +117,9 @@ func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 	return current{p, r, granted}, nil
 }
 
-func (k Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
+func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
-	sealed, err := k.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker)
+	sealed, err := svc.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker)
 	if err != nil {
 		return nil, err
 	}
@@ -132,18 +132,18 @@ func (k Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) 
 		return nil, err
 	}
 	row = rowOf(row, r, sealed, tx.Now())
-	if err := k.indexNames(tx, row, r.Booker, nil); err != nil {
+	if err := svc.indexNames(tx, row, r.Booker, nil); err != nil {
 		return nil, err
 	}
 	return row, recordChange(tx, row, nil)
 }
 
 // update stores a record in place of held. It seals the booker again only if it changed.
-func (k Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
+func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed := row, row.Booker
 	if !r.Booker.equal(held.Booker) {
 		var err error
-		if sealed, err = k.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker); err != nil {
+		if sealed, err = svc.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +159,7 @@ func (k Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.R
 		return nil, err
 	}
 	row = rowOf(row, r, sealed, tx.Now())
-	if err := k.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
+	if err := svc.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
 		return nil, err
 	}
 	return row, recordChange(tx, row, before)

@@ -38,30 +38,30 @@ type Service struct {
 
 // Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. The error names the wrong
 // fields found here and those that the caller found before.
-func (k Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
+func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
 	found, err := loadCurrent(tx, s, valueOrZero(pmsID))
 	if err != nil {
 		return Stored{}, err
 	}
-	house, row := found.property, found.row
-	rules, err := access.RulesOf(house)
+	property, row := found.property, found.row
+	rules, err := access.RulesOf(property)
 	if err != nil {
 		return Stored{}, err
 	}
 	var held *Record
 	if row != nil {
 		r := recordOf(row)
-		if r.Booker, err = k.Booker(tx.Brief(), row); err != nil {
+		if r.Booker, err = svc.Booker(tx.Brief(), row); err != nil {
 			return Stored{}, err
 		}
 		held = &r
 	}
 	if row != nil && len(wrong) == 0 && isStale(p, row) {
-		plan, err := access.Show(tx, k.Keys, stayOf(row, !found.granted), rules)
-		return Stored{Row: row, Property: house, Booker: held.Booker, Plan: plan, Stale: true}, err
+		plan, err := access.Show(tx, svc.Keys, stayOf(row, !found.granted), rules)
+		return Stored{Row: row, Property: property, Booker: held.Booker, Plan: plan, Stale: true}, err
 	}
-	merged, more := Merge(held, p, hoursOf(house, rules), tx.Now())
+	merged, more := Merge(held, p, hoursOf(property, rules), tx.Now())
 	if err := fieldErrors(wrong, more); err != nil {
 		return Stored{}, err
 	}
@@ -70,9 +70,9 @@ func (k Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Store
 	}
 	switch {
 	case row == nil:
-		row, err = k.create(tx, s, merged)
+		row, err = svc.create(tx, s, merged)
 	case !reflect.DeepEqual(*held, merged):
-		row, err = k.update(tx, row, *held, merged)
+		row, err = svc.update(tx, row, *held, merged)
 	}
 	if err == nil {
 		err = appendChangedEvent(tx, row, held, merged, found.granted)
@@ -80,8 +80,8 @@ func (k Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Store
 	if err != nil {
 		return Stored{}, err
 	}
-	plan, err := access.Apply(tx, k.Keys, stayOf(row, !found.granted), rules)
-	return Stored{Row: row, Property: house, Booker: merged.Booker, Plan: plan}, err
+	plan, err := access.Apply(tx, svc.Keys, stayOf(row, !found.granted), rules)
+	return Stored{Row: row, Property: property, Booker: merged.Booker, Plan: plan}, err
 }
 
 // fieldErrors returns one error of all wrong fields, without repeating a field.

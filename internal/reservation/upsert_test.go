@@ -283,7 +283,7 @@ func (h *testProperty) reset(rsv string, parts ...access.Part) (failed []access.
 }
 
 // A grant that cannot be settled does not hold up the others.
-func TestExpireGoesOn(t *testing.T) {
+func TestExpireContinuesAfterAFailure(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
 		h.write(func(tx *db.Tx) error { // only a defect could make such a row
@@ -299,7 +299,7 @@ func TestExpireGoesOn(t *testing.T) {
 	})
 }
 
-func TestReplanTouchesOnlyWhatItNames(t *testing.T) {
+func TestReplanTouchesOnlyNamedSpaces(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		a := h.checkIn("A", "r1", "r1", "g1")
 		b := h.checkIn("B", "r2", "r2", "g1")

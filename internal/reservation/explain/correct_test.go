@@ -75,7 +75,7 @@ func TestTimesOfOpenings(t *testing.T) {
 }
 
 // A code of which nothing was known until its door opened with it: the first opening says so, and no other.
-func TestTheFirstProofOfACode(t *testing.T) {
+func TestFirstProofOfACode(t *testing.T) {
 	const proof = "This is how it became known"
 	proofs := func(f Facts) (out []bool) {
 		for _, s := range Explain(f).Steps {
@@ -103,7 +103,7 @@ func TestTheFirstProofOfACode(t *testing.T) {
 }
 
 // What is known of a lock that the door had before, or of an access that the stay had before, is no evidence of the door.
-func TestFormerLocksAndAccess(t *testing.T) {
+func TestFormerLocksAndGrants(t *testing.T) {
 	gone := evidence(9, room, slot.Removed)
 	for _, tt := range []struct {
 		name           string

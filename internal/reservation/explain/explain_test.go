@@ -243,7 +243,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // Why nothing opens at all is said once, of the stay.
-func TestWhole(t *testing.T) {
+func TestSentenceOfTheStay(t *testing.T) {
 	f := stay()
 	f.Plan = access.Plan{Reasons: []fault.Reason{fault.SpaceNotMapped}}
 	if e := Explain(f); e.Sentence == "" || e.Advice == "" || len(e.Doors) != 0 {
@@ -255,7 +255,7 @@ func TestWhole(t *testing.T) {
 }
 
 // Every reason that a plan can give has its words.
-func TestWordsForReasons(t *testing.T) {
+func TestEveryReasonHasTexts(t *testing.T) {
 	for _, r := range []fault.Reason{
 		fault.NoLock, fault.SpaceInactive, fault.SpaceUnknown, fault.SpaceNotMapped, fault.RoomNotAssigned, fault.NotCheckedIn, fault.NotFirm,
 		fault.CheckedOut, fault.ReservationCanceled, fault.WindowPast, fault.WindowInFuture, fault.LockOffline, fault.NoBridge, fault.BridgeRevoked,

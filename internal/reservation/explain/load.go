@@ -39,8 +39,8 @@ const (
 )
 
 // Of explains a reservation.
-func Of(tx *db.Tx, k reservation.Service, s reservation.Scope, reservationID string) (Explanation, error) {
-	f, err := Load(tx, k, s, reservationID)
+func Of(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID string) (Explanation, error) {
+	f, err := Load(tx, svc, s, reservationID)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -48,19 +48,19 @@ func Of(tx *db.Tx, k reservation.Service, s reservation.Scope, reservationID str
 }
 
 // Load gathers the facts of an explanation.
-func Load(tx *db.Tx, k reservation.Service, s reservation.Scope, reservationID string) (Facts, error) {
+func Load(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID string) (Facts, error) {
 	row, err := reservation.Get(tx, s, reservationID)
 	if err != nil {
 		return Facts{}, err
 	}
-	house, err := tx.Property.Get(tx.Context(), row.PropertyID)
+	property, err := tx.Property.Get(tx.Context(), row.PropertyID)
 	if err != nil {
 		return Facts{}, fmt.Errorf("load the property: %w", err)
 	}
 	l := loader{tx: tx, row: row}
 	l.f = Facts{Now: tx.Now(), ReservationID: row.ID, State: access.State(row.State), Created: row.CreatedAt, Updated: row.UpdatedAt,
 		ByDays: row.FromDate != nil || row.ToDate != nil}
-	if l.f.Plan, err = k.Plan(tx, row, house); err != nil {
+	if l.f.Plan, err = svc.Plan(tx, row, property); err != nil {
 		return Facts{}, err
 	}
 	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.findForgotten, l.loadDoorNames, l.locks} {

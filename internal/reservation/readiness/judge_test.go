@@ -123,7 +123,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestMoments(t *testing.T) {
+func TestLastCheckpoint(t *testing.T) {
 	for left, want := range map[time.Duration]int{
 		25 * time.Hour: 0, 24 * time.Hour: 1440, 3 * time.Hour: 1440, 2 * time.Hour: 120, 16 * time.Minute: 120, 15 * time.Minute: 15, 0: 15, -time.Hour: 15,
 	} {
@@ -133,7 +133,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-func TestWhenToLookAgain(t *testing.T) {
+func TestNextCheck(t *testing.T) {
 	for _, tt := range []struct {
 		left   time.Duration
 		word   Status
@@ -190,7 +190,7 @@ func TestNotice(t *testing.T) {
 }
 
 // The id that leads nowhere is repeated: it is often a typing error.
-func TestAnUnknownSpaceIsNamed(t *testing.T) {
+func TestUnknownSpaceIsNamed(t *testing.T) {
 	f := expected(24 * time.Hour)
 	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []fault.Reason{fault.SpaceUnknown}}, "r201"
 	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(v.Fixes[0].Text, `"r201"`) {

@@ -29,12 +29,12 @@ type Query struct {
 }
 
 // List returns a page of the arrivals of a day, by the beginning of the stay, and the token of the next page.
-func List(tx *db.Tx, k reservation.Service, propertyID string, q Query) (list []Arrival, next string, err error) {
-	house, err := tx.Property.Get(tx.Context(), propertyID)
+func List(tx *db.Tx, svc reservation.Service, propertyID string, q Query) (list []Arrival, next string, err error) {
+	property, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return nil, "", fmt.Errorf("load the property: %w", err)
 	}
-	rows, err := arrivalsOnDay(tx, house, q)
+	rows, err := arrivalsOnDay(tx, property, q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -43,7 +43,7 @@ func List(tx *db.Tx, k reservation.Service, propertyID string, q Query) (list []
 		last := rows[q.Size-1]
 		next = reservation.PageToken(last.FromAt, last.ID)
 	}
-	facts, err := Load(tx, k, house, rows)
+	facts, err := Load(tx, svc, property, rows)
 	if err != nil {
 		return nil, "", err
 	}
@@ -75,12 +75,12 @@ func List(tx *db.Tx, k reservation.Service, propertyID string, q Query) (list []
 }
 
 // arrivalsOnDay returns a page of the reservations that begin on a day, and one more if there is another page.
-func arrivalsOnDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) {
-	begins, ends, err := reservation.Day(house, q.Day, tx.Now())
+func arrivalsOnDay(tx *db.Tx, property *ent.Property, q Query) ([]*ent.Reservation, error) {
+	begins, ends, err := reservation.Day(property, q.Day, tx.Now())
 	if err != nil {
 		return nil, err
 	}
-	query := tx.Reservation.Query().Where(entreservation.PropertyID(house.ID), entreservation.StateIn(reservation.Arriving...),
+	query := tx.Reservation.Query().Where(entreservation.PropertyID(property.ID), entreservation.StateIn(reservation.Arriving...),
 		entreservation.FromAtGTE(begins), entreservation.FromAtLT(ends))
 	if q.Token != "" {
 		at, after, err := reservation.ParsePageToken(q.Token)

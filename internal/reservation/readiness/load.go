@@ -21,12 +21,12 @@ import (
 const failingAfter = 3
 
 // Load gathers the facts of the arrivals of one property, in the order given. It reads what they share once.
-func Load(tx *db.Tx, k reservation.Service, house *ent.Property, rows []*ent.Reservation) ([]Facts, error) {
-	l := loader{tx: tx, house: house}
+func Load(tx *db.Tx, svc reservation.Service, property *ent.Property, rows []*ent.Reservation) ([]Facts, error) {
+	l := loader{tx: tx, property: property}
 	out := make([]Facts, len(rows))
 	var doors []string
 	for i, row := range rows {
-		p, err := k.Plan(tx, row, house)
+		p, err := svc.Plan(tx, row, property)
 		if err != nil {
 			return nil, fmt.Errorf("plan an arrival: %w", err)
 		}
@@ -62,7 +62,7 @@ type externalSpace struct{ integrationID, externalID string }
 
 type loader struct {
 	tx         *db.Tx
-	house      *ent.Property
+	property   *ent.Property
 	lockAtDoor map[string]Lock     // by door
 	failing    map[string][]string // by integration
 	conflict   map[externalSpace]bool
@@ -71,7 +71,7 @@ type loader struct {
 // loadLocks loads the locks of doors and their states.
 func (l *loader) loadLocks(doors []string) error {
 	l.lockAtDoor = make(map[string]Lock, len(doors))
-	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.house.ID, doors)
+	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.property.ID, doors)
 	if err != nil {
 		return err
 	}
@@ -83,12 +83,12 @@ func (l *loader) loadLocks(doors []string) error {
 			ids = append(ids, lk.BridgeID)
 		}
 	}
-	states, err := lock.LoadStates(l.tx.Context(), l.tx.Client, l.tx.Now(), l.house.ID, all)
+	states, err := lock.LoadStates(l.tx.Context(), l.tx.Client, l.tx.Now(), l.property.ID, all)
 	if err != nil {
 		return err
 	}
 	bridges := make(map[string]*ent.Bridge, len(ids))
-	rows, err := l.tx.Bridge.Query().Where(entbridge.PropertyID(l.house.ID), entbridge.IDIn(ids...)).All(l.tx.Context())
+	rows, err := l.tx.Bridge.Query().Where(entbridge.PropertyID(l.property.ID), entbridge.IDIn(ids...)).All(l.tx.Context())
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (l *loader) loadPartners(rows []*ent.Reservation) error {
 	slices.Sort(spaces)
 	ids, spaces = slices.Compact(ids), slices.Compact(spaces)
 	down, err := l.tx.Endpoint.Query().
-		Where(entendpoint.PropertyID(l.house.ID), entendpoint.IntegrationIDIn(ids...), entendpoint.FailuresGTE(failingAfter)).All(l.tx.Context())
+		Where(entendpoint.PropertyID(l.property.ID), entendpoint.IntegrationIDIn(ids...), entendpoint.FailuresGTE(failingAfter)).All(l.tx.Context())
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (l *loader) loadPartners(rows []*ent.Reservation) error {
 	for _, e := range down {
 		l.failing[e.IntegrationID] = append(l.failing[e.IntegrationID], e.Action)
 	}
-	open, err := l.tx.Conflict.Query().Where(entconflict.PropertyID(l.house.ID), entconflict.ClosedAtIsNil(),
+	open, err := l.tx.Conflict.Query().Where(entconflict.PropertyID(l.property.ID), entconflict.ClosedAtIsNil(),
 		entconflict.IntegrationIDIn(ids...), entconflict.ExternalIDIn(spaces...)).All(l.tx.Context())
 	if err != nil {
 		return err

@@ -21,16 +21,16 @@ import (
 
 // Check is the result of one check of an arrival.
 type Check struct {
-	at      time.Time
-	before  *ent.Arrival // the arrival before this check
-	house   *ent.Property
-	row     *ent.Reservation // nil: the guest no longer arrives
-	minutes int
-	verdict Verdict
+	at       time.Time
+	before   *ent.Arrival // the arrival before this check
+	property *ent.Property
+	row      *ent.Reservation // nil: the guest no longer arrives
+	minutes  int
+	verdict  Verdict
 }
 
 // CheckDue checks the arrivals that are due, at most limit. It changes nothing: see [Check.Store].
-func CheckDue(tx *db.Tx, k reservation.Service, limit int) ([]*Check, error) {
+func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	due, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("find arrivals that are due: %w", err)
@@ -40,37 +40,37 @@ func CheckDue(tx *db.Tx, k reservation.Service, limit int) ([]*Check, error) {
 		looks[i] = &Check{at: tx.Now(), before: a}
 		by[a.ID] = looks[i]
 	}
-	return looks, judgeAll(tx, k, by)
+	return looks, judgeAll(tx, svc, by)
 }
 
 // judgeAll judges arrivals by their reservations, property by property.
-func judgeAll(tx *db.Tx, k reservation.Service, looks map[string]*Check) error {
+func judgeAll(tx *db.Tx, svc reservation.Service, looks map[string]*Check) error {
 	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(looks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load arrivals: %w", err)
 	}
 	by := map[string][]*ent.Reservation{}
-	var homes []string
+	var propertyIDs []string
 	for _, row := range rows {
 		if by[row.PropertyID] == nil {
-			homes = append(homes, row.PropertyID)
+			propertyIDs = append(propertyIDs, row.PropertyID)
 		}
 		by[row.PropertyID] = append(by[row.PropertyID], row)
 	}
-	houses, err := tx.Property.Query().Where(entproperty.IDIn(homes...)).All(tx.Context())
+	properties, err := tx.Property.Query().Where(entproperty.IDIn(propertyIDs...)).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load the properties of arrivals: %w", err)
 	}
-	for _, house := range houses {
-		facts, err := Load(tx, k, house, by[house.ID])
+	for _, property := range properties {
+		facts, err := Load(tx, svc, property, by[property.ID])
 		if err != nil {
 			return err
 		}
-		for i, row := range by[house.ID] {
+		for i, row := range by[property.ID] {
 			l, v := looks[row.ID], Judge(facts[i])
 			if minutes, ok := lastCheckpoint(l.at, row.FromAt); ok && needsChecks(l.at, row.FromAt, v.Status) {
-				l.house, l.row, l.minutes, l.verdict = house, row, minutes, v
+				l.property, l.row, l.minutes, l.verdict = property, row, minutes, v
 			}
 		}
 	}
@@ -123,9 +123,9 @@ func (l *Check) notify(tx *db.Tx) error {
 	if err := resolveNotices(tx, l.row.ID, word); err != nil || word == Ready {
 		return err
 	}
-	zone, err := clock.Zone(l.house.TimeZone)
+	zone, err := clock.Zone(l.property.TimeZone)
 	if err != nil {
-		return fmt.Errorf("property %s: %w", l.house.ID, err)
+		return fmt.Errorf("property %s: %w", l.property.ID, err)
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: l.row.PropertyID, Kind: noticeKinds[word], Subject: l.row.ID, OnceKey: onceKey(l.row.ID, word),

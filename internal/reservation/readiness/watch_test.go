@@ -234,7 +234,7 @@ func TestNoticeWhenAnArrivalBecomesBad(t *testing.T) {
 
 // An endpoint that fails puts every arrival of its PMS at risk. Staff have one notice of the endpoint, and get none for each
 // arrival; the problems of a single arrival are in its own notice.
-func TestAFailingEndpointMakesNoNoticeOfArrivals(t *testing.T) {
+func TestFailingEndpointIsNotInArrivalNotices(t *testing.T) {
 	each(t, func(h *testProperty) {
 		h.write(func(tx *db.Tx) error {
 			return tx.Endpoint.Create().SetID("end_1").SetPropertyID("prp_1").SetIntegrationID("int_1").SetAction("getSpaces").SetURL("https://pms.example/").
@@ -254,7 +254,7 @@ func TestAFailingEndpointMakesNoNoticeOfArrivals(t *testing.T) {
 	})
 }
 
-func TestWhatThePMSChangesIsSeenAtOnce(t *testing.T) {
+func TestChangesByThePMSAreCheckedAtOnce(t *testing.T) {
 	each(t, func(h *testProperty) {
 		h.at(20 * time.Hour)
 		h.clock.Advance(time.Minute)
@@ -288,7 +288,7 @@ func TestChangesMeanwhileAreCheckedAgain(t *testing.T) {
 	}
 }
 
-func TestWhoIsExpected(t *testing.T) {
+func TestEnqueueDueArrivals(t *testing.T) {
 	each(t, func(h *testProperty) {
 		stay := func(id string, in time.Duration, state string) {
 			from := h.clock.Now().Add(in)
