@@ -76,8 +76,7 @@ func (c *scenario) deliverDesired(w world, p int, m downward) world {
 	return c.step(c.step(w, p, ev), p, Event{Kind: CodeUsedElsewhere, OneTimeID: m.d.OneTimeID})
 }
 
-// connect is Hello, Welcome and the snapshot, as bridge and service do it. An older session of the
-// identity is superseded.
+// connect opens a session with its snapshot, as the bridge and the server do. It supersedes an older session of the identity.
 func (c *scenario) connect(w world, p int) world {
 	away := w.session == 0
 	w.zombie = p != atLock && (w.zombie || w.session == 1+atLock)
@@ -88,8 +87,8 @@ func (c *scenario) connect(w world, p int) world {
 	var mine []DigestRow
 	for i := range c.slots {
 		s := w.srv[i]
-		handed := s.Desired.Intent == Present || s.Observed.Generation > 0 || s.SentTo != "" || s.SentToOther
-		if s.Desired.Generation > 0 && handed {
+		concernsBridge := s.Desired.Intent == Present || s.Observed.Generation > 0 || s.SentTo != "" || s.SentToOther
+		if s.Desired.Generation > 0 && concernsBridge {
 			mine = append(mine, s.DigestRow(uint32(i+1)))
 		}
 		b, _ := w.peers[p].lock.Slot(uint32(i + 1))
@@ -114,7 +113,7 @@ func (c *scenario) reportedAll(w world) bool {
 	return true
 }
 
-// settledAt reports whether the bridge at the lock has nothing under way and nothing in doubt.
+// settledAt reports whether the bridge at the lock has no operation in flight and no uncertain slot.
 func (c *scenario) settledAt(w world) bool {
 	l := w.peers[atLock].lock
 	if l.Op.Kind != "" || !l.Fence.IsZero() || len(w.air) > 0 {
