@@ -49,7 +49,7 @@ func TestSettingsOfTheBroker(t *testing.T) {
 	}
 }
 
-func TestSettingsOfTheBrokerThatCannotBe(t *testing.T) {
+func TestInvalidSettingsOfTheBroker(t *testing.T) {
 	dir := t.TempDir()
 	junk := filepath.Join(dir, "junk")
 	if err := os.WriteFile(junk, []byte("x"), 0o600); err != nil {
@@ -72,7 +72,7 @@ func TestSettingsOfTheBrokerThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestTheDoctorLooksAtRealLocks(t *testing.T) {
+func TestDoctorChecksRealLocks(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
 	z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: "0x00158d0000000001", Name: "front", Users: 21})
 	look := func(m mqtt) []agent.Finding {
@@ -96,7 +96,7 @@ func TestTheDoctorLooksAtRealLocks(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfLocks(t *testing.T) {
+func TestFindingsOfLocks(t *testing.T) {
 	full, weak := uint32(90), uint32(12)
 	now := time.Now()
 	for _, tt := range []struct {
@@ -125,7 +125,7 @@ func TestWhatIsSaidOfLocks(t *testing.T) {
 	}
 }
 
-func TestStatusSaysAllThatAnOwnerWants(t *testing.T) {
+func TestStatusShowsEverything(t *testing.T) {
 	full := uint32(90)
 	behind := -3 * time.Second
 	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
@@ -185,7 +185,7 @@ func TestStatusOfABridgeThatWaitsForItsLocks(t *testing.T) {
 }
 
 // The settings of an installed bridge are in a file that only root can read.
-func TestTheDoctorUsesTheSettingsThatTheBridgeLastRanWith(t *testing.T) {
+func TestDoctorUsesTheSettingsOfTheLastRun(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
 	z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: "0x00158d0000000001", Name: "front", Users: 21})
 	ran := func(h hardware) func() ([]byte, error) {
@@ -220,7 +220,7 @@ func TestTheDoctorUsesTheSettingsThatTheBridgeLastRanWith(t *testing.T) {
 	}
 }
 
-func TestASimulatedHouseWithAScript(t *testing.T) {
+func TestSimulatedLocksWithAScript(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")
 	if err := os.WriteFile(script, []byte(`{"at":"0s","lock":"front","deed":"jams"}`+"\n"), 0o600); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Of the service's listeners people type the one that they know from the browser.
-func TestEnrollingAtAnHTTPListenerSaysSo(t *testing.T) {
+func TestEnrollExplainsAnHTTPListener(t *testing.T) {
 	for what, http2 := range map[string]bool{"HTTP/2": true, "HTTP/1": false} {
 		front := httptest.NewUnstartedServer(http.NotFoundHandler())
 		front.Config.Protocols = new(http.Protocols)
@@ -28,7 +28,7 @@ func TestEnrollingAtAnHTTPListenerSaysSo(t *testing.T) {
 	}
 }
 
-func TestEnrollingWithoutACodeSaysWhereCodesComeFrom(t *testing.T) {
+func TestEnrollWithoutACodeExplainsJoinCodes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bridge")
 	c := parsed(t, "--dir", dir, "enroll", "127.0.0.1:7070")
 	err := c.Enroll.Run(t.Context(), &c)
@@ -40,7 +40,7 @@ func TestEnrollingWithoutACodeSaysWhereCodesComeFrom(t *testing.T) {
 	}
 }
 
-func TestABridgeThatIsNotEnrolledSaysSo(t *testing.T) {
+func TestCommandsExplainAMissingEnrolment(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bridge")
 	if code := start([]string{"--dir", dir, "status"}); code != 1 {
 		t.Errorf("status exits with %d", code)

@@ -294,7 +294,7 @@ func (b *Bridge) appendEntry(e journalEntry) error {
 	return nil
 }
 
-// newEntry is an event as it is journaled.
+// newEntry is the journal entry of an event.
 func (b *Bridge) newEntry(e driver.Event) journalEntry {
 	entry := journalEntry{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
 	if e.Slot != 0 {

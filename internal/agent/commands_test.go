@@ -14,7 +14,7 @@ func (s *site) act(id, address string, within time.Duration) commandRecord {
 	return s.bridge.commands.runOnce(s.t.Context(), command{id: id, address: address, operation: "unlock", deadline: time.Now().Add(within)})
 }
 
-func TestAnActIsCarriedOutOnce(t *testing.T) {
+func TestCommandIsExecutedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		for range 3 {
@@ -33,7 +33,7 @@ func TestAnActIsCarriedOutOnce(t *testing.T) {
 	})
 }
 
-func TestAnActWhoseEndIsLostIsUnknownAndNotRepeated(t *testing.T) {
+func TestCommandWithLostEndIsUnknownAndNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		if _, _, err := s.bridge.store.beginCommand("act_1", time.Now()); err != nil { // and then the power went
@@ -50,7 +50,7 @@ func TestAnActWhoseEndIsLostIsUnknownAndNotRepeated(t *testing.T) {
 	})
 }
 
-func TestAnActIsNotCarriedOutAfterItsDeadline(t *testing.T) {
+func TestCommandIsNotExecutedAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock, Latency: time.Second})
 		s.pass(10 * time.Second)
@@ -75,7 +75,7 @@ func TestAnActIsNotCarriedOutAfterItsDeadline(t *testing.T) {
 	})
 }
 
-func TestActsThatCannotBe(t *testing.T) {
+func TestInvalidCommandsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		if rec := s.act("act_1", "nowhere", time.Second); rec.Outcome != outcomeFailed || rec.Result != string(slot.Unsupported) {
@@ -89,7 +89,7 @@ func TestActsThatCannotBe(t *testing.T) {
 }
 
 // What an event or a refused opening says of a bolt is the lock's status at once, and what a look says of it later, too.
-func TestAJammedBoltIsKnownBeforeTheNextLook(t *testing.T) {
+func TestJammedBoltIsRecordedBeforeTheNextStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		bolt := func(what, want string) {

@@ -60,7 +60,7 @@ func (r *rig) healthUntil(what string, is func(Health) bool) (h Health) {
 	return h
 }
 
-func TestABridgeThatWaitsForItsBrokerAnswers(t *testing.T) {
+func TestBridgeAnswersWhileItWaitsForItsBroker(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
 	broker.Stop()
 	r := enrolledRig(t, newService(t))
@@ -89,7 +89,7 @@ func TestABridgeThatWaitsForItsBrokerAnswers(t *testing.T) {
 	}
 }
 
-func TestABridgeThatEndsWhileItWaitsForItsBroker(t *testing.T) {
+func TestBridgeStopsWhileItWaitsForItsBroker(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
 	broker.Stop()
 	r := enrolledRig(t, newService(t))
@@ -101,7 +101,7 @@ func TestABridgeThatEndsWhileItWaitsForItsBroker(t *testing.T) {
 	}
 }
 
-// statusOf waits until the service is told a status of a lock.
+// statusOf waits until the service receives a status of a lock.
 func (k *talk) status(what string, is func(*lockv1.LockStatus) bool) {
 	k.t.Helper()
 	until(k, func(m *lockv1.ConnectRequest) (string, bool) {
@@ -111,7 +111,7 @@ func (k *talk) status(what string, is func(*lockv1.LockStatus) bool) {
 }
 
 // What a lock publishes, a rename and the loss of the broker are known at once, not at the next reading a minute later.
-func TestWhatTheDriverLearnsIsKnownAtOnce(t *testing.T) {
+func TestDriverUpdatesAreReportedAtOnce(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
 	z2m := z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: zigbeeFront, Name: "front", Users: 21, Acks: true})
 	r := enrolledRig(t, newService(t))
@@ -147,7 +147,7 @@ func TestWhatTheDriverLearnsIsKnownAtOnce(t *testing.T) {
 	k.status("back", func(s *lockv1.LockStatus) bool { return s.GetOnline() && s.GetOfflineCause() == "" })
 }
 
-func TestABridgeThatCannotBeAsked(t *testing.T) {
+func TestAskHealthOfASilentBridge(t *testing.T) {
 	r := enrolledRig(t, newService(t))
 	st, err := openStore(r.dir)
 	if err != nil {
@@ -172,7 +172,7 @@ func TestABridgeThatCannotBeAsked(t *testing.T) {
 }
 
 // A store that this user may not read is no reason to enrol again.
-func TestADirectoryThatMayNotBeRead(t *testing.T) {
+func TestDirectoryWithoutReadPermission(t *testing.T) {
 	if os.Getuid() == 0 {
 		f := examineEnrolment(fmt.Errorf("bridge.db: %w", os.ErrPermission))
 		if f.OK || strings.Contains(f.Advice, "enroll") || !strings.Contains(f.Advice, "sudo -u") {
@@ -192,7 +192,7 @@ func TestADirectoryThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-func TestSettingsAreKept(t *testing.T) {
+func TestSettingsAreStored(t *testing.T) {
 	r := enrolledRig(t, newService(t))
 	if raw, err := LastSettings(r.dir); raw != nil || err != nil {
 		t.Errorf("before the first run: %s, %v", raw, err)
@@ -234,7 +234,7 @@ func TestOnlySlotsWithACodeCountAsCodes(t *testing.T) {
 	}
 }
 
-func TestWhichSlotsAreReadWhenALockIsBack(t *testing.T) {
+func TestSlotsToReadWhenALockReconnects(t *testing.T) {
 	on, off, cut := driver.Status{Online: true}, driver.Status{Bolt: "unknown"}, driver.Status{OfflineCause: slot.BrokerUnreachable}
 	for _, tt := range []struct {
 		name  string

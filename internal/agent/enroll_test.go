@@ -12,7 +12,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-func TestEnrollBelievesOnlyTheCAOfTheJoinCode(t *testing.T) {
+func TestEnrollTrustsOnlyTheCAOfTheJoinCode(t *testing.T) {
 	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // A lock that is out of reach for half a day is logged when that begins and when it is over, however often it was tried.
-func TestAnUnreachableLockIsLoggedOnce(t *testing.T) {
+func TestUnreachableLockIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.kill()

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// told is what the outbox holds about other people's codes.
-func (s *site) told(address string) map[uint32]bool {
+// foreign is what the outbox holds about foreign codes.
+func (s *site) foreign(address string) map[uint32]bool {
 	synctest.Wait()
 	words, _ := s.bridge.outbox.take()
 	for _, w := range words {
@@ -23,7 +23,7 @@ func (s *site) told(address string) map[uint32]bool {
 	return nil
 }
 
-func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
+func TestForeignCodesAreFoundAndNotChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave}, sim.Spec{Address: "blind", Profile: sim.TTLock})
 		for _, at := range []string{"front", "blind"} {
@@ -36,13 +36,13 @@ func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
 		s.pass(time.Minute)
 		writes := s.house.Writes("front")
 		s.pass(searchInterval * 3)
-		if got := s.told("front"); len(got) == 0 || len(got) > 3 {
+		if got := s.foreign("front"); len(got) == 0 || len(got) > 3 {
 			t.Errorf("in three pauses %d slots were read: %v", len(got), got)
 		}
 		slots := s.bridge.workers["front"].lock.Capabilities().Slots
 		s.bridge.outbox.open()
 		s.pass(searchInterval * time.Duration(slots))
-		got := s.told("front")
+		got := s.foreign("front")
 		for n, occupied := range got {
 			if n == 1 || occupied != (n == 5) {
 				t.Errorf("slot %d: %v", n, occupied)
@@ -54,31 +54,31 @@ func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
 		if s.bridge.workers["blind"].lock.Capabilities().ReadBack {
 			t.Fatal("want a lock that cannot be read")
 		}
-		if other := s.told("blind"); other != nil {
+		if other := s.foreign("blind"); other != nil {
 			t.Errorf("of a lock that cannot be read: %v", other)
 		}
 		if n := s.house.Writes("front") - writes; n != 0 || !s.opens("front", "864209") {
 			t.Errorf("what was found was touched by %d operations", n)
 		}
 		s.bridge.outbox.open()
-		if again := s.told("front"); len(again) != slots-1 || !again[5] || again[6] {
+		if again := s.foreign("front"); len(again) != slots-1 || !again[5] || again[6] {
 			t.Errorf("the next session is told %v, want all %d slots, 5 occupied", again, slots-1)
 		}
 		if err := s.house.ProgramSilently("front", 5, ""); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(searchRoundInterval + searchInterval*time.Duration(slots))
-		if gone := s.told("front"); !maps.Equal(gone, map[uint32]bool{5: false}) {
+		if gone := s.foreign("front"); !maps.Equal(gone, map[uint32]bool{5: false}) {
 			t.Errorf("after it was removed: %v", gone)
 		}
 	})
 }
 
-func TestWhatWasFoundReachesTheService(t *testing.T) {
+func TestForeignCodesAreReported(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		then func(s *site, round func()) // a code was found in slot 5, and told
-		want map[uint32]bool             // what the next session is told of slot 5, if anything
+		then func(s *site, round func()) // a code was found in slot 5, and reported
+		want map[uint32]bool             // what the next session reports of slot 5, if anything
 	}{
 		{
 			name: "it is there still",
@@ -99,7 +99,7 @@ func TestWhatWasFoundReachesTheService(t *testing.T) {
 			then: func(s *site, round func()) {
 				_ = s.house.ProgramSilently("front", 5, "")
 				round()
-				s.told("front")
+				s.foreign("front")
 				s.bridge.outbox.close()
 			},
 			want: map[uint32]bool{5: false},
@@ -123,10 +123,10 @@ func TestWhatWasFoundReachesTheService(t *testing.T) {
 				s.pass(time.Minute)
 				s.want("front", 5, gone)
 				s.pass(time.Minute)
-				s.told("front")
+				s.foreign("front")
 				_ = s.house.ProgramSilently("front", 5, "864209")
 				round()
-				if got := s.told("front"); !got[5] {
+				if got := s.foreign("front"); !got[5] {
 					s.t.Errorf("the session is told %v", got)
 				}
 			},
@@ -142,12 +142,12 @@ func TestWhatWasFoundReachesTheService(t *testing.T) {
 				}
 				s.bridge.outbox.open()
 				round()
-				if got := s.told("front"); !got[5] {
+				if got := s.foreign("front"); !got[5] {
 					t.Fatalf("the code in slot 5 was not found: %v", got)
 				}
 				tt.then(s, round)
 				s.bridge.outbox.open()
-				got := s.told("front")
+				got := s.foreign("front")
 				maps.DeleteFunc(got, func(n uint32, _ bool) bool { return n != 5 })
 				if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 					t.Errorf("the next session is told %v, want %v", got, tt.want)

@@ -10,8 +10,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Changes that wait for the disk at the same time share its next commit, and one that fails takes nobody with it.
-func TestChangesThatWaitShareACommit(t *testing.T) {
+// Changes that wait for the disk at the same time share its next commit, and one that fails does not affect the others.
+func TestWaitingChangesShareACommit(t *testing.T) {
 	db, err := bbolt.Open(filepath.Join(t.TempDir(), "store"), 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestChangesThatWaitShareACommit(t *testing.T) {
 }
 
 // Without one that fails, those who waited need one commit.
-func TestOneCommitForAllThatWait(t *testing.T) {
+func TestWaitingChangesAreCommittedTogether(t *testing.T) {
 	db, err := bbolt.Open(filepath.Join(t.TempDir(), "store"), 0o600, nil)
 	if err != nil {
 		t.Fatal(err)

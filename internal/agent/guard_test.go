@@ -92,7 +92,7 @@ func TestGuessingPausesAKeypad(t *testing.T) {
 
 // A bridge that is killed at any time leaves no keypad paused beyond the longest pause, and one that is started again does not
 // forget the wrong PINs, nor pause for them once more.
-func TestAKilledBridgeLeavesNoKeypadClosed(t *testing.T) {
+func TestKilledBridgeLeavesNoKeypadPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := guardedSite(t, sim.Pausable)
 		for range 5 { // up to the longest pause
@@ -119,7 +119,7 @@ func TestAKilledBridgeLeavesNoKeypadClosed(t *testing.T) {
 	})
 }
 
-func TestALockThatDoesNotAnswerIsAskedForWhatIsLeftOfAPause(t *testing.T) {
+func TestPauseIsRetriedForItsRemainingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := guardedSite(t, sim.Pausable)
 		s.guess(9)
@@ -139,7 +139,7 @@ func TestALockThatDoesNotAnswerIsAskedForWhatIsLeftOfAPause(t *testing.T) {
 }
 
 // What a lock tells late of wrong PINs pauses nothing any more.
-func TestOldWrongPINsPauseNothing(t *testing.T) {
+func TestLateReportsOfWrongPINsPauseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := guardedSite(t, sim.Pausable)
 		for range 12 {
@@ -152,7 +152,7 @@ func TestOldWrongPINsPauseNothing(t *testing.T) {
 	})
 }
 
-func TestTheLockoutOfALockIsSetAndReadBack(t *testing.T) {
+func TestLockoutIsSetAndReadBack(t *testing.T) {
 	for _, profile := range []string{sim.ZWaveUser, sim.Matter} {
 		t.Run(profile, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestTheLockoutOfALockIsSetAndReadBack(t *testing.T) {
 }
 
 // All locks of a radio start to set their lockouts at the same time. Each gets its turn.
-func TestManyLocksOfOneRadioSetTheirLockouts(t *testing.T) {
+func TestManyLocksOfOneRadioGetTheirLockouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var specs []sim.Spec
 		for i := range 40 {
@@ -220,9 +220,9 @@ func TestManyLocksOfOneRadioSetTheirLockouts(t *testing.T) {
 	})
 }
 
-// A lock answers slowly while its keypad is to be paused. A remote unlock on the same radio does not wait for it for long, and
+// A lock answers slowly while its keypad is being paused. A remote unlock on the same radio does not wait long, and
 // the bridge says that the keypad may be paused.
-func TestASlowPauseDoesNotHoldUpAnUnlock(t *testing.T) {
+func TestSlowPauseDoesNotDelayAnUnlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := sim.Spec{Address: "front", Profile: sim.Pausable, Radio: "one", Latency: 20 * time.Second, Lifetime: 30 * time.Second}
 		s := newSite(t, slow, sim.Spec{Address: "back", Profile: sim.Pausable, Radio: "one"})

@@ -27,7 +27,7 @@ func findings(t *testing.T, dir string) map[string]Finding {
 	return out
 }
 
-func TestARunningBridgeSaysHowItDoes(t *testing.T) {
+func TestHealthOfARunningBridge(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(3, 0)
@@ -82,7 +82,7 @@ func waitFor(t *testing.T, what string, try func() error) {
 	}
 }
 
-func TestTheDoctorOfABridgeThatDoesNotRun(t *testing.T) {
+func TestDoctorOfAStoppedBridge(t *testing.T) {
 	r := enrolledRig(t, newService(t))
 	got := findings(t, r.dir)
 	for what, well := range map[string]bool{
@@ -95,7 +95,7 @@ func TestTheDoctorOfABridgeThatDoesNotRun(t *testing.T) {
 	}
 }
 
-func TestTheDoctorSaysWhatIsWrong(t *testing.T) {
+func TestDoctorGivesAdvice(t *testing.T) {
 	r := enrolledRig(t, newService(t))
 	other := newService(t)
 	change := func(do func(*identity)) func(*testing.T) {
@@ -162,7 +162,7 @@ func (s *service) lasting(t *testing.T, left time.Duration) []byte {
 	return s.certify(&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, s.key.Public()).Raw
 }
 
-func TestWhyThereIsNoSessionIsSaidPlainly(t *testing.T) {
+func TestConnectionErrorsAreReadable(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want string

@@ -60,7 +60,7 @@ func kills(t *testing.T) int {
 	return n
 }
 
-func TestTheStoreSurvivesAKill(t *testing.T) {
+func TestStoreSurvivesAKill(t *testing.T) {
 	dir := t.TempDir()
 	last, lines := uint64(0), 0
 	for round := range kills(t) {

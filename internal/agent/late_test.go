@@ -68,7 +68,7 @@ func (s *site) restartWith(d driver.Driver) {
 }
 
 // A call that waited for the radio so long that it could land after the fence is not made.
-func TestACallThatWaitedTooLongForTheRadioIsNotMade(t *testing.T) {
+func TestCallThatWaitedTooLongForTheRadioIsNotMade(t *testing.T) {
 	lifetime := sim.Profiles()[sim.TTLock].Capabilities.Lifetime()
 	for name, tt := range map[string]struct {
 		takes time.Duration // of the call on the other lock, of the two lifetimes that both have from their start
@@ -100,7 +100,7 @@ func TestACallThatWaitedTooLongForTheRadioIsNotMade(t *testing.T) {
 }
 
 // A radio that becomes free at the very deadline of an act, and a driver that does not look at deadlines: nothing opens.
-func TestAnActThatGetsTheRadioAtItsDeadlineIsNotCarriedOut(t *testing.T) {
+func TestCommandThatGetsTheRadioAtItsDeadlineIsNotExecuted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		d := &stubborn{Driver: s.house.Driver(), sets: map[string]int{}}
@@ -134,7 +134,7 @@ func TestAnActThatGetsTheRadioAtItsDeadlineIsNotCarriedOut(t *testing.T) {
 
 // A clock that is known to be wrong may be a little more wrong than that: with the bridge away at the end the lock still
 // closes in time.
-func TestALockWhoseClockMovedALittleClosesInTimeWithoutItsBridge(t *testing.T) {
+func TestSlightlyDriftedLockClosesInTimeWithoutItsBridge(t *testing.T) {
 	for _, more := range []time.Duration{-clockSlack, 0, clockSlack} {
 		t.Run(more.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-func TestTheServiceEndsASession(t *testing.T) {
+func TestServiceEndsASession(t *testing.T) {
 	for name, end := range map[string]func(k *talk){
 		"drain": func(k *talk) {
 			k.welcome(1, 0)
@@ -54,7 +54,7 @@ func TestTheServiceEndsASession(t *testing.T) {
 }
 
 // A server to which too many bridges connect at once says when to come back.
-func TestBridgeComesBackWhenTheServerSays(t *testing.T) {
+func TestBridgeReconnectsWhenDrainSays(t *testing.T) {
 	crowded := &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: 15_500}}}
 	_, err := (&session{}).onWelcome(t.Context(), crowded, 0)
 	for _, attempt := range []int{0, 7} {
@@ -64,7 +64,7 @@ func TestBridgeComesBackWhenTheServerSays(t *testing.T) {
 	}
 }
 
-func TestASilentServiceIsLeft(t *testing.T) {
+func TestSilentServiceIsDisconnected(t *testing.T) {
 	for name, last := range map[string]func(*talk){
 		"before Welcome": func(*talk) {},
 		"after Welcome":  func(k *talk) { k.welcome(1, 0) },
@@ -98,7 +98,7 @@ func TestRenewalWhenAsked(t *testing.T) {
 	}
 }
 
-func TestAnEndedCertificateIsRenewedFirst(t *testing.T) {
+func TestExpiredCertificateIsRenewedFirst(t *testing.T) {
 	s := newService(t)
 	s.life.Store(int64(-time.Hour))
 	r := enrolledRig(t, s)
@@ -136,7 +136,7 @@ func TestBackoff(t *testing.T) {
 }
 
 // A name with an address for each node spreads bridges over the nodes: none of the addresses is always the first.
-func TestTheAddressesOfANameAreTriedInAnyOrder(t *testing.T) {
+func TestAddressesOfANameAreTriedInRandomOrder(t *testing.T) {
 	r := enrolledRig(t, newService(t))
 	id, err := tempStore(t, r.dir).identity()
 	if err != nil {

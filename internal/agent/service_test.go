@@ -56,11 +56,11 @@ type service struct {
 
 // talk is one session as the service sees it.
 type talk struct {
-	t      *testing.T
-	hello  *lockv1.Hello
-	stream grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
-	heard  chan *lockv1.ConnectRequest // closed when the bridge is gone
-	end    chan error                  // what the stream shall end with
+	t        *testing.T
+	hello    *lockv1.Hello
+	stream   grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
+	received chan *lockv1.ConnectRequest // closed when the bridge is gone
+	end      chan error                  // the error that ends the stream
 }
 
 func newService(t *testing.T) *service {
@@ -163,15 +163,15 @@ func (s *service) Connect(stream grpc.BidiStreamingServer[lockv1.ConnectRequest,
 	if err != nil {
 		return err
 	}
-	k := &talk{t: s.t, hello: first.GetHello(), stream: stream, heard: make(chan *lockv1.ConnectRequest, 1024), end: make(chan error, 1)}
+	k := &talk{t: s.t, hello: first.GetHello(), stream: stream, received: make(chan *lockv1.ConnectRequest, 1024), end: make(chan error, 1)}
 	go func() {
-		defer close(k.heard)
+		defer close(k.received)
 		for {
 			m, err := stream.Recv()
 			if err != nil {
 				return
 			}
-			k.heard <- m
+			k.received <- m
 		}
 	}()
 	s.sessions <- k
@@ -220,7 +220,7 @@ func until[T any](k *talk, pick func(*lockv1.ConnectRequest) (T, bool)) T {
 	deadline := time.After(patience)
 	for {
 		select {
-		case m, ok := <-k.heard:
+		case m, ok := <-k.received:
 			if !ok {
 				k.t.Fatal("the bridge left")
 			}
@@ -251,7 +251,7 @@ func (k *talk) gone() {
 	deadline := time.After(patience)
 	for {
 		select {
-		case _, ok := <-k.heard:
+		case _, ok := <-k.received:
 			if !ok {
 				return
 			}

@@ -12,14 +12,14 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-func TestASessionFromHelloToVerified(t *testing.T) {
+func TestSessionFromHelloToVerified(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	h := k.hello
 	if h.GetProtocolVersion() != 1 || h.GetBootId() == "" || len(h.GetLocks()) != 1 || h.GetLocks()[0].GetAddress() != "front" {
 		t.Fatalf("hello: %v", h)
 	}
-	if !slices.Contains(h.GetCapabilities(), "smartkey") { // or it is not told of SmartKeys
+	if !slices.Contains(h.GetCapabilities(), "smartkey") { // otherwise it gets no SmartKeys
 		t.Errorf("it does not say smartkey: %v", h.GetCapabilities())
 	}
 	empty := slot.LockDigest(nil)
@@ -50,7 +50,7 @@ func TestASessionFromHelloToVerified(t *testing.T) {
 	}
 }
 
-func TestWhatIsLearnedWithoutASessionIsTold(t *testing.T) {
+func TestChangesWithoutASessionAreReportedLater(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(1, 0)
@@ -63,7 +63,7 @@ func TestWhatIsLearnedWithoutASessionIsTold(t *testing.T) {
 	k.observedAs(1, 1, "verified")
 }
 
-func TestAPINThatDoesNotOpenIsRefusedNotGuessed(t *testing.T) {
+func TestUndecryptablePINIsReportedAsFailed(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(1, 0)
@@ -80,7 +80,7 @@ func batch(m *lockv1.ConnectRequest) (*lockv1.EventBatch, bool) {
 	return m.GetEvents(), m.GetEvents() != nil
 }
 
-func TestEventsComeInOrderUntilTheyAreStored(t *testing.T) {
+func TestEventsAreSentInOrderUntilAcknowledged(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	for range 3 {
@@ -123,8 +123,8 @@ func TestEventsComeInOrderUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// A service that acknowledges more than it was told loses nothing that happens later.
-func TestAnAcknowledgementOfMoreThanWasSentLosesNothing(t *testing.T) {
+// A service that acknowledges more than it received loses nothing that happens later.
+func TestTooHighAcknowledgementLosesNoEvent(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(1, 0)
@@ -143,7 +143,7 @@ func report(m *lockv1.ConnectRequest) (*lockv1.ActReport, bool) {
 	return m.GetActReport(), m.GetActReport() != nil
 }
 
-func TestAnActThroughTheLink(t *testing.T) {
+func TestCommandOverTheLink(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(1, 0)
@@ -174,7 +174,7 @@ func TestAnActThroughTheLink(t *testing.T) {
 	}
 }
 
-func TestALockThatFellSilentIsTold(t *testing.T) {
+func TestOfflineLockIsReported(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(1, 0)
@@ -193,7 +193,7 @@ func TestALockThatFellSilentIsTold(t *testing.T) {
 	online(true)
 }
 
-func TestUnknownKindsArePassedOver(t *testing.T) {
+func TestUnknownMessagesAreIgnored(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(1, 0)

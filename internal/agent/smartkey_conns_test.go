@@ -31,8 +31,8 @@ func (n *nearby) silence(ip string, many int) []net.Conn {
 	return all
 }
 
-// TestSilentDevicesKeepNoPhoneOut has devices of the property's network hold as many connections as the bridge serves.
-func TestSilentDevicesKeepNoPhoneOut(t *testing.T) {
+// TestSilentConnectionsBlockNoPhone has devices of the property's network hold as many connections as the bridge serves.
+func TestSilentConnectionsBlockNoPhone(t *testing.T) {
 	r, _ := keyed(t, newMint(t, keyProperty))
 	n := near(t, r.bridge)
 	n.silence("127.0.0.1", 2*localConnections)
@@ -49,8 +49,8 @@ func TestSilentDevicesKeepNoPhoneOut(t *testing.T) {
 	}
 }
 
-// TestAHandshakeThatDoesNotGoOnIsCut connects and never says hello.
-func TestAHandshakeThatDoesNotGoOnIsCut(t *testing.T) {
+// TestStalledHandshakeIsClosed connects and never says hello.
+func TestStalledHandshakeIsClosed(t *testing.T) {
 	r, _ := keyed(t, newMint(t, keyProperty))
 	n := near(t, r.bridge)
 	silent := n.silence("127.0.0.1", 1)[0]

@@ -94,8 +94,8 @@ func (n *nearby) use(p *smartkey.Phone, door smartkey.Door, op smartkey.Operatio
 	return a
 }
 
-// TestAPhoneAtTheDoorWithTheServiceAway has the bridge restart without a service and serve a phone by what it stored.
-func TestAPhoneAtTheDoorWithTheServiceAway(t *testing.T) {
+// TestPhoneOpensWithoutTheService has the bridge restart without a service and serve a phone by what it stored.
+func TestPhoneOpensWithoutTheService(t *testing.T) {
 	m := newMint(t, keyProperty)
 	m.revoked = []uint32{9}
 	r, c := keyed(t, m)
@@ -105,7 +105,7 @@ func TestAPhoneAtTheDoorWithTheServiceAway(t *testing.T) {
 		p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour, index: index}))
 	}
 	give(1)
-	pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now()) // the service's time was heard
+	pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now()) // the service's time is known
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestAPhoneAtTheDoorWithTheServiceAway(t *testing.T) {
 	}
 }
 
-func TestTheLocalDoorIsBounded(t *testing.T) {
+func TestLocalServerIsBounded(t *testing.T) {
 	r, _ := keyed(t, newMint(t, keyProperty))
 	n := near(t, r.bridge)
 	for _, tc := range []struct {

@@ -23,9 +23,9 @@ func atDoors(t *testing.T, b *Bridge) (out []journalEntry) {
 	return out
 }
 
-// TestWhatIsRefusedAtADoorIsTold shows a bridge what is expired, revoked, forged, copied, foreign and used before, over both ways
+// TestRefusedSmartKeysAreReported shows a bridge what is expired, revoked, forged, copied, foreign and used before, over both ways
 // that a presentation may come.
-func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
+func TestRefusedSmartKeysAreReported(t *testing.T) {
 	m := newMint(t, keyProperty)
 	m.revoked = []uint32{9}
 	r, c := keyed(t, m)
@@ -54,7 +54,7 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.carry("front", operationSmartKeyCheck, encoded(t, pr)) // good: not told
+	c.carry("front", operationSmartKeyCheck, encoded(t, pr)) // valid: not reported
 	c.carry("front", operationSmartKeyCheck, encoded(t, pr))
 	refused("replayed", name(p))
 	c.carry("front", operationSmartKeyUnlock, []byte("no presentation"))
@@ -72,21 +72,21 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 	n.use(p, front, smartkey.Unlock, nil)
 	refused("unknownIssuer", "")
 	give(p, m, good)
-	other.use(p, back, smartkey.Unlock, nil) // no door of this bridge: not told
+	other.use(p, back, smartkey.Unlock, nil) // no door of this bridge: not reported
 	other.use(p, front, smartkey.Unlock, nil)
 	want = append(want, journalEntry{Address: "front", Kind: "opened", Reason: "smartkey", Phone: name(p)})
 	got := atDoors(t, r.bridge)
 	if len(got) != len(want) {
-		t.Fatalf("told: %+v\nwant: %+v", got, want)
+		t.Fatalf("reported: %+v\nwant: %+v", got, want)
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			t.Errorf("told: %+v, want %+v", got[i], want[i])
+			t.Errorf("reported: %+v, want %+v", got[i], want[i])
 		}
 	}
 }
 
-// TestRefusalsDoNotFillTheJournal has somebody refused without end.
+// TestRefusalsDoNotFillTheJournal refuses a key again and again.
 func TestRefusalsDoNotFillTheJournal(t *testing.T) {
 	r, c := keyed(t, newMint(t, keyProperty))
 	for range 3 * doorRefusalsBurst {
@@ -111,27 +111,27 @@ func TestRefusalsDoNotFillTheJournal(t *testing.T) {
 	}
 }
 
-// TestRefusalsAtManyDoorsDoNotFillTheJournal has somebody refused without end at all doors of a bridge, for a day.
+// TestRefusalsAtManyDoorsDoNotFillTheJournal refuses keys at all doors of a bridge, for a day.
 func TestRefusalsAtManyDoorsDoNotFillTheJournal(t *testing.T) {
 	var l refusals
-	noon, told := time.Now(), 0
+	noon, reported := time.Now(), 0
 	for minute := range 24 * 60 {
 		for door := range 30 {
 			for range 3 {
 				if l.allow(strconv.Itoa(door), noon.Add(time.Duration(minute)*time.Minute)) {
-					told++
+					reported++
 				}
 			}
 		}
 	}
-	if least, most := 7000, 7300; told < least || told > most {
-		t.Errorf("%d refusals of a day are told, want %d to %d of the %d that the journal keeps", told, least, most, maxJournalEntries)
+	if least, most := 7000, 7300; reported < least || reported > most {
+		t.Errorf("%d refusals of a day are reported, want %d to %d of the %d that the journal keeps", reported, least, most, maxJournalEntries)
 	}
 	other := refusals{}
 	for range 10000 {
 		other.allow("front", noon)
 	}
 	if !other.allow("back", noon) {
-		t.Error("one door takes what is told of the others")
+		t.Error("one door takes what is reported of the others")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-// TestOnlyWhatIssuerAndPhoneSignedOpens has a service without the issuer's key try everything it can.
-func TestOnlyWhatIssuerAndPhoneSignedOpens(t *testing.T) {
+// TestOnlySignedSmartKeysOpen has a service without the issuer's key try everything it can.
+func TestOnlySignedSmartKeysOpen(t *testing.T) {
 	m := newMint(t, keyProperty)
 	m.revoked = []uint32{7}
 	r, c := keyed(t, m)
@@ -88,8 +88,8 @@ func flipped(raw []byte) []byte {
 	return out
 }
 
-// TestACourierCannotRedirect has a genuine presentation carried elsewhere, for something else, or late.
-func TestACourierCannotRedirect(t *testing.T) {
+// TestPresentationCannotBeUsedAtAnotherDoor has a genuine presentation carried elsewhere, for something else, or late.
+func TestPresentationCannotBeUsedAtAnotherDoor(t *testing.T) {
 	m := newMint(t, keyProperty)
 	r, c := keyed(t, m)
 	front := smartkey.DoorID("brg_1", "front")
@@ -131,8 +131,8 @@ func TestACourierCannotRedirect(t *testing.T) {
 	}
 }
 
-// TestNumbersOnlyGrow has a service send old and foreign keys and lists, also across restarts of the bridge.
-func TestNumbersOnlyGrow(t *testing.T) {
+// TestKeySetAndListNumbersOnlyGrow has a service send old and foreign keys and lists, also across restarts of the bridge.
+func TestKeySetAndListNumbersOnlyGrow(t *testing.T) {
 	m := newMint(t, keyProperty)
 	first := m.raw
 	r, c := keyed(t, m)
@@ -208,8 +208,8 @@ func TestNumbersOnlyGrow(t *testing.T) {
 	}
 }
 
-// TestAPhoneBringsWhatTheServiceWithholds has a phone carry the newer list to a bridge.
-func TestAPhoneBringsWhatTheServiceWithholds(t *testing.T) {
+// TestPhoneDeliversNewerKeysAndList has a phone carry the newer list to a bridge.
+func TestPhoneDeliversNewerKeysAndList(t *testing.T) {
 	m := newMint(t, keyProperty)
 	r, c := keyed(t, m)
 	front := smartkey.DoorID("brg_1", "front")

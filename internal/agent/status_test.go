@@ -61,7 +61,7 @@ func closed(c chan struct{}) bool {
 }
 
 // A bolt jams while the bridge reads the status of its lock. Neither the jam nor the status that was read is lost.
-func TestAJamDuringALookIsKept(t *testing.T) {
+func TestJamDuringAStatusReadIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.kill()

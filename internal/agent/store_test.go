@@ -27,7 +27,7 @@ func tempStore(t *testing.T, dir string) *store {
 	return s
 }
 
-func TestStoreKeepsALockAcrossRuns(t *testing.T) {
+func TestStoreKeepsALockAcrossRestarts(t *testing.T) {
 	dir := t.TempDir()
 	caps := slot.Capabilities{Slots: 4}
 	want := slot.Lock{
@@ -85,7 +85,7 @@ func TestStoreWritesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-func TestStoreRefusesAnotherKeyAndALooseOne(t *testing.T) {
+func TestStoreRefusesAnotherKeyAndAReadableOne(t *testing.T) {
 	dir := t.TempDir()
 	s := tempStore(t, dir)
 	if err := s.setIdentity(identity{BridgeID: "brg_1"}); err != nil {
@@ -110,7 +110,7 @@ func TestStoreRefusesAnotherKeyAndALooseOne(t *testing.T) {
 	}
 }
 
-func TestASealedRecordOpensOnlyInItsPlace(t *testing.T) {
+func TestSealedRecordOpensOnlyUnderItsKey(t *testing.T) {
 	s := tempStore(t, t.TempDir())
 	if err := s.saveLock("front", slot.Lock{}, slot.Lock{Seq: 1}, 0); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func sequences(t *testing.T, s *store) (out []string) {
 	return out
 }
 
-func TestJournalGoesOnWhereItWas(t *testing.T) {
+func TestJournalSequenceContinuesAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	s := tempStore(t, dir)
 	journaled(t, s, 3)
@@ -184,7 +184,7 @@ func TestJournalGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestJournalIsNeverTakenForAnOldOne(t *testing.T) {
+func TestJournalIsRenumberedAfterARestore(t *testing.T) {
 	s := tempStore(t, t.TempDir())
 	journaled(t, s, 2)
 	if err := s.deleteAcknowledged(40); err != nil { // the store was restored from an old copy
@@ -208,7 +208,7 @@ func TestJournalIsBounded(t *testing.T) {
 	}
 }
 
-func TestActsAreRememberedForTheirTime(t *testing.T) {
+func TestCommandsAreRememberedForTheirTime(t *testing.T) {
 	s := tempStore(t, t.TempDir())
 	if _, first, err := s.beginCommand("act_1", noon); err != nil || !first {
 		t.Fatal(first, err)
@@ -228,7 +228,7 @@ func TestActsAreRememberedForTheirTime(t *testing.T) {
 	}
 }
 
-func TestEnrollingAnewForgetsEverything(t *testing.T) {
+func TestEnrollingAgainDeletesEverything(t *testing.T) {
 	s := tempStore(t, t.TempDir())
 	if err := s.saveLock("front", slot.Lock{}, slot.Lock{Seq: 4, Slots: []slot.Slot{{Number: 1}}}, 0); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 )
 
 // A code that is being taken off a lock out of reach still opens. The bridge says whose code it was, also after a restart.
-func TestAnOpeningDuringARemovalIsOfItsCode(t *testing.T) {
+func TestOpeningDuringARemovalBelongsToItsCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "a", Profile: sim.TTLock})
 		s.pass(time.Minute)
@@ -38,7 +38,7 @@ func TestAnOpeningDuringARemovalIsOfItsCode(t *testing.T) {
 }
 
 // A lock reports an opening when its slot has changed already: the generation is that of the time of the opening.
-func TestTypedAtItsTime(t *testing.T) {
+func TestGenerationAtATime(t *testing.T) {
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 	state := func(generation uint64) slot.Lock {
 		l := slot.Lock{Slots: []slot.Slot{{Number: 1}}}

@@ -18,7 +18,7 @@ import (
 // plumber is a code for one use, on two locks of a bridge that has no service.
 var plumber = slot.Desired{Intent: slot.Present, PIN: "345671", OneTimeID: "cod_plumber"}
 
-func TestACodeForOneUseEndsWithoutTheService(t *testing.T) {
+func TestOneTimeCodeEndsWithoutTheService(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		then func(s *site) // after it was used at front
@@ -86,7 +86,7 @@ func TestACodeForOneUseEndsWithoutTheService(t *testing.T) {
 	}
 }
 
-func TestWhatASlotHoldsNextIsNotSpent(t *testing.T) {
+func TestNextCodeInASlotIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.want("front", 1, plumber)
@@ -110,7 +110,7 @@ func TestWhatASlotHoldsNextIsNotSpent(t *testing.T) {
 	})
 }
 
-// setter counts how often each lock is told to take a code.
+// setter counts how often each lock gets a code.
 type setter struct {
 	driver.Driver
 	mu   sync.Mutex
@@ -167,7 +167,7 @@ func (s *site) forget(address string, number uint32) {
 	}
 }
 
-func TestAUsedCodeIsSetOnNoOtherLock(t *testing.T) {
+func TestUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 	later := plumber
 	later.NotBefore = time.Date(2000, 1, 1, 2, 0, 0, 0, time.UTC) // two hours into the bubble's time
 	for _, tt := range []struct {
@@ -265,8 +265,8 @@ func TestAUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 	}
 }
 
-// Between the store's word that a use is kept and what the other locks are told of it, none may take the code again.
-func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
+// Between storing a use and ending the code at the other locks, none may take the code again.
+func TestUseIsKnownBeforeItIsStored(t *testing.T) {
 	s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 	s.kill()
 	b, err := New(t.Context(), Config{Dir: s.dir, Driver: s.drv, Log: slog.New(slog.DiscardHandler)})
@@ -304,7 +304,7 @@ func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
 }
 
 // A code that waits for its turn on the radio is not set once it was used elsewhere.
-func TestAUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
+func TestUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock}, sim.Spec{Address: "back", Profile: sim.TTLock})
 		s.kill()

@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// What has a lock looked at anew, and finds nothing to look at, does not put off what was to come.
-func TestALookAtNothingKeepsTheNextWindow(t *testing.T) {
+// A verification that finds nothing to read does not delay the next wake-up.
+func TestEmptyVerificationKeepsTheNextWakeUp(t *testing.T) {
 	for name, look := range map[string]func(o *lockWorker) chan struct{}{
 		"a session begins":            func(o *lockWorker) chan struct{} { return o.sessionOpened },
 		"the lock is in reach again":  func(o *lockWorker) chan struct{} { return o.reconnected },

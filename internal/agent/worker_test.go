@@ -22,7 +22,7 @@ func stay(pin slot.PIN, from, to time.Duration) slot.Desired {
 
 var gone = slot.Desired{Intent: slot.Absent}
 
-func TestAPINOpensFromItsArrivalToItsRemoval(t *testing.T) {
+func TestPINOpensFromItsSettingToItsRemoval(t *testing.T) {
 	for profile := range sim.Profiles() {
 		t.Run(profile, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestAPINOpensFromItsArrivalToItsRemoval(t *testing.T) {
 	}
 }
 
-func TestTheBridgeKeepsWindowsWhileTheServiceIsAway(t *testing.T) {
+func TestBridgeEnforcesWindowsWithoutTheService(t *testing.T) {
 	for _, profile := range []string{sim.ZWave, sim.Zigbee2MQTT, sim.TTLock, sim.Matter} {
 		t.Run(profile, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestTheBridgeKeepsWindowsWhileTheServiceIsAway(t *testing.T) {
 	}
 }
 
-func TestAnOperationThatLandsLateBringsNothingBack(t *testing.T) {
+func TestLateOperationRestoresNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.pass(10 * time.Second)
@@ -112,8 +112,8 @@ func TestAnOperationThatLandsLateBringsNothingBack(t *testing.T) {
 }
 
 // Faults, power cuts and changes of mind at random; then peace. In the end every lock holds exactly
-// what is desired, and what was reported as settled was true whenever it was looked at.
-func TestLocksConvergeWhateverHappens(t *testing.T) {
+// what is desired, and what was reported as settled was true at every check.
+func TestLocksConvergeUnderFaults(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { converge(t, seed) })
@@ -178,7 +178,7 @@ func (s *site) truthful(address string, want map[uint32]slot.PIN) {
 	}
 }
 
-func TestLocksOfOneRadioTakeTurns(t *testing.T) {
+func TestLocksOfOneRadioAreCalledOneAtATime(t *testing.T) {
 	for radios, most := range map[int]int{1: 1, 4: 4} {
 		synctest.Test(t, func(t *testing.T) {
 			var specs []sim.Spec
@@ -207,7 +207,7 @@ func TestLocksOfOneRadioTakeTurns(t *testing.T) {
 	}
 }
 
-func TestADriftedSlotIsSetAgainAndTold(t *testing.T) {
+func TestManuallyChangedSlotIsSetAgainAndReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
@@ -226,8 +226,8 @@ func TestADriftedSlotIsSetAgainAndTold(t *testing.T) {
 	})
 }
 
-// A lock that cannot be read reports that somebody changed a code, or was reset: what it holds is not known, and set again.
-func TestACodeThatWasChangedAtABlindLockIsSetAgain(t *testing.T) {
+// A lock that cannot be read reports that a code was changed, or was reset: what it holds is not known, and set again.
+func TestCodeChangedAtABlindLockIsSetAgain(t *testing.T) {
 	for name, change := range map[string]func(h *sim.House) error{
 		"one slot": func(h *sim.House) error { return h.Program("front", 1, "") },
 		"a reset":  func(h *sim.House) error { return h.Reset("front", true) },
@@ -249,9 +249,9 @@ func TestACodeThatWasChangedAtABlindLockIsSetAgain(t *testing.T) {
 				if o := s.observed("front", 1); o.Evidence != slot.Accepted || !s.opens("front", "345678") {
 					t.Errorf("later: %+v, opens %v", o, s.opens("front", "345678"))
 				}
-				told := s.journal()[before:]
-				if !slices.ContainsFunc(told, func(o journalEntry) bool { return o.Kind == "tampered" && o.Slot == 1 && o.Reason == "slotChanged" }) {
-					t.Errorf("journal: %+v", told)
+				events := s.journal()[before:]
+				if !slices.ContainsFunc(events, func(o journalEntry) bool { return o.Kind == "tampered" && o.Slot == 1 && o.Reason == "slotChanged" }) {
+					t.Errorf("journal: %+v", events)
 				}
 			})
 		})
@@ -259,7 +259,7 @@ func TestACodeThatWasChangedAtABlindLockIsSetAgain(t *testing.T) {
 }
 
 // That a lock is in reach again says nothing about its codes: they are not set again each time.
-func TestALockThatIsInReachAgainKeepsItsCodes(t *testing.T) {
+func TestReconnectedLockKeepsItsCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
@@ -274,7 +274,7 @@ func TestALockThatIsInReachAgainKeepsItsCodes(t *testing.T) {
 	})
 }
 
-func TestSomebodyElsesCodeIsLeftAlone(t *testing.T) {
+func TestForeignCodeIsNotChanged(t *testing.T) {
 	for _, profile := range []string{sim.ZWave, sim.Matter} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSite(t, sim.Spec{Address: "front", Profile: profile})
@@ -295,7 +295,7 @@ func TestSomebodyElsesCodeIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestADuplicateIsFinal(t *testing.T) {
+func TestDuplicateIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.want("front", 1, stay("345678", 0, time.Hour))
@@ -313,7 +313,7 @@ func TestADuplicateIsFinal(t *testing.T) {
 }
 
 // An owner that was held up until its call had to be over, by a slow disk say, finds the answer that came in time.
-func TestAnAnswerThatWaitedCountsForMoreThanTheTime(t *testing.T) {
+func TestWaitingResultCountsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.pass(time.Minute)

@@ -33,8 +33,8 @@ func (l briefLock) Capabilities() slot.Capabilities {
 }
 
 // The whole way to a real broker and back: a stay's code goes onto a Zigbee lock, opens it, is put
-// back when somebody clears it at the lock, and leaves.
-func TestAZigbeeLock(t *testing.T) {
+// back when it is cleared at the lock, and leaves.
+func TestZigbeeLock(t *testing.T) {
 	const front = "0x00158d0000000001"
 	broker := z2mtest.StartBroker(t)
 	z2m := z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: front, Name: "front", Users: 21, Acks: true, ExposePIN: true})

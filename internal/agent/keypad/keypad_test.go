@@ -55,7 +55,7 @@ func every(n int, step time.Duration, from ...time.Duration) (out []time.Duratio
 	return out
 }
 
-// guesses is how many wrong PINs somebody gets tried at a keypad within a day who lets the count fall to below height before
+// guesses is how many wrong PINs a guesser gets tried at a keypad within a day who lets the count fall to below height before
 // each, and types in no time. closed is for how long the keypad was paused.
 func guesses(height int) (n int, closed time.Duration) {
 	var s Strikes
@@ -73,8 +73,8 @@ func guesses(height int) (n int, closed time.Duration) {
 	return n, closed
 }
 
-// TestAGuesserGetsFewTries holds the figures that docs/operations.md gives.
-func TestAGuesserGetsFewTries(t *testing.T) {
+// TestGuessingGetsFewTries holds the figures that docs/operations.md gives.
+func TestGuessingGetsFewTries(t *testing.T) {
 	most := 0
 	for height := 1; height <= top+between; height++ {
 		n, closed := guesses(height)

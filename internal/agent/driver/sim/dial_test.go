@@ -54,7 +54,7 @@ func TestConformanceOfServedLocks(t *testing.T) {
 	}
 }
 
-func TestServedLocksTellOfEvents(t *testing.T) {
+func TestServedLocksReportEvents(t *testing.T) {
 	h, d, l := served(t, Config{Locks: one(ZWave)})
 	if st, err := l.Status(t.Context()); err != nil || !st.Online || *st.BatteryPercent != 100 {
 		t.Errorf("%+v %v", st, err)
@@ -72,7 +72,7 @@ func TestServedLocksTellOfEvents(t *testing.T) {
 }
 
 // A bridge that is killed in the middle of an operation does not stop it.
-func TestAServedOperationOutlivesItsCaller(t *testing.T) {
+func TestServedOperationOutlivesItsCaller(t *testing.T) {
 	h, _, l := served(t, Config{Locks: one(ZWave)})
 	if err := h.Inject("front", Fault{Kind: Hang}); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestWhatBefallsALock(t *testing.T) {
+func TestFaultsOfALock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, l := house(t, Config{Locks: []Spec{{Address: "front", Profile: TTLock, Capacity: 2}}})
 		from := time.Now().Add(-time.Hour)
@@ -69,7 +69,7 @@ func TestWhatBefallsALock(t *testing.T) {
 	})
 }
 
-func TestWhatLocksTell(t *testing.T) {
+func TestEventsOfLocks(t *testing.T) {
 	h, _ := house(t, Config{Locks: one(ZWave)})
 	for _, err := range []error{h.Program("front", 3, "777777"), h.ProgramSilently("front", 4, "888888"), h.Reset("front", true)} {
 		if err != nil {
@@ -115,7 +115,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-func TestAScriptPlaysTheSameEachTime(t *testing.T) {
+func TestScriptIsReproducible(t *testing.T) {
 	play := func(seed uint64) (out []slot.Result) {
 		synctest.Test(t, func(t *testing.T) {
 			h, l := house(t, Config{Locks: one(ZWave), Seed: seed})
@@ -145,7 +145,7 @@ func TestAScriptPlaysTheSameEachTime(t *testing.T) {
 	}
 }
 
-func TestAScriptOfNonsenseEnds(t *testing.T) {
+func TestInvalidScriptFails(t *testing.T) {
 	h, _ := house(t, Config{Locks: one(ZWave)})
 	for _, m := range []Move{{Lock: "nowhere", Deed: Jams}, {Lock: "front", Deed: "sings"}, {Lock: "nowhere", Deed: Fails}} {
 		if err := h.Play(t.Context(), []Move{m}); err == nil {

@@ -104,7 +104,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestASeedReplays(t *testing.T) {
+func TestSeedIsReproducible(t *testing.T) {
 	play := func(seed uint64) (out []slot.Result) {
 		_, l := house(t, Config{Locks: one(TTLock), Seed: seed, Odds: Odds{Lost: 0.2, LostAck: 0.2, Busy: 0.2, Offline: 0.2}})
 		for range 60 {
@@ -133,7 +133,7 @@ func TestMemoryOutlivesTheHouse(t *testing.T) {
 	}
 }
 
-func TestNoHouseOfNonsense(t *testing.T) {
+func TestInvalidHouseIsRefused(t *testing.T) {
 	for name, specs := range map[string][]Spec{
 		"profile":     {{Address: "front", Profile: "brass"}},
 		"no address":  {{Profile: ZWave}},
@@ -145,7 +145,7 @@ func TestNoHouseOfNonsense(t *testing.T) {
 	}
 }
 
-func TestPressesAreTold(t *testing.T) {
+func TestPressesAreReported(t *testing.T) {
 	h, _ := house(t, Config{Locks: one(ZWave)})
 	for range maxEvents + 5 { // nobody listens: the oldest give way and no keypad hangs
 		if _, err := h.Press("front", "999999"); err != nil {

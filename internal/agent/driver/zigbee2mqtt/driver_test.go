@@ -44,7 +44,7 @@ func TestDiscovery(t *testing.T) {
 	})
 }
 
-func TestALockWithoutCodesCanBeOpenedAndNoMore(t *testing.T) {
+func TestLockWithoutCodesCanOnlyBeUnlocked(t *testing.T) {
 	r := newRig(t, defaultTimings, z2mtest.Lock{Address: front, Name: "front", NoCodes: true})
 	l := r.lock(front)
 	if c := l.Capabilities(); c.Slots != 0 || c.ReadBack || !c.RemoteUnlock {
@@ -114,7 +114,7 @@ func TestSilenceIsUnconfirmed(t *testing.T) {
 	}
 }
 
-func TestALockThatCanBeReadIsAskedInsteadOfBelieved(t *testing.T) {
+func TestReadableLockIsReadAfterAWrite(t *testing.T) {
 	r := newRig(t, hasty(time.Second), frontLock())
 	l := r.lock(front)
 	r.z2m.Mute(front)
@@ -135,7 +135,7 @@ func TestALockThatCanBeReadIsAskedInsteadOfBelieved(t *testing.T) {
 	}
 }
 
-func TestWhatZigbee2MQTTRemembersIsNotTakenForTheLock(t *testing.T) {
+func TestRepeatedValuesAreNotTakenForNews(t *testing.T) {
 	r := newRig(t, hasty(time.Second), frontLock())
 	l := r.lock(front)
 	if a := r.set(l, 1, "345678", false); a.Result != slot.OK {
@@ -176,7 +176,7 @@ func TestWhatZigbee2MQTTRemembersIsNotTakenForTheLock(t *testing.T) {
 	}
 }
 
-func TestACodeThatDoesNotOpenIsNotOurs(t *testing.T) {
+func TestDisabledCodeIsNotVerified(t *testing.T) {
 	l := frontLock()
 	l.ExposePIN = false
 	r := newRig(t, defaultTimings, l)
@@ -225,7 +225,7 @@ func TestFailuresInTheLogEndAnOperation(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNoSubscriber(t *testing.T) {
 	r := newRig(t, redialing(), frontLock())
 	l := r.lock(front)
 	r.z2m.Stop()
@@ -245,7 +245,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-func TestTheBrokerGoesAndComesBack(t *testing.T) {
+func TestBrokerRestart(t *testing.T) {
 	r := newRig(t, redialing(), frontLock())
 	l := r.lock(front)
 	lost := make(chan driver.Answer, 1)
@@ -278,7 +278,7 @@ func TestTheBrokerGoesAndComesBack(t *testing.T) {
 	}
 }
 
-func TestAnUnlockWithoutTimeIsNotSent(t *testing.T) {
+func TestUnlockWithoutTimeIsNotSent(t *testing.T) {
 	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	ctx, cancel := context.WithTimeout(t.Context(), radioTime+500*time.Millisecond)
@@ -291,7 +291,7 @@ func TestAnUnlockWithoutTimeIsNotSent(t *testing.T) {
 	}
 }
 
-func TestRenamingIsFollowed(t *testing.T) {
+func TestRenamesAreFollowed(t *testing.T) {
 	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	r.z2m.Rename(front, "house/main door")
@@ -318,7 +318,7 @@ func (r *rig) eventNow() driver.Event {
 	}
 }
 
-func TestPairingALockIsSignaled(t *testing.T) {
+func TestPairingIsSignaled(t *testing.T) {
 	r := newRig(t, defaultTimings, frontLock())
 	r.lock(front)
 	r.z2m.Pair(z2mtest.Lock{Address: back, Name: "back", Users: 5})

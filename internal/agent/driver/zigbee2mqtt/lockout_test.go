@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestALockoutIsWrittenOnlyIfItIsAnother(t *testing.T) {
+func TestLockoutIsWrittenOnlyIfItDiffers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redialing(), z2mtest.Lock{Address: front, Name: "front", Users: 10, Acks: true, Lockout: true})
 	sent := func() (reads, writes int) {
@@ -42,7 +42,7 @@ func TestALockoutIsWrittenOnlyIfItIsAnother(t *testing.T) {
 }
 
 // What was not written is not called verified.
-func TestALostLockoutIsNotVerified(t *testing.T) {
+func TestLostLockoutIsNotVerified(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redialing(), z2mtest.Lock{Address: front, Name: "front", Users: 10, Acks: true, Lockout: true})
 	l := r.lock(front)

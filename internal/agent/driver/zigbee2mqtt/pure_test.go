@@ -140,7 +140,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-func TestDevicesThatAimElsewhereAreRefused(t *testing.T) {
+func TestMaliciousDeviceNamesAreRefused(t *testing.T) {
 	lock := func(address, name string) string {
 		return `{"ieee_address":"` + address + `","friendly_name":` + quoted(name) + `,"definition":{"model":"M","exposes":[{"type":"lock","features":[{"property":"state","access":7}]}]}}`
 	}

@@ -106,7 +106,7 @@ func TestNoBroker(t *testing.T) {
 }
 
 // What is retained, or forged as if it were, is of the past: nothing happens by it.
-func TestRetainedMessagesMakeNothingHappen(t *testing.T) {
+func TestRetainedMessagesCauseNoEvents(t *testing.T) {
 	r := newRig(t, hasty(time.Second), z2mtest.Lock{Address: front, Name: "front", Users: 21, Acks: true, Unreadable: true})
 	l := r.lock(front)
 	for len(r.driver.Events()) > 0 {
@@ -135,7 +135,7 @@ func TestRetainedMessagesMakeNothingHappen(t *testing.T) {
 	}
 }
 
-func TestWhatHappensAtTheLockIsTold(t *testing.T) {
+func TestEventsAtTheLockAreReported(t *testing.T) {
 	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	if a := r.set(l, 3, "345678", false); a.Result != slot.OK {

@@ -9,7 +9,7 @@ import (
 )
 
 // A lock that stores a code and reports a failure holds no code after the stay.
-func TestAWriteThatSucceedsAndReportsFailureLeavesNothing(t *testing.T) {
+func TestWriteWronglyReportedAsDuplicateIsCleanedUp(t *testing.T) {
 	for _, profile := range []string{sim.ZWave, sim.ZWaveUser, sim.Matter, sim.TTLock} {
 		for _, kind := range []sim.FaultKind{sim.FalseDuplicate, sim.LostAck, sim.Unconfirmed} {
 			t.Run(profile+" "+string(kind), func(t *testing.T) {

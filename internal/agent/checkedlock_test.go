@@ -26,7 +26,7 @@ func (s *site) writes() (n int) {
 }
 
 // A power cut between two writes would leave a change that is known and in no journal.
-func TestAChangeByHandIsJournaledInTheWriteThatStoresIt(t *testing.T) {
+func TestManualChangeIsJournaledInTheWriteThatStoresIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave, Latency: time.Second})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
@@ -47,7 +47,7 @@ func TestAChangeByHandIsJournaledInTheWriteThatStoresIt(t *testing.T) {
 }
 
 // A greeting that lay on the way makes our clock look fast, and a deadline by it late.
-func TestADeadlineIsNotPutOffByAGreetingThatLay(t *testing.T) {
+func TestDelayedWelcomeDoesNotExtendDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		within := func(deadline time.Time) time.Duration {

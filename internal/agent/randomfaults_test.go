@@ -16,8 +16,8 @@ import (
 
 // A week in which everything goes wrong at a lock: faults, silence, dead batteries, jams, codes
 // emptied by hand, power cuts at the bridge, and stays that come and go. What is reported as settled
-// is so whenever it is looked at, and in the quiet at the end the lock holds what it should.
-func TestAWeekOfMischief(t *testing.T) {
+// is so at every check, and in the quiet at the end the lock holds what it should.
+func TestAWeekOfRandomFaults(t *testing.T) {
 	for seed, profile := range []string{sim.ZWave, sim.ZWaveUser, sim.Matter, sim.Zigbee2MQTT, sim.TTLock, sim.Nuki} {
 		t.Run(profile, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { week(t, profile, uint64(seed)) })
@@ -30,7 +30,7 @@ func week(t *testing.T, profile string, seed uint64) {
 	s := newSite(t, sim.Spec{Address: "front", Profile: profile, Latency: 100 * time.Millisecond})
 	script := slices.DeleteFunc(sim.RandomScript(seed, []string{"front"}, 120, long), func(m sim.Move) bool {
 		blind := !sim.Profiles()[profile].Capabilities.ReadBack
-		return m.Deed == sim.Drifts || (m.Deed == sim.IsQuiet && blind) // has a test of its own; nobody can know
+		return m.Deed == sim.Drifts || (m.Deed == sim.IsQuiet && blind) // has a test of its own; it cannot be known
 	})
 	began := time.Now()
 	played := make(chan error, 1)
@@ -74,7 +74,7 @@ func week(t *testing.T, profile string, seed uint64) {
 	}
 }
 
-// meddled are the slots that somebody emptied within the day before: nobody can know until the lock
+// meddled are the slots that were emptied at the lock within the day before: this cannot be known until the lock
 // was in reach and read.
 func meddled(script []sim.Move, now time.Duration) map[uint32]bool {
 	out := map[uint32]bool{}

@@ -15,7 +15,7 @@ import (
 
 // A lock that keeps windows by its own clock opens in the window by the true one, whatever its clock
 // says, and when its clock is set or drifts during the stay.
-func TestAWrongClockOpensNothingOutsideTheWindow(t *testing.T) {
+func TestWrongLockClockOpensNothingOutsideTheWindow(t *testing.T) {
 	for _, profile := range []string{sim.Matter, sim.Nuki, sim.TTLock} {
 		for _, drift := range []time.Duration{0, 40 * time.Second, -10 * time.Minute, 3 * time.Hour, -26 * time.Hour} {
 			t.Run(fmt.Sprint(profile, drift), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAWrongClockOpensNothingOutsideTheWindow(t *testing.T) {
 					for _, near := range []time.Duration{-3 * time.Hour, -10 * time.Minute, -time.Minute, -time.Second, slack + time.Second, time.Hour} {
 						look(from.Add(near))
 					}
-					s.house.SetDrift("front", drift+7*time.Minute) // somebody sets it
+					s.house.SetDrift("front", drift+7*time.Minute) // it is set at the lock
 					s.pass(2 * time.Minute)                        // and it is seen
 					s.kill()
 					s.start()
@@ -53,7 +53,7 @@ func TestAWrongClockOpensNothingOutsideTheWindow(t *testing.T) {
 	}
 }
 
-func TestASlotIsReadWhenTheLockComesBack(t *testing.T) {
+func TestSlotIsReadWhenTheLockReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
@@ -71,7 +71,7 @@ func TestASlotIsReadWhenTheLockComesBack(t *testing.T) {
 	})
 }
 
-func TestSlotsAreReadOnceASessionBeginsAndNotAgainForEachFlap(t *testing.T) {
+func TestSlotsAreReadOncePerSessionNotPerReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
@@ -97,7 +97,7 @@ func TestSlotsAreReadOnceASessionBeginsAndNotAgainForEachFlap(t *testing.T) {
 	})
 }
 
-// reads counts readings of slot 1, and may leave all unanswered. The slots without a code of ours are searched besides.
+// reads counts readings of slot 1, and may leave all unanswered. Slots without a code of the service are read by the search as well.
 type reads struct {
 	driver.Driver
 	n    atomic.Int32
@@ -127,7 +127,7 @@ func (l readLock) Read(ctx context.Context, n uint32) (driver.Content, driver.An
 	return l.Lock.Read(ctx, n)
 }
 
-func TestALockThatShowsNothingIsLeftInPeace(t *testing.T) {
+func TestUnreadableLockIsRetriedLessAndLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.want("front", 1, stay("345678", 0, 1000*time.Hour))
@@ -153,7 +153,7 @@ func TestALockThatShowsNothingIsLeftInPeace(t *testing.T) {
 	})
 }
 
-func TestALockThatConfirmsNothingIsLeftInPeace(t *testing.T) {
+func TestUnconfirmingLockIsRetriedLessAndLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.pass(10 * time.Second)
@@ -173,7 +173,7 @@ func TestALockThatConfirmsNothingIsLeftInPeace(t *testing.T) {
 	})
 }
 
-func TestALowBatteryIsToldOnce(t *testing.T) {
+func TestLowBatteryIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave, Battery: 60})
 		for _, percent := range []uint32{40, 20, 19, 15} {
@@ -188,7 +188,7 @@ func TestALowBatteryIsToldOnce(t *testing.T) {
 	})
 }
 
-func TestALockThatTellsOfAResetIsReadWhole(t *testing.T) {
+func TestAllSlotsAreReadAfterAReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		for n := range uint32(3) {
@@ -224,7 +224,7 @@ type pairing struct {
 
 func (d pairing) Changes() <-chan struct{} { return d.changes }
 
-func TestAnotherLockEndsTheRun(t *testing.T) {
+func TestRunEndsWhenTheListOfLocksChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.kill()
