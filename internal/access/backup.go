@@ -34,7 +34,7 @@ func (rec Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Cod
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).All(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("list the backup codes of a lock: %rec", err)
+		return nil, fmt.Errorf("list the backup codes of a lock: %w", err)
 	}
 	for _, c := range old {
 		if _, err := rec.EndCode(c, EndSwapped, by); err != nil {
@@ -81,12 +81,12 @@ func (rec Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 	ctx := rec.Tx.Context()
 	locks, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("list the locks that keep backup codes: %rec", err)
+		return 0, fmt.Errorf("list the locks that keep backup codes: %w", err)
 	}
 	has, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Select(entcode.FieldLockID).Strings(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("list backup codes: %rec", err)
+		return 0, fmt.Errorf("list backup codes: %w", err)
 	}
 	count := map[string]int{}
 	for _, lockID := range has {
@@ -119,7 +119,7 @@ func (rec Reconciler) EndBackups(propertyID, by string, limit int) (int, error) 
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("list backup codes: %rec", err)
+		return 0, fmt.Errorf("list backup codes: %w", err)
 	}
 	for _, c := range old {
 		if _, err := rec.EndCode(c, EndOff, by); err != nil {

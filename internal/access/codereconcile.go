@@ -23,7 +23,7 @@ import (
 func (rec Reconciler) newCodeRun(c *ent.Code) (*grantRun, error) {
 	p, err := rec.Tx.Property.Get(rec.Tx.Context(), c.PropertyID)
 	if err != nil {
-		return nil, fmt.Errorf("load the property of a code: %rec", err)
+		return nil, fmt.Errorf("load the property of a code: %w", err)
 	}
 	rules, err := RulesOf(p)
 	if err != nil {
@@ -214,7 +214,7 @@ func (rec Reconciler) reconcileCodeChange(c SlotChange) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("load the code of a slot: %rec", err)
+		return fmt.Errorf("load the code of a slot: %w", err)
 	}
 	if row, err = rec.recordCodeUse(row, c); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (rec Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, err
 	}
 	row, err := rec.Tx.Code.UpdateOne(row).SetUsedAt(at).Save(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("record the use of a code: %rec", err)
+		return nil, fmt.Errorf("record the use of a code: %w", err)
 	}
 	if known {
 		return row, nil
@@ -266,7 +266,7 @@ func (rec Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, err
 func ReconcileDueCodes(rec Reconciler, limit int) (int, error) {
 	due, err := rec.Tx.Code.Query().Where(entcode.NextAtLTE(rec.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("find codes that are due: %rec", err)
+		return 0, fmt.Errorf("find codes that are due: %w", err)
 	}
 	for _, c := range due {
 		err := rec.Tx.Savepoint(func() error { _, err := rec.ReconcileCode(c); return err })

@@ -46,7 +46,7 @@ func (rec Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error
 	}
 	live, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).Count(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("count codes: %rec", err)
+		return nil, fmt.Errorf("count codes: %w", err)
 	}
 	if live >= maxCodes {
 		return nil, fault.New(fault.Exhausted, fault.TooMany, "a property has at most %d codes; revoke some that are no longer needed", maxCodes)
@@ -66,7 +66,7 @@ func (rec Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error
 	}
 	c, err := create.Save(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("store a code: %rec", err)
+		return nil, fmt.Errorf("store a code: %w", err)
 	}
 	if err := rec.appendCodeEvent(c, event.CodeCreated, map[string]any{"by": n.By}); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (rec Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error)
 	}
 	c, err := rec.Tx.Code.UpdateOne(c).SetRevokedAt(rec.Tx.Now()).SetEndReason(reason).Save(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("end a code: %rec", err)
+		return nil, fmt.Errorf("end a code: %w", err)
 	}
 	if err := rec.appendCodeEvent(c, event.CodeEnded, map[string]any{"reason": reason, "by": by}); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (rec Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[st
 		return "", nil, err
 	}
 	if err := rec.Tx.Code.UpdateOne(c).SetReadAt(rec.Tx.Now()).SetReadBy(by).Exec(rec.Tx.Context()); err != nil {
-		return "", nil, fmt.Errorf("record who read a code: %rec", err)
+		return "", nil, fmt.Errorf("record who read a code: %w", err)
 	}
 	if err := staff.Settle(rec.Tx, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err

@@ -85,7 +85,7 @@ func (rec Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) er
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("load the grant of a slot: %rec", err)
+		return fmt.Errorf("load the grant of a slot: %w", err)
 	}
 	run, err := rec.newRun(g)
 	if err != nil {
@@ -105,7 +105,7 @@ func (rec Reconciler) assignFreeSlots(c SlotChange, freed int) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("load a lock: %rec", err)
+		return fmt.Errorf("load a lock: %w", err)
 	}
 	vacant, err := lock.CountFreeSlots(rec.Tx, lk)
 	if err != nil || vacant > freed {
@@ -118,12 +118,12 @@ func (rec Reconciler) assignFreeSlots(c SlotChange, freed int) error {
 	has, err := rec.Tx.Slot.Query().Where(entslot.PropertyID(c.PropertyID), entslot.LockID(lk.ID), entslot.Present(true)).
 		Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil {
-		return fmt.Errorf("list the codes on a lock: %rec", err)
+		return fmt.Errorf("list the codes on a lock: %w", err)
 	}
 	rows, err := rec.Tx.Grant.Query().Where(append(at, entgrant.PropertyID(c.PropertyID), entgrant.EndedAtIsNil(), entgrant.IDNotIn(has...))...).
 		Order(entgrant.ByID()).All(ctx)
 	if err != nil {
-		return fmt.Errorf("look for stays that wait for a slot: %rec", err)
+		return fmt.Errorf("look for stays that wait for a slot: %w", err)
 	}
 	for _, g := range rows {
 		if full, err := rec.reconcileIfOpens(g, *lk.DoorID); err != nil || full {
@@ -154,7 +154,7 @@ func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Gran
 	gate, err := rec.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(rec.Tx.Context())
 	switch {
 	case err != nil && !ent.IsNotFound(err):
-		return nil, fmt.Errorf("load a gate: %rec", err)
+		return nil, fmt.Errorf("load a gate: %w", err)
 	case err == nil && len(gate.SpaceIds) == 0:
 		return nil, nil
 	case err == nil:
@@ -162,7 +162,7 @@ func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Gran
 	}
 	beds, err := rec.Tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(within...)).IDs(rec.Tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("list the beds behind a door: %rec", err)
+		return nil, fmt.Errorf("list the beds behind a door: %w", err)
 	}
 	return []predicate.Grant{entgrant.SpaceIDIn(append(beds, within...)...)}, nil
 }
@@ -179,7 +179,7 @@ func (rec Reconciler) reconcileGrant(g *ent.Grant) error {
 func (rec Reconciler) newRun(g *ent.Grant) (*grantRun, error) {
 	p, err := rec.Tx.Property.Get(rec.Tx.Brief(), g.PropertyID)
 	if err != nil {
-		return nil, fmt.Errorf("load the property of a grant: %rec", err)
+		return nil, fmt.Errorf("load the property of a grant: %w", err)
 	}
 	rules, err := RulesOf(p)
 	if err != nil {

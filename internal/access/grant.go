@@ -68,7 +68,7 @@ func (run *grantRun) storeGrant(pinID string) (err error) {
 		run.grant, err = run.tx.Grant.UpdateOne(g).SetPinID(pinID).Save(run.ctx())
 	}
 	if err != nil {
-		return fmt.Errorf("store a grant: %run", err)
+		return fmt.Errorf("store a grant: %w", err)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (run *grantRun) reopenGrant() (err error) {
 	run.setSpace(u)
 	u.SetPlacedAt(run.tx.Now()) // the stay had left its space
 	if run.grant, err = u.Save(run.ctx()); err != nil {
-		return fmt.Errorf("open a grant again: %run", err)
+		return fmt.Errorf("open a grant again: %w", err)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (run *grantRun) updateGrant() (err error) {
 		u.AddKeyGeneration(1)
 	}
 	if run.grant, err = u.Save(run.ctx()); err != nil {
-		return fmt.Errorf("change a grant: %run", err)
+		return fmt.Errorf("change a grant: %w", err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (run *grantRun) endGrant() (err error) {
 	run.grant, err = run.tx.Grant.UpdateOne(run.grant).SetEndedAt(run.tx.Now()).SetEndReason(string(run.right.Reason)).
 		ClearOpenKey().AddKeyGeneration(1).Save(run.ctx())
 	if err != nil {
-		return fmt.Errorf("end a grant: %run", err)
+		return fmt.Errorf("end a grant: %w", err)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (run *grantRun) endGrant() (err error) {
 func (run *grantRun) setEndReason() (err error) {
 	run.grant, err = run.tx.Grant.UpdateOne(run.grant).SetEndReason(string(run.right.Reason)).Save(run.ctx())
 	if err != nil {
-		return fmt.Errorf("end a grant for good: %run", err)
+		return fmt.Errorf("end a grant for good: %w", err)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (run *grantRun) releaseIfRemoved(held []installedSlot) error {
 	}
 	g, err := u.Save(run.ctx())
 	if err != nil {
-		return fmt.Errorf("release a grant: %run", err)
+		return fmt.Errorf("release a grant: %w", err)
 	}
 	run.grant = g
 	return nil
@@ -194,7 +194,7 @@ func (run *grantRun) otherGrants() ([]*ent.Grant, error) {
 	found, err := run.tx.Grant.Query().Where(entgrant.PropertyID(run.propertyID), entgrant.ReservationID(run.reservationID),
 		entgrant.IDNEQ(run.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the other grants of a stay: %run", err)
+		return nil, fmt.Errorf("load the other grants of a stay: %w", err)
 	}
 	return found, nil
 }

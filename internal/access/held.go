@@ -132,7 +132,7 @@ func (run *grantRun) locksByID(ids []string) (map[string]installedLock, error) {
 	}
 	found, err := run.tx.Lock.Query().Where(entlock.PropertyID(run.propertyID), entlock.IDIn(missing...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the locks a stay leaves: %run", err)
+		return nil, fmt.Errorf("load the locks a stay leaves: %w", err)
 	}
 	bridges, err := run.bridgesOfLocks(found)
 	if err != nil {
@@ -161,7 +161,7 @@ func (run *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, 
 	}
 	found, err := run.tx.Bridge.Query().Where(entbridge.PropertyID(run.propertyID), entbridge.IDIn(missing...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %run", err)
+		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
 	}
 	for _, b := range found {
 		out[b.ID] = b
@@ -177,7 +177,7 @@ func (run *grantRun) takenOverDoors(leaving []string) ([]string, error) {
 	others, err := run.tx.Grant.Query().Where(entgrant.PropertyID(run.propertyID), entgrant.SpaceIDIn(leaving...),
 		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.grant.ID)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("find the stays in a space being left: %run", err)
+		return nil, fmt.Errorf("find the stays in a space being left: %w", err)
 	}
 	var taken []string
 	for _, g := range others {
@@ -191,7 +191,7 @@ func (run *grantRun) takenOverDoors(leaving []string) ([]string, error) {
 	out, err := run.tx.Space.Query().Where(entspace.PropertyID(run.propertyID), entspace.IDIn(taken...),
 		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the spaces a stay leaves: %run", err)
+		return nil, fmt.Errorf("load the spaces a stay leaves: %w", err)
 	}
 	return out, nil
 }
@@ -221,14 +221,14 @@ func (run *grantRun) formerDoors(held []Held, others []string, doors []Door) (ma
 	out := map[string]Door{}
 	spaces, err := run.tx.Space.Query().Where(entspace.PropertyID(run.propertyID), entspace.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the spaces a stay left: %run", err)
+		return nil, fmt.Errorf("load the spaces a stay left: %w", err)
 	}
 	for _, s := range spaces {
 		out[s.ID] = spaceDoor(s)
 	}
 	gates, err := run.tx.Gate.Query().Where(entgate.PropertyID(run.propertyID), entgate.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return nil, fmt.Errorf("load the gates a stay left: %run", err)
+		return nil, fmt.Errorf("load the gates a stay left: %w", err)
 	}
 	for _, g := range gates {
 		out[g.ID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}

@@ -233,7 +233,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 // deletePINs frees the digits of PINs.
 func (run *grantRun) deletePINs(which ...predicate.Pin) error {
 	if _, err := run.tx.Pin.Delete().Where(append(which, entpin.PropertyID(run.propertyID))...).Exec(run.ctx()); err != nil {
-		return fmt.Errorf("release the PINs of a grant: %run", err)
+		return fmt.Errorf("release the PINs of a grant: %w", err)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (run *grantRun) heldByOlderGrants() ([]Held, error) {
 	}
 	rows, err := lock.SlotsOfGrants(run.ctx(), run.tx.Client, run.propertyID, ids...)
 	if err != nil {
-		return nil, fmt.Errorf("list the codes of earlier grants: %run", err)
+		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}
 	locks, err := run.locksOfSlots(rows)
 	if err != nil {
@@ -90,7 +90,7 @@ func (run *grantRun) sharesSpace() (bool, error) {
 		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.grant.ID),
 		entgrant.NotBeforeLT(run.grant.NotAfter), entgrant.NotAfterGT(run.grant.NotBefore)).Exist(run.ctx())
 	if err != nil {
-		return false, fmt.Errorf("look for sharers of a space: %run", err)
+		return false, fmt.Errorf("look for sharers of a space: %w", err)
 	}
 	return n, nil
 }
@@ -102,7 +102,7 @@ func (run *grantRun) reconcileDeparting() error {
 	}
 	leaving, err := run.departingGrants()
 	if err != nil {
-		return fmt.Errorf("look for stays that leave a door: %run", err)
+		return fmt.Errorf("look for stays that leave a door: %w", err)
 	}
 	for _, g := range leaving {
 		if _, err := ReconcileGrant(run.tx, run.keys, g, run.rules); err != nil {
@@ -244,7 +244,7 @@ func (run *grantRun) clearResolvedNotices(current []staff.Notice) error {
 	}
 	err := run.tx.Notice.Update().Where(entnotice.PropertyID(run.propertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.ctx())
 	if err != nil {
-		return fmt.Errorf("settle the notices of a stay: %run", err)
+		return fmt.Errorf("settle the notices of a stay: %w", err)
 	}
 	return nil
 }

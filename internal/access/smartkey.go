@@ -164,7 +164,7 @@ func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	f := tokenFacts{w: run, minGeneration: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
 	issuer, err := run.tx.Issuer.Query().Where(entissuer.ID(run.propertyID)).Only(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the issuer of SmartKeys: %run", err)
+		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
 	}
 	f.issuer, f.minKeySet = issuer, issuer.LeastVersion
 	var ids []string
@@ -175,14 +175,14 @@ func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	ids = slices.Compact(ids)
 	rules, err := run.tx.DoorRule.Query().Where(entdoorrule.PropertyID(run.propertyID), entdoorrule.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the rules of doors: %run", err)
+		return f, fmt.Errorf("load the rules of doors: %w", err)
 	}
 	for _, r := range rules {
 		f.minGeneration[r.ID] = r.Floor
 	}
 	locks, err := run.tx.Lock.Query().Where(entlock.PropertyID(run.propertyID), entlock.IDIn(ids...)).All(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the locks of SmartKeys: %run", err)
+		return f, fmt.Errorf("load the locks of SmartKeys: %w", err)
 	}
 	var of []string
 	for _, l := range locks {
@@ -193,7 +193,7 @@ func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	}
 	bridges, err := run.tx.Bridge.Query().Where(entbridge.PropertyID(run.propertyID), entbridge.IDIn(of...)).All(run.ctx())
 	if err != nil {
-		return f, fmt.Errorf("load the bridges of SmartKeys: %run", err)
+		return f, fmt.Errorf("load the bridges of SmartKeys: %w", err)
 	}
 	for _, l := range locks {
 		if i := slices.IndexFunc(bridges, func(b *ent.Bridge) bool { return b.ID == l.BridgeID }); i >= 0 {

@@ -56,7 +56,7 @@ func (run *grantRun) replaceRefusedPIN(held []installedSlot) error {
 		run.changed = true
 		g, err := run.tx.Grant.UpdateOne(run.grant).AddRedraws(1).Save(run.ctx())
 		if err != nil {
-			return fmt.Errorf("count a redraw: %run", err)
+			return fmt.Errorf("count a redraw: %w", err)
 		}
 		run.grant = g
 		return nil

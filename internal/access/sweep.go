@@ -24,7 +24,7 @@ func Expire(rec Reconciler, limit int) (int, error) {
 	due, err := rec.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(rec.Tx.Now())).
 		Order(entgrant.ByNotAfter()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("find windows that are over: %rec", err)
+		return 0, fmt.Errorf("find windows that are over: %w", err)
 	}
 	n, err := rec.forEachGrant(due, func(g *ent.Grant) error { return rec.reconcileGrant(g) })
 	if err != nil {
@@ -60,7 +60,7 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	over, err := rec.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(rec.Tx.Now().Add(-pinRetention)),
 		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
-		return fmt.Errorf("find expired PINs: %rec", err)
+		return fmt.Errorf("find expired PINs: %w", err)
 	}
 	for _, g := range over {
 		run := &grantRun{tx: rec.Tx, propertyID: g.PropertyID, grant: g}
@@ -68,7 +68,7 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 			return err
 		}
 		if err := rec.Tx.Grant.UpdateOne(g).SetPinID("").Exec(rec.Tx.Context()); err != nil {
-			return fmt.Errorf("forget the PIN of a grant: %rec", err)
+			return fmt.Errorf("forget the PIN of a grant: %w", err)
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (rec Reconciler) notifyLateCodes(limit int) error {
 	}
 	grants, err := rec.Tx.Grant.Query().Where(entgrant.IDIn(ids...)).All(ctx)
 	if err != nil {
-		return fmt.Errorf("load the grants of codes that are late: %rec", err)
+		return fmt.Errorf("load the grants of codes that are late: %w", err)
 	}
 	for _, g := range grants {
 		err := staff.Notify(rec.Tx, staff.Notice{
