@@ -142,7 +142,7 @@ migration: ## Write the next migration of both engines: make migration NAME=what
 	go run ./internal/db/migrationgen $(NAME)
 
 .PHONY: migration-init
-migration-init: ## Write 0001_init anew and drop the others: only before the first release
+migration-init: ## Write 0001_init again and delete the other migrations: only before the first release
 	@scripts/need go gcc postgresql
 	@go run ./internal/db/migrationgen -fresh
 

@@ -93,13 +93,13 @@ func TestArrivalBecomesUnreadyAndReadyAgain(t *testing.T) {
 		is := func(verdict string, reasons, notices []string) {
 			t.Helper()
 			w.Await("the arrival is "+verdict, func(context.Context) (bool, error) {
-				a, told := arrival(t, w, id, in), openNotices(t, w, id)
+				a, open := arrival(t, w, id, in), openNotices(t, w, id)
 				var why []string
 				for _, f := range a.GetFixes() {
 					why = append(why, f.GetReason()+" "+f.GetDoorName())
 				}
-				ok := a.GetVerdict() == verdict && slices.Equal(why, reasons) && slices.Equal(told, notices) && a.GetLookedAtMinutes() == 120
-				return ok, fmt.Errorf("%v, open notices %v", a, told)
+				ok := a.GetVerdict() == verdict && slices.Equal(why, reasons) && slices.Equal(open, notices) && a.GetLookedAtMinutes() == 120
+				return ok, fmt.Errorf("%v, open notices %v", a, open)
 			})
 		}
 		// The virtual locks have no lockout.
@@ -117,8 +117,8 @@ func TestArrivalBecomesUnreadyAndReadyAgain(t *testing.T) {
 		e2etest.Push(t, w, "SOON", map[string]any{"state": "canceled", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 		clock.pass(again)
 		w.Await("there is no arrival", func(context.Context) (bool, error) {
-			told := openNotices(t, w, id)
-			return arrival(t, w, id, in) == nil && len(told) == 0, fmt.Errorf("open notices %v", told)
+			open := openNotices(t, w, id)
+			return arrival(t, w, id, in) == nil && len(open) == 0, fmt.Errorf("open notices %v", open)
 		})
 	})
 }
@@ -136,12 +136,12 @@ func TestArrivalsAreCheckedThreeTimes(t *testing.T) {
 	const in = 20 * time.Hour
 	id := expects(t, w, "NOWHERE", in, nil)
 	w.Await("the missing room is reported", func(context.Context) (bool, error) {
-		a, told := arrival(t, w, id, in), openNotices(t, w, id)
-		return a.GetVerdict() == "atRisk" && slices.Equal(told, []string{"arrivalAtRisk"}), fmt.Errorf("%v, open notices %v", a, told)
+		a, open := arrival(t, w, id, in), openNotices(t, w, id)
+		return a.GetVerdict() == "atRisk" && slices.Equal(open, []string{"arrivalAtRisk"}), fmt.Errorf("%v, open notices %v", a, open)
 	})
 	e2etest.Push(t, w, "NOWHERE", map[string]any{"state": "confirmed", "roomId": "R103", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 	w.Await("the arrival is ready", func(context.Context) (bool, error) {
-		a, told := arrival(t, w, id, in), openNotices(t, w, id)
-		return a.GetVerdict() == "ready" && len(told) == 0, fmt.Errorf("%v, open notices %v", a, told)
+		a, open := arrival(t, w, id, in), openNotices(t, w, id)
+		return a.GetVerdict() == "ready" && len(open) == 0, fmt.Errorf("%v, open notices %v", a, open)
 	})
 }
