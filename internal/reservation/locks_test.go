@@ -242,7 +242,7 @@ func TestChangeForAnUnreachableLock(t *testing.T) {
 	}
 }
 
-// A code that was never sent to its lock frees its slot as soon as it is not desired, because no evidence will follow.
+// A code that was never sent to its lock frees its slot once the code is not desired, because no evidence will follow.
 func TestSlotFreedAtOnceGoesToAWaitingStay(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 2 })
