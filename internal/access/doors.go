@@ -28,7 +28,7 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error)
 		place    space.Place
 		unplaced fault.Reason
 	}
-	a, err := db.Remember(tx, planTables, r, func() (a answer, err error) {
+	a, err := db.Cached(tx, planTables, r, func() (a answer, err error) {
 		a.place, a.unplaced, err = space.Resolve(tx.Brief(), tx.Client, r)
 		return a, err
 	})
@@ -42,7 +42,7 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 	if p.Parent != nil {
 		key.parent = p.Parent.ID
 	}
-	return db.Remember(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx.Brief(), tx.Client, propertyID, p) })
+	return db.Cached(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx.Brief(), tx.Client, propertyID, p) })
 }
 
 // isPrivate reports whether one party at a time holds a space. A bed is private even if its dorm is shared.

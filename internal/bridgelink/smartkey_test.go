@@ -67,7 +67,7 @@ func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 		s.must(err)
 		keys, err := smartkey.PinKeySet(p.KeySets[0], s.house)
 		s.must(err)
-		toldList := func(number uint64) {
+		awaitStatusList := func(number uint64) {
 			for {
 				m := b.next().GetStatusList()
 				if m == nil {
@@ -81,9 +81,9 @@ func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 				t.Errorf("got list %d", list.Number())
 			}
 		}
-		toldList(601)
+		awaitStatusList(601)
 		b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{KeySetVersion: 1, ListNumber: 700}}})
-		toldList(701)
+		awaitStatusList(701)
 	})
 }
 

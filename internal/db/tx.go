@@ -24,7 +24,7 @@ type Tx struct {
 	now     time.Time
 	after   []func()
 	conn    txConn
-	changes *changes // counts changed rows for Remember; nil on PostgreSQL and for reads
+	changes *changes // counts changed rows for Cached; nil on PostgreSQL and for reads
 	follows bool     // now comes from a clock that follows the clock of the database
 }
 

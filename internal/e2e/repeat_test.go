@@ -23,7 +23,7 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// send sends a reservation as it stands.
+// send sends a reservation unchanged.
 func send(t *testing.T, w *e2etest.World, as e2etest.Caller, content any) e2etest.Outcome {
 	t.Helper()
 	o, err := w.Do(t.Context(), as, "PATCH", "/v1/reservations", content)

@@ -265,7 +265,7 @@ const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id
 // once, so it can be marked as sent in the same commit.
 func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 	type question struct{ bridgeID, propertyID string }
-	return db.Remember(tx, bridgesTable, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
+	return db.Cached(tx, bridgesTable, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
 		br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Brief())
 		if ent.IsNotFound(err) {
 			return "", nil

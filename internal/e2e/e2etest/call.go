@@ -182,7 +182,7 @@ func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType st
 	return o, err
 }
 
-// Do calls a route with a body as it stands, or with what JSON makes of it, and reads the answer as JSON.
+// Do calls a route with an unchanged body, or with a value encoded as JSON, and reads the answer as JSON.
 func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) (Outcome, error) {
 	raw, err := body(content)
 	if err != nil {

@@ -82,7 +82,7 @@ func flatten(out url.Values, prefix string, v any) {
 	}
 }
 
-// body makes what is sent: bytes and strings as they stand, nil nothing, anything else as JSON.
+// body makes what is sent: bytes and strings unchanged, nothing for nil, other values as JSON.
 func body(content any) ([]byte, error) {
 	switch content := content.(type) {
 	case nil:

@@ -24,7 +24,7 @@ type shelfKey struct{ name string }
 // list lists the secrets within a change, from the cache where possible.
 func (s *cachedSecrets) list(tx *db.Tx) string {
 	s.t.Helper()
-	ids, err := db.Remember(tx, []string{"secrets"}, shelfKey{"all"}, func() (string, error) {
+	ids, err := db.Cached(tx, []string{"secrets"}, shelfKey{"all"}, func() (string, error) {
 		s.reads++
 		ids, err := tx.Secret.Query().Order().IDs(tx.Context())
 		return strings.Join(ids, " "), err
@@ -58,7 +58,7 @@ func (s *cachedSecrets) expect(step, want string, reads int) {
 
 var errChanged = errors.New("changed its mind")
 
-func TestRemember(t *testing.T) {
+func TestCached(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &cachedSecrets{t: t, d: d}
 		write := func(fn func(tx *db.Tx) error, want error) {
@@ -109,7 +109,7 @@ func TestRemember(t *testing.T) {
 }
 
 // Another process may change an SQLite database too.
-func TestRememberDetectsOtherProcesses(t *testing.T) {
+func TestCachedDetectsOtherProcesses(t *testing.T) {
 	url := dbtest.URL(t, "sqlite")
 	d, err := db.Open(t.Context(), db.Config{URL: url})
 	if err != nil {
@@ -131,7 +131,7 @@ func TestRememberDetectsOtherProcesses(t *testing.T) {
 }
 
 // A rollback by SQLite itself clears the cache too.
-func TestRememberForgetsRolledBackTransactions(t *testing.T) {
+func TestCachedForgetsRolledBackTransactions(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	s := &cachedSecrets{t: t, d: d}
 	s.expect("nothing", "", 1)

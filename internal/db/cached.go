@@ -11,12 +11,12 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Remember returns what read returned earlier under the same key, if no row of the tables has changed since; otherwise it
+// Cached returns what read returned earlier under the same key, if no row of the tables has changed since; otherwise it
 // calls read. The value must depend on these tables only. It is shared between callers and must not be modified.
 //
 // The cache is never stale: on SQLite the only connection that writes counts the rows it changes, and checks at the beginning
-// of each transaction whether another process wrote. On PostgreSQL, and outside of Write, Remember always reads.
-func Remember[K comparable, V any](tx *Tx, tables []string, key K, read func() (V, error)) (V, error) {
+// of each transaction whether another process wrote. On PostgreSQL, and outside of Write, Cached always reads.
+func Cached[K comparable, V any](tx *Tx, tables []string, key K, read func() (V, error)) (V, error) {
 	c := tx.changes
 	if c == nil {
 		return read()
@@ -34,7 +34,7 @@ func Remember[K comparable, V any](tx *Tx, tables []string, key K, read func() (
 	return v, err
 }
 
-// changes counts the row changes of the writer's connection, and caches values for [Remember].
+// changes counts the row changes of the writer's connection, and caches values for [Cached].
 type changes struct {
 	mu      sync.Mutex
 	rows    map[string]uint64 // changed, by table
