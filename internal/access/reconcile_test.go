@@ -18,7 +18,7 @@ var (
 	allowed = Right{Open: true, Window: present}
 )
 
-// door makes a door whose lock is named after it and can be read.
+// aDoor makes a door whose lock is named after it and can be read back.
 func aDoor(id string, k Kind) Door {
 	return Door{ID: id, Name: id, Kind: k, Lock: &Lock{ID: "l-" + id, Online: true, ReadBack: true, SmartKey: true}}
 }

@@ -42,7 +42,7 @@ func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	return svc.markAndPlan(tx, propertyID, which)
 }
 
-// planSome marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
+// markAndPlan marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
 // place in the queue. If a plan fails, all of them stay marked: the error of one stay must not refuse the change, and
 // [Keeper.PlanDue] retries each.
 func (svc Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
@@ -88,7 +88,7 @@ func (svc Service) PlanOne(tx *db.Tx, propertyID, id string) error {
 	return err
 }
 
-// PutOffPlan marks a stay whose plan failed to be planned later.
+// PostponePlan schedules another attempt for a stay whose plan failed.
 func PostponePlan(tx *db.Tx, propertyID, id string) error {
 	return tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.ID(id)).SetPlanDueAt(tx.Now().Add(planRetry)).Exec(tx.Context())
 }
@@ -140,7 +140,7 @@ func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reser
 	return nil
 }
 
-// touched matches the checked-in stays that name a touched space or have access to one; all checked-in stays if more spaces are
+// touchedStays matches the checked-in stays that name a touched space or have access to one; all checked-in stays if more spaces are
 // touched than a query can name.
 func touchedStays(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservation, error) {
 	started := entreservation.State(string(access.Started))

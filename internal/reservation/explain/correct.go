@@ -121,7 +121,7 @@ func (s period) overlaps(from, end time.Time) bool {
 // there is evidence for its code, any lock at the door counts.
 type periods map[lockAtDoor]period
 
-// spot is a lock at a door.
+// lockAtDoor is a lock at a door.
 type lockAtDoor struct{ lockID, doorID string }
 
 // include reports whether a code of the stay was at the place of an event at its time.

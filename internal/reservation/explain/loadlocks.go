@@ -73,7 +73,7 @@ func (l *loader) byOthers() predicate.Event {
 // byStaff selects remote openings.
 func byStaff(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) }
 
-// span returns the first event of the stay, nil if it has none, and the last if its access has ended since, else nil.
+// eventRange returns the first event of the stay, nil if it has none, and the last if its access has ended since, else nil.
 func (l *loader) eventRange() (first, last *ent.Event) {
 	for _, e := range l.rows {
 		if !l.isOfStay(e) && e.Subject != l.row.ID {
