@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/clock"
 )
 
 const (
@@ -24,7 +25,7 @@ func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 			return nil, ctx.Err()
 		}
 		b.log.Warn("the locks are not known yet", "error", err)
-		if !sleep(ctx, findLocksRetry) {
+		if !clock.Sleep(ctx, findLocksRetry) {
 			return nil, ctx.Err()
 		}
 	}
@@ -42,7 +43,7 @@ func (b *Bridge) followDriver(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !sleep(ctx, updateDelay) {
+		if !clock.Sleep(ctx, updateDelay) {
 			return
 		}
 		for _, l := range b.locks {

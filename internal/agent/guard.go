@@ -11,6 +11,7 @@ import (
 
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/keypad"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -155,7 +156,7 @@ func (g *guard) pause(ctx context.Context, until time.Time) error {
 	b := g.worker.bridge
 	var a driver.Answer
 	for try := range pauseTries {
-		if try > 0 && !sleep(ctx, pauseRetryAfter) {
+		if try > 0 && !clock.Sleep(ctx, pauseRetryAfter) {
 			return nil
 		}
 		a = g.withRadio(ctx, 2*g.worker.lifetime, func(ctx context.Context) driver.Answer {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/disk"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -181,7 +182,7 @@ func AskHealth(ctx context.Context, dir string) (h Health, err error) {
 		switch {
 		case !errors.Is(err, ErrNotRunning) || !inUse(dir):
 			return h, err
-		case !sleep(ctx, healthRetry):
+		case !clock.Sleep(ctx, healthRetry):
 			return h, errNoAnswer
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+	"latchkey.dev/internal/clock"
 )
 
 // linkTimings are the link's waits.
@@ -53,7 +54,7 @@ func (b *Bridge) runLink(ctx context.Context) {
 		wait := b.timings.retryAfter(err, attempt)
 		attempt++
 		b.log.Warn("no session with the service", "error", err, "retry_in", wait.Round(time.Millisecond))
-		if !sleep(ctx, wait) {
+		if !clock.Sleep(ctx, wait) {
 			return
 		}
 	}
@@ -96,18 +97,6 @@ func rpcMessage(err error) string {
 		}
 	}
 	return why
-}
-
-// sleep returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // connectOnce runs one session on a new connection, so that the service's name is resolved again each time.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -58,7 +59,7 @@ func (d *remoteDriver) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		var events []driver.Event
 		if err := d.call(ctx, http.MethodGet, "/events", nil, &events); err != nil {
-			sleep(ctx, time.Second)
+			clock.Sleep(ctx, time.Second)
 		}
 		for _, e := range events {
 			select {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -71,7 +72,7 @@ func (l *lock) write(ctx context.Context, effect func() driver.Answer) driver.An
 
 // call runs an operation with the radio's latency and the next fault.
 func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
-	if !sleep(ctx, l.spec.Latency) {
+	if !clock.Sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
 	}
 	h := l.house
@@ -90,23 +91,6 @@ func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answe
 		<-ctx.Done()
 	}
 	return a
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // nextFault requires the house's mutex.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -75,7 +76,7 @@ func ReadScript(r io.Reader) ([]Move, error) {
 func (h *House) Play(ctx context.Context, script []Move) error {
 	began := time.Now()
 	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {
-		if !sleep(ctx, time.Duration(m.At)-time.Since(began)) {
+		if !clock.Sleep(ctx, time.Duration(m.At)-time.Since(began)) {
 			return ctx.Err()
 		}
 		if err := h.move(m); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
+	"latchkey.dev/internal/clock"
 )
 
 const (
@@ -56,12 +57,7 @@ func (d *Driver) connect(ctx context.Context) {
 		pause := wait/2 + mathrand.N(wait/2+1)
 		wait = min(2*wait, d.timings.maxRetry)
 		d.log.Warn("no connection to the MQTT broker", "broker", d.host, "error", err, "retry_in", pause.Round(time.Millisecond))
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-		}
+		clock.Sleep(ctx, pause)
 	}
 }
 
