@@ -92,7 +92,7 @@ func (g *guard) run(ctx context.Context) error {
 	}
 }
 
-// withRadio waits at most turn for the lock's radio, then makes one call of at most lockoutWait.
+// withRadio waits at most turn for the lock's radio, then makes one call of at most lockoutCallTimeout.
 func (g *guard) withRadio(ctx context.Context, turn time.Duration, do func(context.Context) driver.Answer) driver.Answer {
 	waiting, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()

@@ -54,7 +54,7 @@ func targets(t testing.TB, a *tenant) []target {
 	return out
 }
 
-// outcomes that are no caller's fault and still right: the partner or the bridge is not there.
+// elsewhere are the outcomes that no caller causes and that are still right: the partner or the bridge is unreachable.
 var elsewhere = []string{"partnerUnavailable", "bridgeOffline"}
 
 // survives fails if an answer is one that no input may cause.

@@ -50,7 +50,7 @@ func KeypadPausedUntil(s Status, now time.Time) *time.Time {
 	return s.KeypadPausedUntil
 }
 
-// LongestPause bounds how long a bridge pauses a keypad.
+// MaxKeypadPause bounds how long a bridge pauses a keypad.
 const MaxKeypadPause = 5 * time.Minute
 
 // recordKeypadPause stores that a bridge paused a keypad after wrong PINs, and notifies staff: once an hour for each lock, and the

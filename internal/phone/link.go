@@ -90,7 +90,7 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, err
 	return l, nil
 }
 
-// Look describes a link.
+// LinkInfo describes a link.
 type LinkInfo struct {
 	PropertyID, PropertyName string
 	Challenge                []byte

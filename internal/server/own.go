@@ -43,8 +43,8 @@ func Own(databaseURL string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// openLock opens or creates the lock file of a database, for the owner of the database. Only a file that it created gets another owner: the owner of the directory may have
-// put a link to a file of root in its place.
+// openLock opens or creates the lock file of a database, for the owner of the database. Only a file that it created gets
+// another owner, because the owner of the directory may have put a link to a file of root in its place.
 func openLock(database string) (*os.File, error) {
 	path := database + ".lock"
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -179,7 +179,7 @@ func (w *world) mentions(ctx context.Context, who subject, l *lockState, pin str
 	return said.pin(l.door()) == pin && said.mayOpen(l)
 }
 
-// explanations reads and judges the explanation of every stay. Complete says that everything must have reached the
+// explain reads and judges the explanation of a stay. complete says that everything must have reached the
 // service by now.
 func (w *world) explain(ctx context.Context, s *stay, complete bool) {
 	if s.id == "" {

@@ -32,7 +32,7 @@ type command struct {
 	late   bool // ghost: opened after its deadline
 }
 
-// actRules are the guards; production has them all.
+// commandRules are the guards; production has them all.
 type commandRules struct {
 	noClaim, noMemory, noDeadline, noBegun, noHonesty, noMargin bool
 }

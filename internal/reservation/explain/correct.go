@@ -112,7 +112,7 @@ func (s period) includes(at time.Time) bool {
 	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
 }
 
-// overlaps reports whether a span has an instant in common with the time [from, end).
+// overlaps reports whether a period has an instant in common with the time [from, end).
 func (s period) overlaps(from, end time.Time) bool {
 	return !s.from.IsZero() && s.from.Before(end) && (s.open || !from.After(s.to))
 }
