@@ -100,7 +100,7 @@ func TestReservationsByName(t *testing.T) {
 // Who is in a room now, and who opened its door since yesterday.
 func TestSpaceShow(t *testing.T) {
 	s, w := newWorld(t)
-	s.ok("space show 'Room 101'", "Room 101", "No guest is checked in here", "No openings or refused codes are recorded")
+	s.ok("space show 'Room 101'", "Room 101", "No guest is checked in here", "No use of a code is recorded, and no remote unlock during a stay")
 	push(t, w, "B-1", "4711", "Ada", "Lovelace", "started", "R101", 2)
 	deadline := time.Now().Add(time.Minute)
 	for !strings.Contains(s.ok("reservation show 4711"), "verified") {

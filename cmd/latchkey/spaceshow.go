@@ -21,7 +21,7 @@ type spaceShow struct {
 }
 
 func (spaceShow) Help() string {
-	return `Shows a space, the guests in it now, and what happened at its door since yesterday: openings by guests, staff codes, one-time codes and remote unlocks, and refused codes.
+	return `Shows a space, the guests in it now, and what happened at its door since yesterday: uses of codes of guests and staff, one-time and backup codes, and, for the time of a stay, remote unlocks and wrong PINs.
 
 With --json: data.space, data.guests, data.openings, data.codeUses, and data.truncated if not all stays were checked. Example:
   latchkey space show 204`
@@ -60,7 +60,7 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		s.say("\nHere now:")
 		s.reservationTable(zone, "No guest is checked in here.", present)
 		s.say("\nAt the door since yesterday:")
-		s.table("No openings or refused codes are recorded.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent))
+		s.table("No use of a code is recorded, and no remote unlock during a stay.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent))
 		if more {
 			s.say("Only the latest %d stays of each day were checked.", mostChecked)
 		}
