@@ -91,6 +91,8 @@ tidy-check:
 vet: # go vet and staticcheck in one pass; with -race, so that the tests find everything compiled
 	@$(LOCKED) $(MAKE) $(TOOLS)/vet
 	go vet -vettool=$(abspath $(TOOLS)/vet) -race $(EAGER) ./...
+	@# The model checker is not built with -race.
+	go vet -vettool=$(abspath $(TOOLS)/vet) $(EAGER) ./internal/lock/slot
 
 .PHONY: breaking
 breaking: ## Compare the API with branch main: what would break a caller
