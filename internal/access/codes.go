@@ -29,7 +29,6 @@ type NewCode struct {
 	By        string    // the creator
 }
 
-// mostDoors bounds the doors that a code names, mostCodes the codes of a property that are not over.
 const (
 	// maxDoors bounds the doors of a code, maxCodes the codes of a property that have not ended.
 	maxDoors = 200

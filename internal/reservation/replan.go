@@ -26,8 +26,8 @@ const (
 )
 
 // Replan replans the access of the checked-in stays that a change of the property's settings, spaces, mapping, doors or locks
-// touches. It plans the first of them in the transaction of that change and marks the others for [Keeper.PlanDue]. It also
-// recomputes their dates from the property's current hours; [Keeper.CompleteDays] does so for stays in other states.
+// touches. It plans the first of them in the transaction of that change and marks the others for [Service.PlanDue]. It also
+// recomputes their dates from the property's current hours; [Service.CompleteDays] does so for stays in other states.
 func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
@@ -44,7 +44,7 @@ func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 
 // markAndPlan marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
 // place in the queue. If a plan fails, all of them stay marked: the error of one stay must not refuse the change, and
-// [Keeper.PlanDue] retries each.
+// [Service.PlanDue] retries each.
 func (svc Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
 	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
 	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {

@@ -31,7 +31,7 @@ func TestCommentsNameTheirDeclarations(t *testing.T) {
 				continue
 			}
 			words := strings.Fields(comment.Text())
-			if len(words) < 2 || !identifier.MatchString(words[0]) {
+			if len(words) < 2 || len(names) != 1 || !identifier.MatchString(words[0]) {
 				continue
 			}
 			seen++
@@ -66,9 +66,65 @@ func documented(d ast.Decl) (*ast.CommentGroup, map[string]bool) {
 				}
 			}
 		}
-		if len(names) == 1 {
-			return d.Doc, names
-		}
+		return d.Doc, names
 	}
 	return nil, nil
+}
+
+// docLink is a link of a comment to a function, a type or a method of its own package.
+var docLink = regexp.MustCompile(`\[\*?([A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
+
+// A link in a comment leads to a declaration of its package. Packages are told apart by their directories.
+func TestDocLinksLead(t *testing.T) {
+	type reference struct{ at, folder, name string }
+	var links []reference
+	declared := map[string]bool{}
+	for _, path := range files(t, ".go") {
+		if strings.HasPrefix(path, "gen/") || strings.HasPrefix(path, "ent/") {
+			continue
+		}
+		set, folder := token.NewFileSet(), filepath.Dir(path)
+		file, err := parser.ParseFile(set, filepath.Join(root, path), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			comment, names := documented(d)
+			if comment != nil {
+				for _, m := range docLink.FindAllStringSubmatch(comment.Text(), -1) {
+					links = append(links, reference{set.Position(comment.Pos()).String(), folder, m[1]})
+				}
+			}
+			for name := range names {
+				declared[folder+"."+receiver(d)+name] = true
+			}
+		}
+	}
+	for _, l := range links {
+		if !declared[l.folder+"."+l.name] {
+			t.Errorf("%s: the link [%s] leads nowhere", l.at, l.name)
+		}
+	}
+	if len(links) < 10 {
+		t.Errorf("only %d links found: the search is broken", len(links))
+	}
+}
+
+// receiver returns the type of a method's receiver with a dot; empty for other declarations.
+func receiver(d ast.Decl) string {
+	fn, ok := d.(*ast.FuncDecl)
+	if !ok || fn.Recv == nil {
+		return ""
+	}
+	of := fn.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	if generic, ok := of.(*ast.IndexExpr); ok {
+		of = generic.X
+	}
+	if name, ok := of.(*ast.Ident); ok {
+		return name.Name + "."
+	}
+	return ""
 }
