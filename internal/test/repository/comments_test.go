@@ -74,7 +74,7 @@ func documented(d ast.Decl) (*ast.CommentGroup, map[string]bool) {
 // docLink is a link of a comment to a function, a type or a method of its own package.
 var docLink = regexp.MustCompile(`\[\*?([A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
 
-// A link in a comment leads to a declaration of its package. Packages are told apart by their directories.
+// A link in a comment leads to a declaration of its package. A directory is a package here.
 func TestDocLinksLead(t *testing.T) {
 	type reference struct{ at, folder, name string }
 	var links []reference
