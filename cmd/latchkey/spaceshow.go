@@ -23,12 +23,16 @@ type spaceShow struct {
 func (spaceShow) Help() string {
 	return `Shows a space, the guests in it now, and what happened at its door since yesterday: uses of codes of guests and staff, one-time and backup codes, and, for the time of a stay, remote unlocks and wrong PINs.
 
-With --json: data.space, data.guests, data.openings, data.codeUses, and data.truncated if not all stays were checked. Example:
+With --json: data.space, data.guests, data.openings, data.codeUses, and data.truncated if not all stays were checked or not all uses of codes are listed. Example:
   latchkey space show 204`
 }
 
-// mostChecked limits the stays of a day whose openings are loaded, each with a call.
-const mostChecked = 20
+const (
+	// mostChecked limits the stays of a day whose openings are loaded, each with a call.
+	mostChecked = 20
+	// maxCodeUses is how many uses of codes the server returns for a space.
+	maxCodeUses = 50
+)
 
 func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
@@ -51,10 +55,10 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		recent := slices.DeleteFunc(answer.GetCodeUses(), func(u *propertyv1.CodeUse) bool { return u.GetAt().AsTime().Before(yesterday(zone)) })
+		recent, moreUses := usesSince(answer.GetCodeUses(), yesterday(zone))
 		if s.JSON {
 			return s.answers(map[string]any{"space": answer.GetData(), "guests": listJSON(present), "openings": append([]opening{}, steps...),
-				"codeUses": listJSON(recent), "truncated": more})
+				"codeUses": listJSON(recent), "truncated": more || moreUses})
 		}
 		s.spaces([]*propertyv1.Space{answer.GetData()})
 		s.say("\nHere now:")
@@ -63,6 +67,9 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		s.table("No use of a code is recorded, and no remote unlock during a stay.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent))
 		if more {
 			s.say("Only the latest %d stays of each day were checked.", mostChecked)
+		}
+		if moreUses {
+			s.say("Only the latest %d uses of staff, one-time and backup codes are listed.", maxCodeUses)
 		}
 		return nil
 	})
@@ -110,6 +117,16 @@ func (s *session) openings(door string, zone *time.Location) (all []opening, mor
 		return cmp.Or(b.step.GetAt().AsTime().Compare(a.step.GetAt().AsTime()), cmp.Compare(a.number, b.number))
 	})
 	return all, more, nil
+}
+
+// usesSince returns the uses of codes since a time, and reports whether there may be more than the server returned.
+func usesSince(uses []*propertyv1.CodeUse, since time.Time) (recent []*propertyv1.CodeUse, more bool) {
+	for _, u := range uses {
+		if !u.GetAt().AsTime().Before(since) {
+			recent = append(recent, u)
+		}
+	}
+	return recent, len(recent) >= maxCodeUses
 }
 
 // listJSON encodes messages as part of a larger JSON value.
