@@ -41,7 +41,7 @@ type mqtt struct {
 }
 
 type simulation struct {
-	Locks   map[string]string `help:"Simulated locks, as address=profile; profiles: zwave, zwaveUser, matter, zigbee2mqtt, nuki, ttlock." placeholder:"FRONT=zwave" mapsep:","`
+	Locks   map[string]string `help:"Simulated locks, as address=profile; profiles: zwave, zwaveUser, matter, zigbee2mqtt, nuki, ttlock, pausable." placeholder:"FRONT=zwave" mapsep:","`
 	Latency time.Duration     `help:"How long a simulated operation takes." default:"0s"`
 	Seed    uint64            `help:"Seed of the simulation." default:"1"`
 	House   string            `help:"URL of simulated locks in another process on this machine, instead of --sim-locks. For tests." placeholder:"http://127.0.0.1:9000"`
