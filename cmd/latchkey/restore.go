@@ -40,8 +40,12 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	if !ok {
 		return errors.New("restore works only for an embedded database; for PostgreSQL use pg_restore or recovery from an archive")
 	}
-	if _, err := os.Stat(c.File); err != nil {
+	file, err := os.Stat(c.File)
+	if err != nil {
 		return err
+	}
+	if !file.Mode().IsRegular() { // opening a pipe waits for its writer
+		return fmt.Errorf("%s is not a regular file: name the copy that latchkey backup made", c.File)
 	}
 	release, err := server.Own(cfg.DatabaseURL())
 	if err != nil {
@@ -61,8 +65,11 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	key := keyring.Source{Text: c.Key, Command: c.KeyCommand, File: cfg.KeyPath(), DataDir: c.DataDir}
-	if err := keyring.Verify(ctx, key, staged); err != nil {
-		return fmt.Errorf("the key does not decrypt %s: %w\nUse --key-file to name the key file from the time of the backup", c.File, err)
+	switch err := keyring.Verify(ctx, key, staged); {
+	case errors.Is(err, keyring.ErrOtherKey):
+		return fmt.Errorf("%s: %w\nUse --key-file to name the key file from the time of the backup", c.File, err)
+	case err != nil:
+		return fmt.Errorf("check the key of %s: %w", c.File, err)
 	}
 	former, err := staged.Install(ctx, path, time.Now())
 	if err != nil {

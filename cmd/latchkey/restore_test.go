@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -61,7 +62,19 @@ func TestRestore(t *testing.T) {
 	if err := otherServer.ends(time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	says("another key", typed(t, 1, "restore", backup, "--force", "--key-file", other, "--data-dir", p.dir), "the key does not decrypt", "--key-file")
+	says("another key", typed(t, 1, "restore", backup, "--force", "--key-file", other, "--data-dir", p.dir), "not the one of this database", "--key-file")
+	open := filepath.Join(root, "open.key")
+	if err := os.WriteFile(open, read(t, key), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said := typed(t, 1, "restore", backup, "--force", "--key-file", open, "--data-dir", p.dir); !strings.Contains(said, "chmod") || strings.Contains(said, "time of the backup") {
+		t.Errorf("a key file that others can read: %s", said)
+	}
+	pipe := filepath.Join(root, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says("a pipe", typed(t, 1, "restore", pipe, "--force", "--data-dir", p.dir), "not a regular file")
 	says("no key", typed(t, 1, "restore", backup, "--force", "--key-file", filepath.Join(root, "no.key"), "--data-dir", p.dir), "no.key is missing")
 	if _, err := os.Stat(filepath.Join(root, "no.key")); !os.IsNotExist(err) {
 		t.Errorf("a key was made: %v", err)

@@ -80,6 +80,9 @@ func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 	return r, r.loadAll(ctx)
 }
 
+// ErrOtherKey is returned by [Verify] for a key that can be loaded and does not decrypt the store.
+var ErrOtherKey = errors.New("the key-encryption key is not the one of this database")
+
 // Verify checks that the key-encryption key decrypts every key in a store. It creates nothing.
 func Verify(ctx context.Context, src Source, store Reader) error {
 	ids, err := store.KeyIDs(ctx)
@@ -100,7 +103,7 @@ func Verify(ctx context.Context, src Source, store Reader) error {
 			return err
 		}
 		if _, err := r.unwrap(ctx, id, sealed); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrOtherKey, err)
 		}
 	}
 	return nil
