@@ -27,7 +27,7 @@ type explanation struct {
 type opening struct {
 	At     time.Time
 	Lock   string
-	Door   string // that the lock hung on then; empty: none, and then the service may name the door it hung on before
+	Door   string // the door of the lock at that time; empty: none, and then the service may name its previous door
 	Before []string
 	Owed   bool // the service said that this PIN opens this door, or the bridge knew whose it is: explain must show the opening
 	Lost   bool // the bridge was killed right after, perhaps before it had stored the lock's report

@@ -11,11 +11,11 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// calmOdds are the faults that every operation may meet while the run goes on.
+// calmOdds are the probabilities of faults in every operation during the run.
 var calmOdds = sim.Odds{Lost: 0.02, LostAck: 0.02, Late: 0.03, Busy: 0.02, Offline: 0.01}
 
-// tell notes a fault in the stories of all locks of a site.
-func (s *site) tell(w *world, format string, args ...any) {
+// recordFault adds a fault to the stories of all locks of a site.
+func (s *site) recordFault(w *world, format string, args ...any) {
 	w.count.add("link faults and kills", 1)
 	for _, l := range w.locks {
 		if l.site == s {
@@ -28,34 +28,34 @@ func (s *site) tell(w *world, format string, args ...any) {
 func (w *world) breakLink(ctx context.Context, s *site, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(500+rng.IntN(5000))*time.Millisecond)
-		for8 := time.Duration(200+rng.IntN(8000)) * time.Millisecond
+		lasts := time.Duration(200+rng.IntN(8000)) * time.Millisecond
 		switch n := rng.IntN(20); {
 		case n < 5:
 			c := e2etest.Cut{Way: e2etest.Direction(rng.IntN(2)), After: rng.IntN(8)}
-			s.tell(w, "link: cut after %d records of way %d", c.After, c.Way)
+			s.recordFault(w, "link: cut after %d records of way %d", c.After, c.Way)
 			s.link.Cut(c)
 		case n < 8:
 			ways := [][]e2etest.Direction{{e2etest.Up}, {e2etest.Down}, {e2etest.Up, e2etest.Down}}[rng.IntN(3)]
 			if rng.IntN(12) == 0 {
-				for8 = 55 * time.Second // longer than both sides need to notice
+				lasts = 55 * time.Second // longer than both sides need to notice
 			}
-			s.tell(w, "link: a black hole of ways %v for %v", ways, for8)
+			s.recordFault(w, "link: records of ways %v are dropped for %v", ways, lasts)
 			s.link.Swallow(ways...)
-			pause(ctx, for8)
+			pause(ctx, lasts)
 		case n < 10:
 			way := e2etest.Direction(rng.IntN(2))
-			s.tell(w, "link: way %d is half closed", way)
+			s.recordFault(w, "link: way %d is half closed", way)
 			s.link.HalfClose(way)
-			pause(ctx, for8/4)
+			pause(ctx, lasts/4)
 		case n < 12:
 			d := time.Duration(20+rng.IntN(400)) * time.Millisecond
-			s.tell(w, "link: each record is delayed by %v for %v", d, for8)
+			s.recordFault(w, "link: each record is delayed by %v for %v", d, lasts)
 			s.link.Delay(d)
-			pause(ctx, for8)
+			pause(ctx, lasts)
 		case n < 14:
-			s.tell(w, "link: refused for %v", for8)
+			s.recordFault(w, "link: refused for %v", lasts)
 			s.link.Refuse()
-			pause(ctx, for8)
+			pause(ctx, lasts)
 		default:
 			w.killBridge(ctx, s, rng)
 		}
@@ -63,32 +63,32 @@ func (w *world) breakLink(ctx context.Context, s *site, rng *rand.Rand) {
 	}
 }
 
-// killBridge kills a bridge, mostly while operations are in the air that land after its restart.
+// killBridge kills and restarts a bridge, mostly while an operation is in flight that the lock carries out after the restart.
 func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
-	air := ""
+	inFlight := ""
 	if rng.IntN(4) > 0 {
 		for _, l := range w.locks {
 			if l.site == s {
 				_ = s.house.Inject(l.address, sim.Fault{Kind: sim.Late, After: time.Duration(500+rng.IntN(1300)) * time.Millisecond})
 			}
 		}
-		for len(s.aired) > 0 {
-			<-s.aired
+		for len(s.lateOps) > 0 {
+			<-s.lateOps
 		}
 		select {
-		case air = <-s.aired:
+		case inFlight = <-s.lateOps:
 		case <-time.After(3 * time.Second):
 		case <-ctx.Done():
 		}
 	}
 	s.hands.Lock()
 	defer s.hands.Unlock()
-	s.tell(w, "is killed; in the air: %q", air)
+	s.recordFault(w, "is killed; in flight: %q", inFlight)
 	s.bridge.Kill()
 	s.killedAt(time.Now())
 	w.count.add("bridge kills", 1)
-	if air != "" {
-		w.count.add("bridge kills with an operation in the air", 1)
+	if inFlight != "" {
+		w.count.add("bridge kills with an operation in flight", 1)
 	}
 	pause(ctx, time.Duration(rng.IntN(rng.IntN(4000)+1))*time.Millisecond)
 	w.startBridge(s)
@@ -98,7 +98,7 @@ func (w *world) startBridge(s *site) {
 	if err := s.bridge.Start(context.Background()); err != nil {
 		w.report.add("a bridge does not start", s.name, err.Error())
 	}
-	s.tell(w, "is started")
+	s.recordFault(w, "is started")
 }
 
 // killServer kills the server now and then, and compares what it acknowledged with what it has.
@@ -109,7 +109,7 @@ func (w *world) killServer(ctx context.Context, rng *rand.Rand) {
 			return
 		}
 		for _, s := range w.sites {
-			s.tell(w, "loses the server: it is killed")
+			s.recordFault(w, "loses the server: it is killed")
 		}
 		w.server.Kill()
 		w.count.add("server kills", 1)
@@ -123,8 +123,8 @@ func (w *world) killServer(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// meddle does things to the locks of a site until ctx ends.
-func (w *world) meddle(ctx context.Context, s *site, rng *rand.Rand) {
+// disturbLocks disturbs the locks of a site, one after the other, until ctx ends: see disturbLock.
+func (w *world) disturbLocks(ctx context.Context, s *site, rng *rand.Rand) {
 	var locks []*lockState
 	for _, l := range w.locks {
 		if l.site == s {
@@ -133,37 +133,38 @@ func (w *world) meddle(ctx context.Context, s *site, rng *rand.Rand) {
 	}
 	for n := 0; ctx.Err() == nil; n++ {
 		pause(ctx, time.Duration(300+rng.IntN(1500))*time.Millisecond)
-		w.count.add("deeds at locks", 1)
-		w.deed(ctx, s, locks[rng.IntN(len(locks))], rng)
+		w.count.add("disturbances of locks", 1)
+		w.disturbLock(ctx, s, locks[rng.IntN(len(locks))], rng)
 	}
 }
 
-// failures are what the next operation of a lock may meet.
+// failures are the faults that disturbLock injects into the next operation of a lock.
 var failures = []sim.FaultKind{sim.Lost, sim.LostAck, sim.Late, sim.Offline, sim.Busy, sim.Unconfirmed, sim.Hang, sim.Jammed, sim.LowPower,
 	sim.Duplicate, sim.FalseDuplicate, sim.Occupied, sim.Full, sim.ClockUntrusted, sim.Lost, sim.Late}
 
-// deed does one thing to a lock. What lasts is put right within seconds.
-func (w *world) deed(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
-	h, while := s.house, time.Duration(200+rng.IntN(6000))*time.Millisecond
+// disturbLock injects one disturbance: offline, jammed, low battery, a wrong clock, a change at the keypad, or a fault of the next
+// operation. All but the wrong clock and the change end within seconds.
+func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
+	h, lasts := s.house, time.Duration(200+rng.IntN(6000))*time.Millisecond
 	note := func(format string, args ...any) { l.story.add(w.began, format, args...) }
 	switch rng.IntN(14) {
 	case 0, 1:
-		note("goes off the air for %v", while)
+		note("is offline for %v", lasts)
 		h.SetOffline(l.address, true)
-		pause(ctx, while)
+		pause(ctx, lasts)
 		h.SetOffline(l.address, false)
-		note("is on the air again")
+		note("is online again")
 	case 2:
-		note("jams for %v", while)
+		note("jams for %v", lasts)
 		h.SetJammed(l.address, true)
-		pause(ctx, while)
+		pause(ctx, lasts)
 		h.SetJammed(l.address, false)
-		note("is free again")
+		note("is no longer jammed")
 	case 3:
 		percent := rng.Uint32N(8)
-		note("has %d %% of battery for %v", percent, while)
+		note("has %d %% of battery for %v", percent, lasts)
 		h.SetBattery(l.address, percent)
-		pause(ctx, while)
+		pause(ctx, lasts)
 		h.SetBattery(l.address, 100)
 		note("has a new battery")
 	case 4:
@@ -171,46 +172,47 @@ func (w *world) deed(ctx context.Context, s *site, l *lockState, rng *rand.Rand)
 		note("has a clock that is wrong by %v", drift)
 		h.SetDrift(l.address, drift)
 	case 5, 6:
-		w.byHand(ctx, s, l, rng)
+		w.changeSlotByHand(ctx, s, l, rng)
 	default:
 		f := sim.Fault{Kind: failures[rng.IntN(len(failures))], After: time.Duration(rng.IntN(1500)) * time.Millisecond}
-		note("will meet %s at its next operation", f.Kind)
+		note("gets the fault %s at its next operation", f.Kind)
 		_ = h.Inject(l.address, f)
 	}
 }
 
-// byHand changes a slot at the lock itself. The lock reports the removal of a service's code, but not a new code in a free slot.
-func (w *world) byHand(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
+// changeSlotByHand changes a slot at the lock itself, or resets the lock, or does nothing. The lock reports the removal of a service's
+// code, but not a new code in a free slot.
+func (w *world) changeSlotByHand(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
 	s.hands.Lock()
 	defer s.hands.Unlock()
 	held := s.house.Slots(l.address)
 	pin := fmt.Sprintf("%d", 333_333+rng.IntN(600_000))
-	err := l.byHand(func() error {
+	err := l.changeByHand(func() error {
 		switch n := rng.IntN(6); {
 		case n == 0:
-			l.story.add(w.began, "is reset to factory by hand, and tells")
+			l.story.add(w.began, "is reset to factory by hand, and reports it")
 			return s.house.Reset(l.address, true)
 		case n < 4 && len(held) > 0:
 			number := held[rng.IntN(len(held))].Slot
 			if n == 1 {
 				pin = ""
 			}
-			l.story.add(w.began, "slot %d is set to %q by hand, and tells", number, pin)
+			l.story.add(w.began, "slot %d is set to %q by hand, and reports it", number, pin)
 			return s.house.Program(l.address, number, slot.PIN(pin))
 		}
 		return nil
 	})
 	if err != nil {
-		w.report.add("a deed at a lock failed", l.address, err.Error())
+		w.report.add("a change by hand failed", l.address, err.Error())
 	}
 	pause(ctx, storing)
 }
 
-// heal puts everything right.
+// heal ends all faults of links and locks.
 func (w *world) heal() {
 	for _, s := range w.sites {
 		s.link.Heal()
 		s.house.RepairAll()
-		s.tell(w, "link and locks are whole again")
+		s.recordFault(w, "link and locks have no fault any more")
 	}
 }

@@ -1,5 +1,5 @@
-// Package torture runs the real programs under faults that derive from a seed, and judges what the service says of every
-// door by what the keypad of its virtual lock does.
+// Package torture runs the real programs under faults that derive from a seed, and compares what the service
+// says of every door with what the keypad of its virtual lock does.
 package torture
 
 import (
@@ -23,12 +23,12 @@ type statement struct {
 	Reasons  []string
 	Claims   []claim
 	From, To time.Time         // the window; zero: none
-	PINs     map[string]string // by door; "" is that of every other door
+	PINs     map[string]string // by door id; "" has the PIN of all other doors
 	Missing  bool              // the service does not know the holder yet
-	Unplaced []string          // of a code: its doors that have a lock, and no place for the code on it yet
+	Unplaced []string          // of a code: its doors with a lock that has no slot for the code yet
 }
 
-// pin is the PIN that the holder is shown for a door.
+// pin returns the PIN that the service shows the holder for a door.
 func (s statement) pin(door string) string {
 	if p, ok := s.PINs[door]; ok {
 		return p
@@ -40,14 +40,14 @@ func (s statement) pin(door string) string {
 type press struct {
 	At     time.Time
 	Lock   string
-	Doors  []string // the door of the lock first, empty if it has none; then those that it hung on before
+	Doors  []string // the door of the lock first, empty if it has none; then its earlier doors
 	PIN    string
 	Former bool // the holder is no longer shown this PIN
-	// Unable: this lock was changed by hand, or the code served its one use. It need not open; if it does, no one except the bridge
-	// can know that it is not the code that was set by hand.
+	// Unable: the lock was changed by hand, or a code for one use was used. The lock need not open. If it does, only the bridge can
+	// know whether the code is its own or one that was set by hand.
 	Unable bool
 	Latest time.Time
-	Native bool // the lock closes by its own clock after Latest, whatever became of the service and the bridge
+	Native bool // the lock ends the code at Latest by its own clock, even if the service and the bridge are down
 	Said   statement
 	Answer sim.Press
 }
@@ -62,14 +62,14 @@ const (
 	ruleIssued      = "a plan is issued, and no door of it opens or will"
 )
 
-// slackAfterWindow is the error of a lock's clock that the run sets at most, and what a bridge may have missed of it.
+// slackAfterWindow is how long after the end a lock with its own schedule may open: the largest error of its clock, and what the bridge
+// has not yet measured of it.
 const slackAfterWindow = maxDrift + 10*time.Second
 
-// How much narrower than the window a lock may open: one that keeps it by itself by its steps of a minute and its clock's
-// error at both ends, any other by the moment that an operation takes.
+// Margins at both ends of a window in which a lock need not open.
 const (
-	marginOfNative = time.Minute + 2*maxDrift
-	marginOfBridge = 5 * time.Second
+	marginOfNative = time.Minute + 2*maxDrift // with its own schedule: steps of a minute, and the error of its clock
+	marginOfBridge = 5 * time.Second          // without: the bridge sets and clears the code, which takes a moment
 )
 
 var (
@@ -113,7 +113,7 @@ func judgeStatement(s statement) string {
 	return ""
 }
 
-// claims are what the service says of the doors that this lock hangs on, or hung on.
+// claims returns what the service says of this lock, or of its present and earlier doors.
 func (p press) claims() []claim {
 	var out []claim
 	for _, c := range p.Said.Claims {
@@ -139,14 +139,14 @@ func (p press) mustOpen() bool {
 	return p.saysSure()
 }
 
-// saysSure reports whether the service is sure that the PIN opens the door that the lock hangs on.
+// saysSure reports whether the service says with certainty that the PIN opens the present door of the lock.
 func (p press) saysSure() bool {
 	return slices.ContainsFunc(p.claims(), func(c claim) bool {
 		return c.Door == p.Doors[0] && slices.Contains(sure, c.Evidence) && slices.Contains(noTrouble, c.Reason)
 	})
 }
 
-// saysFormer reports whether the service warns that a code of before may still open here.
+// saysFormer reports whether the service warns that a former code may still open here.
 func (p press) saysFormer(about []claim) bool {
 	if slices.Contains(p.Said.Reasons, "formerCode") || p.Said.Status == "updating" || p.Said.Status == "removing" {
 		return true
@@ -154,8 +154,9 @@ func (p press) saysFormer(about []claim) bool {
 	return slices.ContainsFunc(about, func(c claim) bool { return c.Evidence == "removing" || c.Reason == "movingOut" })
 }
 
-// settled returns what is not at rest in a statement of a holder who should have access or not.
-func settled(s statement, access bool) string {
+// unsettled describes the first part of a statement that has not reached its final state, or returns "". access says whether the
+// holder should have access.
+func unsettled(s statement, access bool) string {
 	for _, c := range s.Claims {
 		done := []string{"removed", "none", "failed", "planned"}
 		if access {

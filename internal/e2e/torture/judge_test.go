@@ -139,7 +139,7 @@ func TestSettled(t *testing.T) {
 		"still removing":           {said("removing", "removing", ""), false, false},
 		"verified though over":     {said("removed", "verified", ""), false, false},
 	} {
-		if got := settled(tt.s, tt.access); (got == "") != tt.rests {
+		if got := unsettled(tt.s, tt.access); (got == "") != tt.rests {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// pressOnce types a PIN of a holder at a lock, between two readings. The holder's mutex is held.
+// pressOnce types the chosen PIN of a holder at a lock, and judges the result if the service says the same before and after. It returns
+// the last statement, and whether it judged. The caller holds the holder's mutex.
 func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose func(s statement) string) (statement, bool) {
 	h := who.held()
 	w.moving.RLock()
@@ -44,7 +45,7 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 	w.count.add("presses judged", 1)
 	if _, isStay := who.(*stay); isStay {
 		if rule := judgeStatement(before); rule != "" {
-			w.report.add(rule, h.name, w.spoken(before), &h.story)
+			w.report.add(rule, h.name, w.format(before), &h.story)
 		}
 	}
 	if p.Answer.Opened {
@@ -52,15 +53,15 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 		o.Owed = o.Owed || !p.Former && !p.Unable && p.saysSure()
 	}
 	if rule := judge(p); rule != "" {
-		w.tellPress(rule, h, l, p)
+		w.reportPress(rule, h, l, p)
 	}
 	return after, true
 }
 
-// tellPress reports a press that broke a rule.
-func (w *world) tellPress(rule string, h *holder, l *lockState, p press) {
+// reportPress reports a press that broke a rule.
+func (w *world) reportPress(rule string, h *holder, l *lockState, p press) {
 	text := fmt.Sprintf("PIN %s (former: %v) at lock %s on door %s; the keypad: opened %v %s, slot %d\nbefore and after: %s",
-		p.PIN, p.Former, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason, p.Answer.Slot, w.spoken(p.Said))
+		p.PIN, p.Former, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason, p.Answer.Slot, w.format(p.Said))
 	for _, o := range l.site.house.Slots(l.address) {
 		if string(o.PIN) == p.PIN {
 			text += fmt.Sprintf("\nthe lock holds it in slot %d until %s", o.Slot, stamp(o.NotAfter))
@@ -69,8 +70,8 @@ func (w *world) tellPress(rule string, h *holder, l *lockState, p press) {
 	w.report.add(rule, h.name+" at "+l.address, text, &h.story, &l.story)
 }
 
-// spoken is a statement for people.
-func (w *world) spoken(s statement) string {
+// format returns a statement as text for a report.
+func (w *world) format(s statement) string {
 	out := fmt.Sprintf("%s %v, window to %s, PINs %v:", s.Status, s.Reasons, stamp(s.To), s.PINs)
 	for _, c := range s.Claims {
 		out += fmt.Sprintf(" %s%s=%s/%s", c.Name, c.Lock, c.Evidence, c.Reason)
@@ -91,7 +92,7 @@ func (w *world) doorName(id string) string {
 func (w *world) guests(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(rng.IntN(80))*time.Millisecond)
-		who := w.anyone(rng)
+		who := w.randomSubject(rng)
 		h := who.held()
 		if !h.mu.TryLock() {
 			continue
@@ -101,7 +102,7 @@ func (w *world) guests(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// guest goes to a door and types a PIN: mostly the right one at the right door.
+// guest types a PIN at a lock: mostly the right PIN at the right door.
 func (w *world) guest(ctx context.Context, who subject, rng *rand.Rand) {
 	said, err := who.read(ctx, w)
 	if err != nil || said.Missing {
@@ -123,15 +124,15 @@ func (w *world) guest(ctx context.Context, who subject, rng *rand.Rand) {
 	})
 }
 
-// anyone is a random stay, or at times a code.
-func (w *world) anyone(rng *rand.Rand) subject {
+// randomSubject returns a random stay, or with a probability of one in five a random code.
+func (w *world) randomSubject(rng *rand.Rand) subject {
 	if all := w.codes.all(); len(all) > 0 && rng.IntN(5) == 0 {
 		return all[rng.IntN(len(all))]
 	}
 	return w.stays[rng.IntN(len(w.stays))]
 }
 
-// pause waits, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

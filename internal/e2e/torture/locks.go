@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// maxDrift is the most that a run sets a lock's clock wrong by.
+// maxDrift is the largest error that a run gives to a lock's clock.
 const maxDrift = 20 * time.Second
 
 // lockState is the test's state of a lock, in addition to its virtual hardware.
@@ -23,35 +23,35 @@ type lockState struct {
 	native  bool
 
 	mu        sync.Mutex
-	hung      []string             // doors, the present one last; "" is none
-	displaced map[string]time.Time // PINs that were taken off or overwritten by hand, and when
-	known     map[uint32]written   // slots whose code the bridge knows, and since when
+	doorIDs   []string             // doors so far, the present one last; "" is none
+	displaced map[string]time.Time // when each PIN was removed or overwritten by hand
+	known     map[uint32]written   // the operation by which the bridge knows the code of a slot
 	handled   time.Time            // when a slot was last changed by hand
-	opened    []time.Time          // from afar
+	opened    []time.Time          // remote unlocks
 	orders    []unlock
 	story     story
 }
 
-// hang notes the door that the lock was put on.
-func (l *lockState) hang(door string) {
+// recordDoor records the door that the lock was assigned to.
+func (l *lockState) recordDoor(door string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hung = append(l.hung, door)
+	l.doorIDs = append(l.doorIDs, door)
 }
 
-// door is the present one; empty: none.
+// door returns the present door, or "".
 func (l *lockState) door() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.hung[len(l.hung)-1]
+	return l.doorIDs[len(l.doorIDs)-1]
 }
 
-// doors are the present door and those before.
+// doors returns the present door, which may be "", and the earlier ones.
 func (l *lockState) doors() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := []string{l.hung[len(l.hung)-1]}
-	for _, d := range l.hung {
+	out := []string{l.doorIDs[len(l.doorIDs)-1]}
+	for _, d := range l.doorIDs {
 		if d != "" && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
@@ -62,8 +62,8 @@ func (l *lockState) doors() []string {
 // written is an operation on a slot: when it began and when it was answered.
 type written struct{ began, ended time.Time }
 
-// set notes that the lock answered ok to a code in a slot. A bridge that learns meanwhile of a change by hand
-// does not know which came first.
+// set records that the lock confirmed a code in a slot, unless a slot was changed by hand shortly before: then the bridge cannot know
+// which change came first.
 func (l *lockState) set(number uint32, op written) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,15 +72,15 @@ func (l *lockState) set(number uint32, op written) {
 	}
 }
 
-// cleared notes that the lock answered ok to the removal of a code.
+// cleared records that the lock confirmed the removal of a code.
 func (l *lockState) cleared(number uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.known, number)
 }
 
-// bridgeKnows reports whether the bridge knew at a time whose code was in a slot: its own operation put one there, it lived and had
-// the time to store that, and the lock was not changed by hand since.
+// bridgeKnows reports whether the bridge knew at a time whose code was in a slot: its own operation stored the code there, the bridge
+// was not killed before it could store the result, and the lock was not changed by hand since.
 func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	l.mu.Lock()
 	op, known := l.known[number]
@@ -88,10 +88,10 @@ func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	return known && at.Sub(op.ended) >= storing && !l.site.killedBetween(op.began, op.ended.Add(storing))
 }
 
-// byHand notes which PINs a deed took off the lock.
-func (l *lockState) byHand(deed func() error) error {
+// changeByHand runs a change at the lock itself, and records which PINs it removed or overwrote.
+func (l *lockState) changeByHand(change func() error) error {
 	before := l.site.house.Slots(l.address)
-	if err := deed(); err != nil {
+	if err := change(); err != nil {
 		return err
 	}
 	after := l.site.house.Slots(l.address)
@@ -114,7 +114,7 @@ func (l *lockState) wasDisplaced(pin string) bool {
 	return yes
 }
 
-// watched is a driver whose operations are written into the stories of its locks.
+// watched is a driver that records each operation in the story of its lock.
 type watched struct {
 	driver.Driver
 	w    *world
@@ -139,13 +139,13 @@ func (l watchedLock) note(format string, args ...any) {
 	l.w.byAddress[l.Address()].story.add(l.w.began, format, args...)
 }
 
-// wrote notes a writing operation, and signals one whose end its bridge does not know.
-func (l watchedLock) wrote(what string, a driver.Answer) driver.Answer {
+// recordWrite records a set or clear. It signals one that timed out, because the lock may still carry it out.
+func (l watchedLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	l.w.count.add("operations", 1)
 	l.note("%s: %s %s", what, a.Result, a.Rule)
 	if a.Result == slot.Timeout {
 		select {
-		case l.site.aired <- l.Address():
+		case l.site.lateOps <- l.Address():
 		default:
 		}
 	}
@@ -154,7 +154,7 @@ func (l watchedLock) wrote(what string, a driver.Answer) driver.Answer {
 
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	began := time.Now()
-	a := l.wrote(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), stamp(s.NotAfter)), l.Lock.Set(ctx, s))
+	a := l.recordWrite(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), stamp(s.NotAfter)), l.Lock.Set(ctx, s))
 	if a.Result == slot.OK {
 		l.w.byAddress[l.Address()].set(s.Slot, written{began, time.Now()})
 	}
@@ -162,7 +162,7 @@ func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 }
 
 func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
-	a := l.wrote(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
+	a := l.recordWrite(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
 	if a.Result == slot.OK {
 		l.w.byAddress[l.Address()].cleared(number)
 	}

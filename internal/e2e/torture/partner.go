@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// stays is how many stays are under way at once.
+// stays is the number of stays at a time.
 const stays = 20
 
 // stay is a reservation of the PMS.
@@ -75,7 +75,7 @@ func (w *world) change(s *stay, what string, fields map[string]any) bool {
 		return false
 	}
 	s.acknowledged(body)
-	s.story.add(w.began, "%s: answered %s", what, w.spoken(planOf(o.Data())))
+	s.story.add(w.began, "%s: answered %s", what, w.format(planOf(o.Data())))
 	w.count.add("changes", 1)
 	w.count.add(what, 1)
 	return true
@@ -168,7 +168,7 @@ func (w *world) reset(s *stay) {
 	if answered && !o.OK() {
 		w.report.add("a reset was refused", s.name, o.String(), &s.story)
 	}
-	s.story.add(w.began, "reset: answered %s", w.spoken(planOf(e2etest.At(o.Data(), "reservation"))))
+	s.story.add(w.began, "reset: answered %s", w.format(planOf(e2etest.At(o.Data(), "reservation"))))
 	w.count.add("changes", 1)
 	w.count.add("resets", 1)
 }
@@ -228,7 +228,7 @@ func (w *world) readBack(ctx context.Context) {
 		s.mu.Lock()
 		o, err := w.ask(ctx, w.partner, "GET", "/v1/reservations/find?pmsId="+s.name, nil)
 		switch {
-		case err != nil || slices.Contains(again, o.HTTP):
+		case err != nil || slices.Contains(retryable, o.HTTP):
 		case o.HTTP == http.StatusNotFound && len(s.acked) == 0:
 		case !o.OK():
 			w.report.add("an acknowledged reservation is not there", s.name, o.String(), &s.story)

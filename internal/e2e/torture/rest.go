@@ -10,10 +10,10 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// restWithin is how long after the last fault everything is at rest.
+// restWithin is how long after the last fault every change must be complete.
 const restWithin = 90 * time.Second
 
-// restore hangs every lock and switches every room on, so that nothing waits for staff.
+// restore assigns spare locks to the doors that have none, so that nothing waits for staff.
 func (w *world) restore() {
 	w.moving.Lock()
 	defer w.moving.Unlock()
@@ -30,7 +30,7 @@ func (w *world) restore() {
 	}
 }
 
-// subjects are all stays and codes.
+// subjects returns all stays and codes.
 func (w *world) subjects() []subject {
 	var out []subject
 	for _, s := range w.stays {
@@ -42,7 +42,7 @@ func (w *world) subjects() []subject {
 	return out
 }
 
-// restless lists what is not at rest.
+// restless describes everything that has not reached its final state.
 func (w *world) restless(ctx context.Context) (open []string) {
 	o, err := w.ask(ctx, w.staff, "GET", "/v1/property/locks?pageSize=200", nil)
 	if err != nil || !o.OK() {
@@ -62,7 +62,7 @@ func (w *world) restless(ctx context.Context) (open []string) {
 		if s.Missing {
 			continue
 		}
-		if what := settled(s, w.hasAccess(who)); what != "" {
+		if what := unsettled(s, w.hasAccess(who)); what != "" {
 			open = append(open, who.held().name+": "+what)
 		}
 	}
@@ -79,7 +79,7 @@ func (w *world) hasAccess(who subject) bool {
 	return err == nil && time.Now().Before(to)
 }
 
-// rest waits until nothing is under way any more, and judges what is left.
+// rest waits until every change is complete, and reports what is not.
 func (w *world) rest(ctx context.Context) {
 	began := time.Now()
 	open := w.restless(ctx)
@@ -108,8 +108,8 @@ func (w *world) storiesOf(name string) []*story {
 	return nil
 }
 
-// truth types every PIN at every lock once more, now that everything rests, and compares the slots with what is said.
-func (w *world) truth(ctx context.Context) {
+// checkAllLocks types every PIN at every lock once all changes are complete, and compares the slots with what the service says.
+func (w *world) checkAllLocks(ctx context.Context) {
 	w.resting = true
 	known := map[string]map[string]bool{} // by lock: PINs that may be there
 	for _, l := range w.locks {
@@ -136,7 +136,7 @@ func (w *world) truth(ctx context.Context) {
 		}
 		h.mu.Unlock()
 	}
-	w.strangers(ctx, known)
+	w.reportUnmentionedPINs(ctx, known)
 }
 
 // mayOpen reports whether a code may open a lock.
@@ -146,10 +146,9 @@ func (s statement) mayOpen(l *lockState) bool {
 	})
 }
 
-// strangers reports PINs of holders in slots of locks where the service does not say that they are. A window may end during the
-// presses, and the slot that becomes free goes to a code that waited for it: the service is asked once more, and the slot must
-// hold the PIN before and after.
-func (w *world) strangers(ctx context.Context, known map[string]map[string]bool) {
+// reportUnmentionedPINs reports PINs of holders in slots of locks where the service does not mention them. A window may end during the
+// presses, and a waiting code then gets the free slot. So it asks the service again, and the slot must still have the PIN afterwards.
+func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[string]bool) {
 	owners := map[string]subject{}
 	for _, who := range w.subjects() {
 		for _, pin := range who.held().pins {
@@ -234,14 +233,14 @@ func (w *world) readers(ctx context.Context, draw func(n int) int) {
 	}
 }
 
-// openings matches what opened from afar with what was asked for.
-func (w *world) openings() {
+// checkRemoteUnlocks compares the remote unlocks of each lock with the orders.
+func (w *world) checkRemoteUnlocks() {
 	for _, l := range w.locks {
 		l.mu.Lock()
 		for _, what := range judgeUnlocks(l.orders, l.opened) {
 			w.report.add("an unlock", l.address, what, &l.story)
 		}
-		w.count.add("openings from afar", len(l.opened))
+		w.count.add("remote unlocks", len(l.opened))
 		l.mu.Unlock()
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// codes are the codes of staff that the run knows.
+// codes are the staff, one-time and backup codes of the run.
 type codes struct {
 	mu   sync.Mutex
 	list []*code
@@ -25,10 +25,10 @@ func (c *codes) all() []*code {
 	return append([]*code(nil), c.list...)
 }
 
-// mostCodes bounds how many codes are live at once.
+// mostCodes bounds the number of live codes.
 const mostCodes = 10
 
-// whole is the answer of a call without its envelope.
+// whole returns the whole JSON answer of a call, with its envelope.
 func whole(o e2etest.Outcome) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal(o.Raw, &out)
@@ -82,12 +82,12 @@ func (w *world) createCode(key string, rng *rand.Rand) {
 		return
 	}
 	once := content["kind"] == "oneTime"
-	w.remember(text(o.Data(), "id"), once, once, fmt.Sprintf("created: %v", content))
+	w.addCode(text(o.Data(), "id"), once, once, fmt.Sprintf("created: %v", content))
 	w.count.add("codes", 1)
 }
 
-// remember takes a code in.
-func (w *world) remember(id string, once, ends bool, what string) {
+// addCode adds a code to the codes of the run.
+func (w *world) addCode(id string, once, ends bool, what string) {
 	c := &code{id: id}
 	c.name, c.access, c.once, c.ends = id, true, once, ends
 	c.story.add(w.began, "%s", what)
@@ -104,7 +104,7 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	c := all[rng.IntN(len(all))]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.access { // its places were watched for a while: forget it
+	if !c.access { // revoked earlier; its slots were watched since, so it can be dropped
 		w.codes.mu.Lock()
 		defer w.codes.mu.Unlock()
 		for i, other := range w.codes.list {
@@ -123,7 +123,7 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	}
 }
 
-// swapBackups replaces the backup codes of a lock, and remembers one of the new.
+// swapBackups replaces the backup codes of a lock, and adds one of the new to the codes of the run.
 func (w *world) swapBackups(key string, rng *rand.Rand) {
 	l := w.locks[rng.IntN(len(w.locks))]
 	o, answered := w.send(w.staff, key, "POST", "/v1/property/locks/"+l.id+"/backupCodes:swap", map[string]any{})
@@ -133,23 +133,23 @@ func (w *world) swapBackups(key string, rng *rand.Rand) {
 	}
 	w.count.add("backup swaps", 1)
 	if all := list(whole(o), "data"); len(all) > 0 && len(w.codes.all()) < mostCodes {
-		w.remember(text(all[0], "id"), false, true, "backup code of lock "+l.address)
+		w.addCode(text(all[0], "id"), false, true, "backup code of lock "+l.address)
 	}
 }
 
-// remap takes a mapping away and gives it back.
+// remap deletes a mapping and creates it again.
 func (w *world) remap(ctx context.Context, key string, rng *rand.Rand) {
 	w.layout.Lock()
 	defer w.layout.Unlock()
 	r := w.rooms[rng.IntN(len(w.rooms))]
 	base := "/v1/property/integrations/" + w.integration + "/mappings"
-	w.tell(r, "unmapped")
+	w.recordRoomChange(r, "unmapped")
 	o, _ := w.send(w.staff, key, "DELETE", base+"?externalId="+url.QueryEscape(r.partner), nil)
-	w.expect("a mapping", o)
+	w.expectOK("a mapping", o)
 	pause(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
 	o, _ = w.send(w.staff, key+"/back", "POST", base, map[string]any{"externalId": r.partner, "spaceId": r.id})
-	w.expect("a mapping", o)
-	w.tell(r, "mapped again")
+	w.expectOK("a mapping", o)
+	w.recordRoomChange(r, "mapped again")
 	w.count.add("mappings", 2)
 }
 
@@ -158,31 +158,31 @@ func (w *world) switchSpace(ctx context.Context, key string, rng *rand.Rand) {
 	w.layout.Lock()
 	defer w.layout.Unlock()
 	r := w.rooms[rng.IntN(len(w.rooms))]
-	w.tell(r, "switched off")
+	w.recordRoomChange(r, "switched off")
 	o, _ := w.send(w.staff, key, "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": false})
-	w.expect("a space", o)
+	w.expectOK("a space", o)
 	pause(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
 	o, _ = w.send(w.staff, key+"/back", "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": true})
-	w.expect("a space", o)
-	w.tell(r, "switched on")
+	w.expectOK("a space", o)
+	w.recordRoomChange(r, "switched on")
 	w.count.add("spaces off and on", 1)
 }
 
-// tell notes what happened to a room in the stories of those who are in it.
-func (w *world) tell(r *place, what string) {
+// recordRoomChange adds a change of a room to the story of every stay.
+func (w *world) recordRoomChange(r *place, what string) {
 	for _, s := range w.stays {
 		s.story.add(w.began, "room %s is %s", r.name, what)
 	}
 }
 
-// expect reports a change by staff that was refused.
-func (w *world) expect(what string, o e2etest.Outcome) {
+// expectOK reports a violation if a change by staff was refused.
+func (w *world) expectOK(what string, o e2etest.Outcome) {
 	if !o.OK() {
 		w.report.add("a change by staff was refused", what, o.String())
 	}
 }
 
-// moveLock takes a lock off its door, or hangs it on a door that has none.
+// moveLock removes a lock from its door, or assigns it to a door without a lock.
 func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.moving.Lock()
 	defer w.moving.Unlock()
@@ -202,7 +202,7 @@ func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.assign(key, l, door)
 }
 
-// assign puts a lock on a door, or on none. The moving mutex is held.
+// assign assigns a lock to a door, or to none. The caller holds the moving mutex.
 func (w *world) assign(key string, l *lockState, door string) {
 	l.story.add(w.began, "is put on door %s", w.doorName(door))
 	o, answered := w.send(w.staff, key, "POST", "/v1/property/locks/"+l.id+":assign", map[string]any{"doorId": door})
@@ -210,7 +210,7 @@ func (w *world) assign(key string, l *lockState, door string) {
 		w.report.add("a change by staff was refused", l.address+" to "+w.doorName(door), o.String(), &l.story)
 		return
 	}
-	l.hang(door)
+	l.recordDoor(door)
 	w.count.add("lock moves", 1)
 }
 
@@ -235,7 +235,7 @@ func (w *world) readBackStaff(ctx context.Context) {
 		c.mu.Lock()
 		o, err := w.ask(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
 		if err == nil && o.OK() && !c.ends {
-			w.lost(differs("whether code "+c.id+" is ended", !c.access, text(o.Data(), "state") == "ended"), &c.story)
+			w.reportLost(differs("whether code "+c.id+" is ended", !c.access, text(o.Data(), "state") == "ended"), &c.story)
 		}
 		c.mu.Unlock()
 	}
@@ -248,12 +248,12 @@ func (w *world) compare(ctx context.Context, path string, judge func(entry any) 
 		return
 	}
 	for _, entry := range list(o.Data(), "list") {
-		w.lost(judge(entry))
+		w.reportLost(judge(entry))
 	}
 }
 
-// lost reports a field that is not as it was acknowledged.
-func (w *world) lost(what string, stories ...*story) {
+// reportLost counts a compared field, and reports a violation if what says that the field is not as acknowledged.
+func (w *world) reportLost(what string, stories ...*story) {
 	w.count.add("fields compared", 1)
 	if what != "" {
 		w.report.add("an acknowledged change of staff was lost", "", what, stories...)
@@ -267,7 +267,7 @@ func differs(what string, want, got any) string {
 	return fmt.Sprintf("%s: acknowledged as %v, and is %v", what, want, got)
 }
 
-// porters open doors from afar until ctx ends. Some send an order again under its key.
+// porters send unlock commands until ctx ends. They repeat some under the same idempotency key.
 func (w *world) porters(ctx context.Context, rng *rand.Rand) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -287,8 +287,8 @@ func (w *world) unlock(l *lockState, key string, twice bool) {
 		return w.ask(ctx, who, "POST", "/v1/property/locks/"+l.id+":unlock", map[string]any{})
 	}
 	o, err := send()
-	// A repeat under the same key learns what became of the first and opens nothing more. If the first never reached the
-	// service, the repeat is carried out.
+	// A repeat under the same key returns the result of the first and does not unlock again. If the first never reached the
+	// service, the repeat unlocks.
 	for tries := 0; err != nil && twice && tries < 20; tries++ {
 		<-time.After(200 * time.Millisecond)
 		order.Repeated = time.Now()
@@ -296,7 +296,7 @@ func (w *world) unlock(l *lockState, key string, twice bool) {
 	}
 	if err != nil {
 		l.story.add(w.began, "%s: %v", key, err)
-		w.keep(l, order)
+		w.recordUnlock(l, order)
 		return
 	}
 	if o.OK() && twice {
@@ -309,10 +309,10 @@ func (w *world) unlock(l *lockState, key string, twice bool) {
 		order.Result = text(o.Data(), "result")
 	}
 	l.story.add(w.began, "%s: answered %d %s", key, o.HTTP, order.Result)
-	w.keep(l, order)
+	w.recordUnlock(l, order)
 }
 
-func (w *world) keep(l *lockState, order unlock) {
+func (w *world) recordUnlock(l *lockState, order unlock) {
 	w.count.add("unlocks", 1)
 	l.mu.Lock()
 	defer l.mu.Unlock()

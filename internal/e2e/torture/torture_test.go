@@ -56,13 +56,13 @@ func TestTorture(t *testing.T) {
 	w.rest(t.Context())
 	w.readBack(t.Context())
 	w.readBackStaff(t.Context())
-	w.openings()
+	w.checkRemoteUnlocks()
 	for _, s := range w.stays {
 		s.mu.Lock()
 		w.explain(t.Context(), s, true)
 		s.mu.Unlock()
 	}
-	w.truth(t.Context())
+	w.checkAllLocks(t.Context())
 	t.Logf("seed %d, %d s: %v", seed, seconds, &w.count)
 	if n, lines := w.report.total(); n > 0 {
 		t.Errorf("%d violations:%s\nrepeat with: make torture SECONDS=%d SEED=%d ENGINE=%s", n, lines, seconds, seed, on)
@@ -73,30 +73,30 @@ func TestTorture(t *testing.T) {
 	w.must(w.server.Stop())
 }
 
-// chaos lets everybody loose for a time. Each has a source of randomness of its own that derives from the seed.
+// chaos runs all actors and faults concurrently for a time. Each has its own source of randomness, derived from the seed.
 func (w *world) chaos(d time.Duration) {
 	w.lasts = max(d, time.Second)
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()
 	var all sync.WaitGroup
 	who := uint64(0)
-	loose := func(run func(context.Context, *rand.Rand)) {
+	start := func(run func(context.Context, *rand.Rand)) {
 		who++
 		rng := rand.New(rand.NewPCG(w.seed, who))
 		all.Go(func() { run(ctx, rng) })
 	}
 	for range 3 {
-		loose(w.partners)
-		loose(w.guests)
+		start(w.partners)
+		start(w.guests)
 	}
-	loose(w.employees)
-	loose(func(ctx context.Context, rng *rand.Rand) { w.readers(ctx, rng.IntN) })
-	loose(w.porters)
-	loose(w.killServer)
+	start(w.employees)
+	start(func(ctx context.Context, rng *rand.Rand) { w.readers(ctx, rng.IntN) })
+	start(w.porters)
+	start(w.killServer)
 	for _, s := range w.sites {
-		loose(func(ctx context.Context, rng *rand.Rand) { w.breakLink(ctx, s, rng) })
+		start(func(ctx context.Context, rng *rand.Rand) { w.breakLink(ctx, s, rng) })
 		for range 2 {
-			loose(func(ctx context.Context, rng *rand.Rand) { w.meddle(ctx, s, rng) })
+			start(func(ctx context.Context, rng *rand.Rand) { w.disturbLocks(ctx, s, rng) })
 		}
 	}
 	all.Wait()

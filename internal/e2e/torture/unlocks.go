@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// unlock is one order of staff to open a door from afar, under one idempotency key however often it was sent.
+// unlock is one unlock command of staff. Its repeats have the same idempotency key.
 type unlock struct {
 	Lock     string
 	Called   time.Time // when it was first sent
@@ -15,14 +15,14 @@ type unlock struct {
 	Result   string // opened, refused, expired, unknown, or the reason of an error; empty: no answer
 }
 
-// An unlock opens within unlockDeadline of the call or not at all. What the clocks of service and bridge may differ by on one
-// machine, with links that delay, is clockError.
+// An unlock opens within unlockDeadline of the call or not at all. clockError bounds the difference between the clocks of service and
+// bridge on one machine, measured over links that delay.
 const (
 	unlockDeadline = 10 * time.Second
 	clockError     = time.Second
 )
 
-// neverSent are the answers that promise that nothing was sent and nothing will be.
+// neverSent are the results that promise that the command was not and will not be sent.
 var neverSent = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsupported", "expired", "refused"}
 
 // judgeUnlocks compares the openings of one lock with the orders: each opening has an order of its own, and each order that
@@ -43,8 +43,8 @@ func judgeUnlocks(orders []unlock, openings []time.Time) (broken []string) {
 	return broken
 }
 
-// match gives each opening, in the order of time, to the order that ends first of those it can be of. It returns what is left
-// over on both sides.
+// match assigns each opening, in the order of time, to the matching order that ends first. It returns the openings and orders without
+// a match.
 func match(orders []unlock, openings []time.Time) (extra []time.Time, missed []unlock) {
 	missed = slices.SortedStableFunc(slices.Values(orders), func(a, b unlock) int { return a.end().Compare(b.end()) })
 	for _, at := range openings {
@@ -58,7 +58,7 @@ func match(orders []unlock, openings []time.Time) (extra []time.Time, missed []u
 	return extra, missed
 }
 
-// end is when the order may open at the latest.
+// end returns the latest time at which the order may open.
 func (o unlock) end() time.Time {
 	last := o.Called
 	if o.Repeated.After(last) {
@@ -78,7 +78,7 @@ func lockOf(orders []unlock) string {
 	return orders[0].Lock
 }
 
-// late names the last order before an opening that has none.
+// late describes the last order before an opening that has none.
 func late(orders []unlock, at time.Time) string {
 	orders = slices.SortedFunc(slices.Values(orders), func(a, b unlock) int { return a.Called.Compare(b.Called) })
 	for _, o := range slices.Backward(orders) {

@@ -38,8 +38,8 @@ type site struct {
 
 	// hands is locked during a change by hand, and until the bridge has stored the lock's report: a bridge that is
 	// killed before may lose it, and then the result is unknown.
-	hands sync.Mutex
-	aired chan string // addresses of locks with an operation that lands late
+	hands   sync.Mutex
+	lateOps chan string // addresses of locks with an operation in flight whose end the bridge does not know
 
 	mu    sync.Mutex
 	kills []time.Time
@@ -51,8 +51,8 @@ func (s *site) killedAt(t time.Time) {
 	s.kills = append(s.kills, t)
 }
 
-// lost reports whether what a lock reported at that time may have been lost with the bridge: it was killed before it had stored
-// the report, or so shortly before it that the report went to the dead process.
+// lost reports whether a lock's report at this time may have been lost because the bridge was killed: after the report, before the
+// bridge had stored it, or so shortly before the report that it was sent to the dead process.
 func (s *site) lost(t time.Time) bool {
 	return s.killedBetween(t.Add(-noticing), t.Add(storing))
 }
@@ -69,10 +69,10 @@ const noticing = 200 * time.Millisecond
 // storing is how long a bridge may take to store a lock's report.
 const storing = 2 * time.Second
 
-// lockSpec is a lock to build: its address, profile and the door that it begins on.
+// lockSpec is a lock to build: its address, profile and first door.
 type lockSpec struct{ address, profile, door string }
 
-// plots are the locks of each site. Those without a door are spares.
+// plots are the locks of each site. Locks without a door are spare.
 var plots = [][]lockSpec{
 	{{"A1", sim.ZWave, "101"}, {"A2", sim.Matter, "102"}, {"A3", sim.Nuki, "103"}, {"A4", sim.Zigbee2MQTT, "104"}, {"A5", sim.TTLock, "105"}, {"AG", sim.ZWaveUser, "Front"}},
 	{{"B1", sim.Matter, "106"}, {"B2", sim.TTLock, "107"}, {"B3", sim.ZWave, "108"}, {"BG", sim.Nuki, "Garage"}, {"BX", sim.Zigbee2MQTT, ""}, {"BY", sim.TTLock, ""}},
@@ -81,7 +81,7 @@ var plots = [][]lockSpec{
 // latency is how long an operation of a lock takes.
 const latency = 20 * time.Millisecond
 
-// world is a hotel under torture.
+// world is the hotel of a run: the server, its bridges and locks, the PMS, and the stays and codes.
 type world struct {
 	*e2etest.API
 	t     testing.TB
@@ -107,9 +107,9 @@ type world struct {
 	report      *report
 	resting     bool // enough time has passed: reported changes by hand must have been repaired
 
-	// moving is held while a lock is moved to another door, and shared by presses: a press has to know the door of its lock.
+	// moving is locked while a lock is moved to another door, and read-locked during a press, which needs the door of its lock.
 	moving sync.RWMutex
-	// layout is held while mappings and spaces are changed.
+	// layout is locked while mappings or spaces are changed.
 	layout sync.Mutex
 }
 
@@ -147,7 +147,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// asStaff is a context of calls over gRPC.
+// asStaff returns a context for gRPC calls as staff.
 func (w *world) asStaff() context.Context {
 	return metadata.NewOutgoingContext(w.t.Context(), metadata.New(w.staff.Headers))
 }
@@ -184,7 +184,7 @@ func (w *world) openDoors() {
 
 // openSite builds the locks of a bridge, enrols the bridge and starts it.
 func (w *world) openSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
-	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), aired: make(chan string, 16)}
+	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), lateOps: make(chan string, 16)}
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
 	for _, l := range plot {
 		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency, Patient: true})
@@ -211,7 +211,7 @@ func (w *world) openSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	w.sites = append(w.sites, s)
 }
 
-// hangLocks waits until the service knows every lock, and puts each on its door.
+// hangLocks waits until the service lists every lock, and assigns each to its door.
 func (w *world) hangLocks() {
 	plan := map[string]string{}
 	for _, l := range slices.Concat(plots...) {
@@ -228,12 +228,12 @@ func (w *world) hangLocks() {
 	for _, l := range w.locks {
 		door := w.doorNamed(plan[l.address])
 		if door == nil {
-			l.hang("")
+			l.recordDoor("")
 			continue
 		}
 		_, err := staff.AssignLock(w.asStaff(), &propertyv1.AssignLockRequest{Id: l.id, DoorId: &door.id})
 		w.must(err)
-		l.hang(door.id)
+		l.recordDoor(door.id)
 	}
 }
 
@@ -271,7 +271,7 @@ func (w *world) connect(pmsURL string) {
 	w.must(err)
 }
 
-// ask calls once. An error is of the way there.
+// ask sends one request. An error means that no answer arrived.
 func (w *world) ask(ctx context.Context, who e2etest.Caller, verb, path string, content any) (e2etest.Outcome, error) {
 	w.count.add("calls", 1)
 	o, err := w.Do(ctx, who, verb, path, content)
@@ -281,17 +281,17 @@ func (w *world) ask(ctx context.Context, who e2etest.Caller, verb, path string, 
 	return o, err
 }
 
-// again are the answers that ask for another try.
-var again = []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+// retryable are the statuses after which a call is sent again.
+var retryable = []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// send sends a change under one idempotency key until it is answered, however often the server dies meanwhile. It goes on
-// although the run is over: the state after an unanswered change is not known.
+// send retries a change under one idempotency key until it is answered, however often the server is killed meanwhile. It continues
+// after the end of the run, because the state after an unanswered change is unknown.
 func (w *world) send(who e2etest.Caller, key, verb, path string, content any) (e2etest.Outcome, bool) {
 	deadline := time.Now().Add(program.Patience)
 	who = who.With("idempotency-key", key)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		o, err := w.ask(context.Background(), who, verb, path, content)
-		repeat := err != nil || slices.Contains(again, o.HTTP) && !final409(o)
+		repeat := err != nil || slices.Contains(retryable, o.HTTP) && !final409(o)
 		if !repeat {
 			return o, true
 		}
@@ -303,7 +303,7 @@ func (w *world) send(who e2etest.Caller, key, verb, path string, content any) (e
 	}
 }
 
-// final409 reports a conflict that another try does not change.
+// final409 reports whether an answer is a conflict that a retry cannot resolve.
 func final409(o e2etest.Outcome) bool {
 	return o.HTTP == http.StatusConflict && o.Reason != "idempotencyInFlight" && o.Reason != "unavailable"
 }
