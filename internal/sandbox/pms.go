@@ -92,7 +92,7 @@ func (p *PMS) Calls() []Call {
 	return slices.Clone(p.calls)
 }
 
-// Answer is an answer of the service.
+// Answer is the service's answer to a call of the PMS.
 type Answer struct {
 	Status int
 	Body   map[string]any

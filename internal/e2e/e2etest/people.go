@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// Scopes are all that an integration may have.
+// Scopes are all scopes that an integration may have.
 var Scopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
 
 // ConnectApp makes one more partner app of a property and calls as it. Without scopes it has all.
@@ -36,7 +36,7 @@ func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	return Caller{Name: name, Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": i.GetAccessToken()}}
 }
 
-// Push sends a reservation of the sandbox's PMS, with what every one needs.
+// Push sends a reservation of the sandbox's PMS, and adds the fields that every reservation needs.
 func Push(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.Answer {
 	t.Helper()
 	all := map[string]any{
@@ -51,16 +51,16 @@ func Push(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.A
 	return a
 }
 
-// Today is a day of the sandbox property's calendar, so many days ahead.
+// Today returns the date in the sandbox property's time zone, plus a number of days.
 func Today(ahead int) string {
 	zone, err := time.LoadLocation("Europe/Lisbon")
 	if err != nil {
-		panic(err) // the zones are on the machine that tests
+		panic(err) // the test machine has no time zone database
 	}
 	return time.Now().In(zone).AddDate(0, 0, ahead).Format(time.DateOnly)
 }
 
-// At reads a dotted path of a JSON object, nil if there is nothing.
+// At returns the value at a dotted path of a JSON object, or nil.
 func At(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		m, _ := v.(map[string]any)
@@ -69,7 +69,7 @@ func At(v any, path string) any {
 	return v
 }
 
-// Parsed is a request written as JSON.
+// Parsed returns a request of the RPC, read from JSON.
 func Parsed(t testing.TB, r RPC, text string) proto.Message {
 	t.Helper()
 	req := r.Request()
@@ -81,10 +81,10 @@ func Parsed(t testing.TB, r RPC, text string) proto.Message {
 
 var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 
-// Timeless is an answer without its times.
+// Timeless replaces the times of an answer by a fixed text, so that answers can be compared.
 func Timeless(raw []byte) []byte { return moment.ReplaceAll(raw, []byte(`"TIME"`)) }
 
-// Stored is all that a partner has at a property, without times.
+// Stored returns all that a partner can read of a property, without times.
 func Stored(t testing.TB, w *World) string {
 	t.Helper()
 	var out strings.Builder

@@ -70,7 +70,7 @@ func (w *World) Next() *World {
 	return &World{World: n, API: w.API, t: w.t, dir: dir}
 }
 
-// Await waits for what must come, and fails the test if it does not.
+// Await waits until holds returns true, and fails the test if it never does.
 func (w *World) Await(what string, holds func(ctx context.Context) (bool, error)) {
 	w.t.Helper()
 	if err := w.World.Await(w.t.Context(), what, holds); err != nil {
@@ -83,26 +83,26 @@ func Logger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// Partner calls as the PMS of this world's property.
+// Partner returns a caller that is the PMS of this world's property.
 func (w *World) Partner() Caller {
 	return Caller{Name: "partner", Headers: map[string]string{"client-token": w.ClientToken, "access-token": w.AccessToken}}
 }
 
-// Scripts calls as the property's own scripts.
+// Scripts returns a caller with the property's API key.
 func (w *World) Scripts() Caller {
 	return Caller{Name: "api-key", Headers: map[string]string{"api-key": w.APIKey}}
 }
 
-// Owner calls as the owner of this world's property.
+// Owner returns a caller that is the owner of this world's property.
 func (w *World) Owner() Caller { return Bearer("owner", w.StaffToken) }
 
-// Operator calls as an operator, over the socket.
+// Operator returns a caller that is an operator and uses the socket.
 func Operator() Caller { return Caller{Name: "socket", Socket: true} }
 
-// Bearer calls with a token of the Authorization header.
+// Bearer returns a caller with a bearer token in the Authorization header.
 func Bearer(name, token string) Caller {
 	return Caller{Name: name, Headers: map[string]string{"authorization": "Bearer " + token}}
 }
 
-// Anonymous calls without a credential.
+// Anonymous returns a caller without a credential.
 func Anonymous() Caller { return Caller{Name: "anonymous"} }

@@ -43,14 +43,14 @@ var build = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// built is the directory that Main removes.
+// built is the directory of the compiled programs. Main removes it.
 var built atomic.Pointer[string]
 
-// all are the processes that were described, to be killed when the tests are interrupted.
+// all has every process of New. Main kills them if the tests are interrupted.
 var all sync.Map
 
-// Main is the TestMain of a package that runs programs. It removes what was built; when the tests are interrupted it kills
-// what runs.
+// Main is the TestMain of a package that runs programs. It removes the compiled programs. If the tests are interrupted, it kills the
+// running processes first.
 func Main(m *testing.M) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
