@@ -152,11 +152,12 @@ func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.measure(ctx, l)
+	r, err := c.runSelected(ctx, l)
 	return c.print(std.out, r, err)
 }
 
-func (c *fleetBench) measure(ctx context.Context, l bench.Launch) (*bench.Result, error) {
+// runSelected runs the benchmark that the flags select: restart, drain, growth, or the plain fleet.
+func (c *fleetBench) runSelected(ctx context.Context, l bench.Launch) (*bench.Result, error) {
 	switch {
 	case c.Restart:
 		return bench.Restart{Bridges: c.Bridges, Away: c.Away, Profile: c.Profile}.Run(ctx, l)

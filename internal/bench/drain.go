@@ -55,7 +55,7 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		return nil, err
 	}
 	o := &owner{}
-	if err := o.setUpAt(ctx, p.at[0], b.Bridges); err != nil {
+	if err := o.setUpOn(ctx, p.at[0], b.Bridges); err != nil {
 		return nil, err
 	}
 	return b.drain(ctx, p, o)

@@ -116,7 +116,7 @@ func (f *fleet) fill(ctx context.Context, tickets []ticket) error {
 	return err
 }
 
-// resident is the server's memory once every stream has beaten, and what is garbage has gone.
+// resident returns the server's memory after a heartbeat on every stream and a garbage collection.
 func (f *fleet) resident(ctx context.Context) (int64, error) {
 	select {
 	case <-time.After(beatEvery + time.Second):
@@ -231,7 +231,7 @@ func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err
 	}
 	locks := propertyv1.NewLockServiceClient(f.conn)
 	f.act = func(ctx context.Context) error {
-		a, err := locks.UnlockLock(o.as(ctx), &propertyv1.UnlockLockRequest{Id: o.locks[mathrand.IntN(len(o.locks))]})
+		a, err := locks.UnlockLock(o.withToken(ctx), &propertyv1.UnlockLockRequest{Id: o.locks[mathrand.IntN(len(o.locks))]})
 		if err == nil && a.GetData().GetResult() != "opened" {
 			err = fmt.Errorf("an act ended %q", a.GetData().GetResult())
 		}
@@ -247,11 +247,12 @@ type owner struct {
 	locks   []string // ids
 }
 
-func (o *owner) as(ctx context.Context) context.Context {
+// withToken returns a context for gRPC calls with the owner's token.
+func (o *owner) withToken(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+o.token)
 }
 
-// setUp creates a property with enrolled bridges through the public API. Bridges have no, one or two locks in turn.
+// setUp starts a server, creates a property with enrolled bridges on it, and stops it. See setUpOn.
 func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (err error) {
 	p, err := l.start(ctx, "server")
 	if err != nil {
@@ -262,11 +263,12 @@ func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (e
 	if err := p.call(ctx, "Start", dir, &at); err != nil {
 		return err
 	}
-	return o.setUpAt(ctx, at, bridges)
+	return o.setUpOn(ctx, at, bridges)
 }
 
-// setUpAt is setUp at a running server.
-func (o *owner) setUpAt(ctx context.Context, at Addresses, bridges int) (err error) {
+// setUpOn creates a property with enrolled bridges on a running server through the public API. The bridges have no, one or two locks in
+// turn. Each connects once, so that the server stores its locks.
+func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err error) {
 	if err := o.makeProperty(ctx, at.Socket); err != nil {
 		return err
 	}
@@ -326,7 +328,7 @@ func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) e
 	_, _ = rand.Read(seal)
 	o.tickets = make([]ticket, bridges)
 	err = inParallel(ctx, bridges, func(ctx context.Context, n int) error {
-		b, err := propertyv1.NewBridgeServiceClient(conn).CreateBridge(o.as(ctx), &propertyv1.CreateBridgeRequest{Name: fmt.Sprintf("Bridge %d", n)})
+		b, err := propertyv1.NewBridgeServiceClient(conn).CreateBridge(o.withToken(ctx), &propertyv1.CreateBridgeRequest{Name: fmt.Sprintf("Bridge %d", n)})
 		if err != nil {
 			return err
 		}
@@ -359,7 +361,7 @@ func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) e
 func (o *owner) findLocks(ctx context.Context, conn *grpc.ClientConn) error {
 	page := ""
 	for {
-		l, err := propertyv1.NewLockServiceClient(conn).ListLocks(o.as(ctx), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: page})
+		l, err := propertyv1.NewLockServiceClient(conn).ListLocks(o.withToken(ctx), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: page})
 		if err != nil {
 			return fmt.Errorf("list the locks: %w", err)
 		}

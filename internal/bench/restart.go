@@ -150,7 +150,7 @@ func (s *served) cost(ctx context.Context, profile string) (func() (server, brid
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return 0 // the arguments are constants
+		return 0 // cannot happen: getrusage fails only for invalid arguments
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
@@ -250,7 +250,7 @@ func (f *returning) live(ctx context.Context, n int, t ticket) {
 			keepAlive(ctx, r)
 		}
 		pause := rand.N(wait)
-		if l := (*later)(nil); errors.As(err, &l) {
+		if l := (*reconnectLater)(nil); errors.As(err, &l) {
 			pause = l.after
 		}
 		select {
@@ -335,7 +335,7 @@ func callSteadily(ctx context.Context, s *served, o *owner) (out calls) {
 			began := time.Now()
 			calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 			defer cancel()
-			_, err := propertyv1.NewLockServiceClient(s.front.Load()).ListLocks(o.as(calling), &propertyv1.ListLocksRequest{PageSize: 20})
+			_, err := propertyv1.NewLockServiceClient(s.front.Load()).ListLocks(o.withToken(calling), &propertyv1.ListLocksRequest{PageSize: 20})
 			mu.Lock()
 			defer mu.Unlock()
 			out.took = append(out.took, milliseconds(time.Since(began)))

@@ -92,7 +92,7 @@ func connect(ctx context.Context, t ticket) (_ *simBridge, err error) {
 		return nil, err
 	}
 	if d := first.GetDrain(); d != nil {
-		return nil, &later{time.Duration(d.GetReconnectAfterMs()) * time.Millisecond}
+		return nil, &reconnectLater{time.Duration(d.GetReconnectAfterMs()) * time.Millisecond}
 	}
 	if r.epoch = first.GetWelcome().GetEpoch(); r.epoch == 0 {
 		return nil, fmt.Errorf("%s was not welcomed: %v", t.Boot, first)
@@ -101,10 +101,10 @@ func connect(ctx context.Context, t ticket) (_ *simBridge, err error) {
 	return r, nil
 }
 
-// later is a server's request to reconnect after a while.
-type later struct{ after time.Duration }
+// reconnectLater is the error of a stream that the server ended with a request to reconnect after a time.
+type reconnectLater struct{ after time.Duration }
 
-func (l *later) Error() string {
+func (l *reconnectLater) Error() string {
 	return fmt.Sprintf("the server asks to connect again after %v", l.after)
 }
 

@@ -28,13 +28,13 @@ type unlockLoad struct {
 	pair  *pair
 	owner *owner
 	phase atomic.Int32
-	away  atomic.Bool // the first server is results for nothing any more
+	away  atomic.Bool // no more commands are sent to the first server
 	all   sync.WaitGroup
 
 	mu     sync.Mutex
-	took   [after + 1][]float64 // milliseconds, of those that were opened, by phase
-	first  int                  // of those during the drain: how many were results for at the server that drains
-	failed map[string]int       // by how
+	took   [after + 1][]float64 // milliseconds of each command that opened, by phase
+	first  int                  // number of commands sent to the draining server during the drain
+	failed map[string]int       // number by result or error code
 }
 
 // send sends an unlock command at each interval, even if earlier ones still run, until ctx ends. It retries none.
@@ -60,7 +60,7 @@ func (k *unlockLoad) unlock(ctx context.Context, server int) {
 	defer cancel()
 	phase, began := k.phase.Load(), time.Now()
 	locks := propertyv1.NewLockServiceClient(k.pair.front[server])
-	a, err := locks.UnlockLock(k.owner.as(ctx), &propertyv1.UnlockLockRequest{Id: k.owner.locks[rand.IntN(len(k.owner.locks))]})
+	a, err := locks.UnlockLock(k.owner.withToken(ctx), &propertyv1.UnlockLockRequest{Id: k.owner.locks[rand.IntN(len(k.owner.locks))]})
 	took := milliseconds(time.Since(began))
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,8 +94,8 @@ func (k *unlockLoad) result() *Result {
 	}
 	r.note("doors opened before", float64(len(k.took[before])), "")
 	r.note("p99 before", quantile(k.took[before], 0.99), "ms")
-	r.note("doors opened that were results for during the drain", float64(len(k.took[during])), "")
-	r.note("results for during the drain at the server that drains", float64(k.first), "")
+	r.note("doors opened by commands sent during the drain", float64(len(k.took[during])), "")
+	r.note("commands sent to the draining server", float64(k.first), "")
 	r.note("doors opened during the drain after more than 250 ms", float64(waited), "")
 	r.note("the longest during the drain", quantile(k.took[during], 1), "ms")
 	r.note("doors opened after", float64(len(k.took[after])), "")

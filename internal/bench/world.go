@@ -29,7 +29,7 @@ type worldPart struct {
 	world *sandbox.World
 	dir   string
 	log   *os.File
-	idle  atomic.Bool // a change does nothing
+	idle  atomic.Bool // reservation changes are answered without any work
 }
 
 // settings are the product's defaults, except for the addresses and for limits that a benchmark reaches.
@@ -74,8 +74,8 @@ func (p *worldPart) Start(dir string, out *World) error {
 	return nil
 }
 
-// around answers instead of the handler while the world is idle. The rest is the floor: a call that passes the
-// gateway and every interceptor and does nothing.
+// around answers reservation changes instead of the handler while the world is idle. Such a call passes the gateway and every
+// interceptor, and does nothing else. It is the floor of the measurement.
 func (p *worldPart) around(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if p.idle.Load() && info.FullMethod == partnerv1.ReservationService_UpsertReservation_FullMethodName {
 		return &partnerv1.UpsertReservationResponse{}, nil
@@ -83,7 +83,7 @@ func (p *worldPart) around(ctx context.Context, req any, info *grpc.UnaryServerI
 	return next(ctx, req)
 }
 
-// Idle switches the work of reservation changes off and on.
+// Idle switches the work of reservation changes off (true) or on (false).
 func (p *worldPart) Idle(idle bool, _ *None) error {
 	p.idle.Store(idle)
 	return nil
