@@ -11,7 +11,7 @@ import (
 const (
 	statusEvery   = time.Minute
 	statusTimeout = 5 * time.Second
-	lastSeenStep  = 10 * time.Minute // a status that differs only by less than this in its times is not sent
+	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent after this long
 )
 
 // markJammed records that a lock's bolt is jammed, as an event or a failed unlock command reports, until the next status. It waits for

@@ -20,8 +20,9 @@ type transition struct {
 	wake    time.Duration
 }
 
-// apply applies further events.
-func (w *lockWorker) apply(t *transition, events []slot.Event) {
+// applyEvents advances the lock's state by the events and collects in t what follows: an operation, reports, journal entries and the
+// next wake-up. It has no effect outside t.
+func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 	now, clockError := w.bridge.clock.Now(), w.bridge.clockError()
 	if len(events) == 0 { // only a step computes the next wake-up
 		events = []slot.Event{{Kind: slot.TimePassed}}
@@ -48,9 +49,9 @@ func (w *lockWorker) apply(t *transition, events []slot.Event) {
 	}
 }
 
-// quickRead starts a reading before the transition that led to it is stored: a reading changes nothing at the lock, and one that a
-// power cut ends can be forgotten. If the lock answers at once, a write is saved: the result is stored together with the transition and
-// the operation that follows.
+// quickRead starts a reading before the transition that led to it is stored. This is safe: a reading changes nothing at the lock, and
+// after a power cut it does not matter that it was started. If the lock answers at once, the result is stored together with the
+// transition and the operation that follows, which saves a write.
 func (w *lockWorker) quickRead(ctx context.Context, t *transition) {
 	if t.start == nil || t.start.Kind != slot.OpRead {
 		return
@@ -63,7 +64,7 @@ func (w *lockWorker) quickRead(ctx context.Context, t *transition) {
 		w.startCall(ctx, op, "")
 		select {
 		case ev := <-w.results:
-			w.apply(t, []slot.Event{w.onAnswer(t.state, ev)})
+			w.applyEvents(t, []slot.Event{w.onAnswer(t.state, ev)})
 		case <-soon.C:
 			return
 		}

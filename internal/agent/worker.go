@@ -174,7 +174,7 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	if by := w.clock.apply(); by != 0 {
 		t.state = shiftWindows(t.state, by)
 	}
-	w.apply(&t, events)
+	w.applyEvents(&t, events)
 	w.quickRead(ctx, &t)
 	if len(entries) > 0 { // before it is stored: from then on no other lock may accept a code that was used here
 		w.bridge.usedCodes.addFrom(t.state)

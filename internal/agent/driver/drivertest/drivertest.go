@@ -29,26 +29,27 @@ const timeout = 20 * time.Second
 func Run(t *testing.T, make func(t *testing.T) Bench) {
 	t.Helper()
 	for name, try := range map[string]func(*testing.T, Bench){
-		"a code that was set is there and opens":      setAndRead,
-		"a code that was cleared is gone":             clear,
-		"clearing an empty slot succeeds":             clearEmpty,
-		"setting again is setting once":               setAgain,
-		"replacing a code ends the old one":           replace,
-		"a leading zero survives":                     leadingZero,
-		"what the lock does not take is not set":      invalid,
-		"the same code in two slots":                  duplicate,
-		"a native window is kept":                     window,
-		"a call ends with its context":                canceled,
-		"an ended context opens nothing":              lateUnlock,
-		"wrong PINs lock the keypad for a while":      lockout,
-		"a paused keypad opens again by itself":       keypadPause,
-		"address, radio and capabilities are settled": capabilities,
+		"a code that was set is there and opens":       setAndRead,
+		"a code that was cleared is gone":              clear,
+		"clearing an empty slot succeeds":              clearEmpty,
+		"setting the same code again changes nothing":  setSameCode,
+		"replacing a code ends the old one":            replace,
+		"a leading zero survives":                      leadingZero,
+		"an invalid PIN or slot number is not set":     invalid,
+		"the same code in two slots":                   duplicate,
+		"a native window is kept":                      window,
+		"a call ends with its context":                 canceled,
+		"an unlock after its deadline opens nothing":   lateUnlock,
+		"wrong PINs lock the keypad for a while":       lockout,
+		"a paused keypad opens again by itself":        keypadPause,
+		"address, radio and capabilities are complete": capabilities,
 	} {
 		t.Run(name, func(t *testing.T) { try(t, make(t)) })
 	}
 }
 
-func within(t *testing.T) context.Context {
+// testContext returns a context that ends with the test, or after the timeout.
+func testContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
@@ -68,7 +69,7 @@ func (b Bench) set(t *testing.T, number uint32, pin slot.PIN, replace bool) driv
 	if b.Lock.Capabilities().Schedule == slot.ScheduleWindow {
 		s.NotBefore, s.NotAfter = time.Now().Add(-time.Hour).Truncate(time.Hour), time.Now().Add(2*time.Hour).Truncate(time.Hour)
 	}
-	return b.Lock.Set(within(t), s)
+	return b.Lock.Set(testContext(t), s)
 }
 
 func (b Bench) mustSet(t *testing.T, number uint32, pin slot.PIN, replace bool) {
@@ -78,19 +79,19 @@ func (b Bench) mustSet(t *testing.T, number uint32, pin slot.PIN, replace bool) 
 	}
 }
 
-// holds checks a slot as far as the lock shows it, and the keypad.
+// holds checks whether a slot has a code, as far as the lock can be read, and whether the keypad accepts the PIN.
 func (b Bench) holds(t *testing.T, number uint32, pin slot.PIN, present bool) {
 	t.Helper()
 	c := b.Lock.Capabilities()
 	if c.ReadBack {
-		got, a := b.Lock.Read(within(t), number)
+		got, a := b.Lock.Read(testContext(t), number)
 		if a.Result != slot.OK || got.Present != present {
 			t.Errorf("read slot %d: present %v %s, want %v", number, got.Present, a.Result, present)
 		}
 		if shown := c.Readable == slot.ReadableClear; (got.PIN != "") != (shown && present) || (shown && present && got.PIN != pin) {
 			t.Errorf("read slot %d: another PIN than was set, or one from a lock that shows none", number)
 		}
-	} else if _, a := b.Lock.Read(within(t), number); a.Result != slot.Unsupported {
+	} else if _, a := b.Lock.Read(testContext(t), number); a.Result != slot.Unsupported {
 		t.Errorf("a lock without read-back answers a reading with %s", a.Result)
 	}
 	if b.Type != nil && b.Type(pin) != present {
@@ -105,19 +106,19 @@ func setAndRead(t *testing.T, b Bench) {
 
 func clear(t *testing.T, b Bench) {
 	b.mustSet(t, 2, b.pin(0), false)
-	if a := b.Lock.Clear(within(t), 2); a.Result != slot.OK {
+	if a := b.Lock.Clear(testContext(t), 2); a.Result != slot.OK {
 		t.Fatal(a.Result)
 	}
 	b.holds(t, 2, b.pin(0), false)
 }
 
 func clearEmpty(t *testing.T, b Bench) {
-	if a := b.Lock.Clear(within(t), 3); a.Result != slot.OK {
+	if a := b.Lock.Clear(testContext(t), 3); a.Result != slot.OK {
 		t.Error(a.Result)
 	}
 }
 
-func setAgain(t *testing.T, b Bench) {
+func setSameCode(t *testing.T, b Bench) {
 	b.mustSet(t, 1, b.pin(0), false)
 	b.mustSet(t, 1, b.pin(0), true)
 	b.holds(t, 1, b.pin(0), true)
@@ -181,7 +182,7 @@ func window(t *testing.T, b Bench) {
 		from, to time.Duration
 		opens    bool
 	}{{-2 * time.Hour, 3 * time.Hour, true}, {2 * time.Hour, 3 * time.Hour, false}, {-3 * time.Hour, -2 * time.Hour, false}} {
-		a := b.Lock.Set(within(t), driver.Setting{Slot: 1, PIN: b.pin(0), NotBefore: hour.Add(w.from), NotAfter: hour.Add(w.to), Replace: i > 0})
+		a := b.Lock.Set(testContext(t), driver.Setting{Slot: 1, PIN: b.pin(0), NotBefore: hour.Add(w.from), NotAfter: hour.Add(w.to), Replace: i > 0})
 		if a.Result != slot.OK {
 			t.Fatal(a.Result)
 		}
@@ -216,7 +217,7 @@ func lateUnlock(t *testing.T, b Bench) {
 // lockout sets the lock's own lockout and types wrong PINs.
 func lockout(t *testing.T, b Bench) {
 	want := slot.DesiredLockout
-	got, a := b.Lock.SetLockout(within(t), want)
+	got, a := b.Lock.SetLockout(testContext(t), want)
 	if b.Lock.Capabilities().Lockout != slot.LockoutSettable {
 		if a.Result != slot.Unsupported || got != (slot.Lockout{}) {
 			t.Errorf("a lock whose lockout cannot be set answers with %s %+v", a.Result, got)
@@ -232,7 +233,7 @@ func lockout(t *testing.T, b Bench) {
 	if a.Result != slot.OK || !got.Effective() {
 		t.Fatalf("%s, and the lock shows %+v", a.Result, got)
 	}
-	if again, a := b.Lock.SetLockout(within(t), want); a.Result != slot.OK || again != got {
+	if again, a := b.Lock.SetLockout(testContext(t), want); a.Result != slot.OK || again != got {
 		t.Errorf("set again: %s, and the lock shows %+v", a.Result, again)
 	}
 	if b.Type == nil {
@@ -250,7 +251,7 @@ func lockout(t *testing.T, b Bench) {
 // keypadPause pauses the keypad and checks that the lock ends the pause.
 func keypadPause(t *testing.T, b Bench) {
 	const pause = time.Minute
-	a := b.Lock.PauseKeypad(within(t), pause)
+	a := b.Lock.PauseKeypad(testContext(t), pause)
 	if !b.Lock.Capabilities().KeypadPause {
 		if a.Result != slot.Unsupported {
 			t.Errorf("a lock whose keypad cannot be paused answers with %s", a.Result)
@@ -273,7 +274,7 @@ func (b Bench) closedFor(t *testing.T, d time.Duration) {
 	if b.Type(b.pin(0)) {
 		t.Error("the right PIN opens a keypad that is closed")
 	}
-	if a := b.Lock.Unlock(within(t)); b.Lock.Capabilities().RemoteUnlock && a.Result != slot.OK {
+	if a := b.Lock.Unlock(testContext(t)); b.Lock.Capabilities().RemoteUnlock && a.Result != slot.OK {
 		t.Errorf("unlocking while the keypad is closed: %s", a.Result)
 	}
 	if b.Pass == nil {
@@ -305,7 +306,7 @@ func capabilities(t *testing.T, b Bench) {
 	default:
 		t.Errorf("lockout %q", c.Lockout)
 	}
-	if st, err := b.Lock.Status(within(t)); err != nil || st.Bolt == "" {
+	if st, err := b.Lock.Status(testContext(t)); err != nil || st.Bolt == "" {
 		t.Errorf("status %+v %v", st, err)
 	}
 }

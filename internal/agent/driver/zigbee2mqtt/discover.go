@@ -137,8 +137,8 @@ type discovery struct {
 	refused []string         // why locks are left out
 }
 
-// discover finds the locks. shown reports which of them show PINs when read.
-func discover(payload []byte, tunings map[string]Tuning, shown func(address string) bool, lifetime time.Duration) (discovery, error) {
+// discover finds the locks. showsPINs reports whether a lock's PINs are published when they are read.
+func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address string) bool, lifetime time.Duration) (discovery, error) {
 	var devices []device
 	if err := json.Unmarshal(payload, &devices); err != nil {
 		return discovery{}, errors.New("bridge/devices is not a list of devices")
@@ -165,7 +165,7 @@ func discover(payload []byte, tunings map[string]Tuning, shown func(address stri
 		names[d.Name] = true
 		out.locks[d.Address] = found{
 			address: d.Address, name: d.Name, model: d.model(), firmware: d.Firmware,
-			caps: d.capabilities(tunings[d.Address], shown(d.Address), lifetime),
+			caps: d.capabilities(tunings[d.Address], showsPINs(d.Address), lifetime),
 		}
 	}
 	return out, nil
@@ -173,7 +173,7 @@ func discover(payload []byte, tunings map[string]Tuning, shown func(address stri
 
 // capabilities derives a lock's capabilities from what it exposes. Zigbee2MQTT has no command for schedules: the bridge enforces every
 // window.
-func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.Capabilities {
+func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}
 	if state := find(exposes, "state"); state != nil {
@@ -200,7 +200,7 @@ func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.
 	// The composite itself has the get access; older releases do not report it.
 	if code.Access&accessGet != 0 && !t.NoRead {
 		c.ReadBack, c.Readable = true, slot.ReadableMasked
-		if shown {
+		if showsPINs {
 			c.Readable = slot.ReadableClear
 		}
 	}

@@ -145,7 +145,8 @@ func (l *lock) lastShown(number uint32) (user, bool) {
 	return u, ok
 }
 
-// ensureState requests a message from a lock that has sent none, because a time of success in its first message may be old.
+// ensureState requests the state of a lock that has sent no message yet. Zigbee2MQTT adds the time of the last success to each message,
+// so in the first message that time cannot confirm the operation that follows.
 func (c *operation) ensureState(ctx context.Context) {
 	d := c.lock.driver
 	d.mu.Lock()
@@ -195,7 +196,7 @@ func content(u user, readable slot.Readable) driver.Content {
 }
 
 // readUser reads a slot. Zigbee2MQTT repeats the last known slots in messages about other things. A value that differs from the
-// previous message is new; an equal one counts only if it came twice, each time after a request.
+// previous message is therefore new. An equal value is accepted only after two requests.
 func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok bool) {
 	for range 2 {
 		if _, sent := c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {
