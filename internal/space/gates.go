@@ -78,7 +78,7 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 		return nil, Touched{}, fmt.Errorf("store a gate: %w", err)
 	}
 	now, err := touchedByGate(tx, propertyID, g.SpaceIds)
-	return g, before.And(now), err
+	return g, before.Union(now), err
 }
 
 // DeleteGate removes a gate that has no lock.

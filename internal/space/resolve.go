@@ -20,7 +20,7 @@ type Request struct {
 	PropertyID       string
 	IntegrationID    string
 	ExternalID       string // the partner's bed or room
-	ExternalParentID string // the partner's room of the bed; without ExternalID, the room itself
+	ExternalParentID string // the partner's room that contains ExternalID; if ExternalID is empty, the room of the reservation
 	OwnID            string // the id of a Latchkey space; overrides the partner's ids
 }
 

@@ -24,8 +24,8 @@ type Touched struct {
 	Externals []External
 }
 
-// And returns the union of both.
-func (t Touched) And(o Touched) Touched {
+// Union returns the reservations that t or o selects.
+func (t Touched) Union(o Touched) Touched {
 	return Touched{All: t.All || o.All, SpaceIDs: unique(slices.Concat(t.SpaceIDs, o.SpaceIDs)), Externals: uniqueExternals(slices.Concat(t.Externals, o.Externals))}
 }
 
@@ -95,7 +95,7 @@ func TouchDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (Touched, erro
 		if err != nil {
 			return Touched{}, err
 		}
-		all = all.And(one)
+		all = all.Union(one)
 	}
 	return all, nil
 }

@@ -142,13 +142,13 @@ func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 	return row, nil
 }
 
-// Days reports whether the settings change how dates are converted to times.
-func (s Settings) Days() bool {
+// ChangesStayTimes reports whether the settings change how the dates of stays are converted to times.
+func (s Settings) ChangesStayTimes() bool {
 	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
 }
 
 // UpdateProperty changes settings of a property. The caller must replan the property's reservations in the same
-// transaction, and recompute their dates if [Settings.Days] returns true.
+// transaction, and recompute their dates if [Settings.ChangesStayTimes] returns true.
 func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Fit(); err != nil {
 		return nil, err

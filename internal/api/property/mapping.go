@@ -144,7 +144,7 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 		if err != nil {
 			return nil, Under(fmt.Sprintf("mappings[%d]", i), err)
 		}
-		affected = affected.And(touched)
+		affected = affected.Union(touched)
 		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.SpaceId})
 	}
 	list.Total = int32(len(list.List))
@@ -172,7 +172,7 @@ func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, de
 		if fault.Has(err, fault.SpaceNotMapped) {
 			return nil
 		}
-		touched = touched.And(t)
+		touched = touched.Union(t)
 		return err
 	}
 	for _, spaceID := range targets {

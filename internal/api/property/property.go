@@ -43,7 +43,7 @@ func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings staff.Setti
 	if err != nil {
 		return nil, Under("settings", err)
 	}
-	if settings.Days() {
+	if settings.ChangesStayTimes() {
 		if err := s.CompleteDays(tx, propertyID); err != nil {
 			return nil, err
 		}

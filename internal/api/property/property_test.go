@@ -200,7 +200,7 @@ func TestGateReplansItsSpaces(t *testing.T) {
 		same(t, "spaces", []string{r2}, g.GetSpaceIds())
 		var touched space.Touched
 		for _, r := range a.w.takeReplanned() {
-			touched = touched.And(r)
+			touched = touched.Union(r)
 		}
 		if !touched.All && len(touched.SpaceIDs) != 2 {
 			t.Errorf("replanned %+v, want both rooms", touched)
