@@ -176,7 +176,8 @@ func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former 
 	return former, disk.SyncDir(filepath.Dir(path))
 }
 
-// keepFormer gives a database and its log a second name, which it returns; empty: there is no database.
+// keepFormer links the former database and its write-ahead log to a second name, and returns that name. Without a former database it
+// returns "".
 func keepFormer(path, name string) (former string, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		err := os.Link(path+suffix, name+suffix)

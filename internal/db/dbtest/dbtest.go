@@ -180,10 +180,11 @@ func postgresCopy(t testing.TB) string {
 
 var databases atomic.Int64
 
-func createDatabase(t testing.TB, c *pgtemp.Cluster, as string) string {
+// createDatabase creates a database, returns its URL, and drops it when t ends. clause follows the name in CREATE DATABASE.
+func createDatabase(t testing.TB, c *pgtemp.Cluster, clause string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	if err := c.Exec(t.Context(), "CREATE DATABASE "+name+" "+as); err != nil {
+	if err := c.Exec(t.Context(), "CREATE DATABASE "+name+" "+clause); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

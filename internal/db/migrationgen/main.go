@@ -129,7 +129,7 @@ func difference(ctx context.Context, engine string, open func() (*sql.DB, error)
 // statements collects a plan as text instead of writing files.
 type statements struct{ bytes.Buffer }
 
-// Format implements atlas's Formatter.
+// Format implements atlas's Formatter. It appends the plan's statements to the buffer and returns no files.
 func (s *statements) Format(plan *atlas.Plan) ([]atlas.File, error) {
 	for _, c := range plan.Changes {
 		if c.Comment != "" {

@@ -45,7 +45,7 @@ func copyAs(ctx context.Context, from, to string, attr *syscall.SysProcAttr) err
 // preparedFiles returns the data directory of the prepared cluster with that key. One process prepares it while the others
 // wait.
 func preparedFiles(ctx context.Context, key string, prepare func(*Cluster) error) (dir string, err error) {
-	bin, err := programs()
+	bin, err := programDir()
 	if err != nil {
 		return "", err
 	}

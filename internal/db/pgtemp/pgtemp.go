@@ -47,7 +47,7 @@ func Start(ctx context.Context) (*Cluster, error) {
 
 // start creates a cluster. create fills its data directory.
 func start(ctx context.Context, create func(*Cluster, context.Context) error) (*Cluster, error) {
-	bin, err := programs()
+	bin, err := programDir()
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func fastDirectory() string {
 	return "/tmp"
 }
 
-// programs returns the directory of the newest installed server.
-func programs() (string, error) {
+// programDir returns the directory of PostgreSQL's programs: the newest version under /usr/lib/postgresql, otherwise the one in PATH.
+func programDir() (string, error) {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
 	for _, dir := range dirs {
