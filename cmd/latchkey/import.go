@@ -123,7 +123,7 @@ func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, probl
 type atLines struct {
 	error
 	list    string            // the field of the request
-	columns map[string]string // column by field, where the names differ
+	columns map[string]string // column name by field name, for fields whose column has another name
 	lines   []int
 }
 
@@ -143,9 +143,9 @@ func (e *atLines) of(field string) string {
 	return field
 }
 
-// where returns the line of an error about an entry as a whole, such as a name in use. The server gives its index.
-func (e *atLines) where(said *errdetails.ErrorInfo) string {
-	if i := said.GetMetadata()["index"]; i != "" {
+// where returns the line of an error about a whole entry, such as a name in use. The metadata of the error has the entry's index.
+func (e *atLines) where(info *errdetails.ErrorInfo) string {
+	if i := info.GetMetadata()["index"]; i != "" {
 		return e.of(e.list+"["+i+"]") + " "
 	}
 	return ""

@@ -127,7 +127,8 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 			out.stuck = out.stuck || h.Unreachable != "" || out.PIN == slot.Failed
 		}
 	}
-	out.stuck = out.stuck || out.former && out.Reason == fault.LockJammed // the former code works again once the bolt is free
+	// No code opens a jammed lock, but the former code opens it again once the bolt is free.
+	out.stuck = out.stuck || out.former && out.Reason == fault.LockJammed
 	return out
 }
 

@@ -45,7 +45,8 @@ func (n *Node) sinceStart() time.Duration { return time.Since(n.started) }
 
 func (n *Node) now() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
-// Context makes changes under ctx wake bridges on all nodes, and claim commands for sessions on this node.
+// Context returns a context for database changes. A change made with it wakes the affected bridges on all nodes, and claims the unlock
+// commands of sessions on this node.
 func (n *Node) Context(ctx context.Context) context.Context {
 	return lock.WithNode(lock.WithWaker(ctx, n.Wake), lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected})
 }

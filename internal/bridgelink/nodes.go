@@ -19,7 +19,7 @@ const (
 
 // nodeRequest is a request to the node that holds a bridge.
 type nodeRequest struct {
-	Verb     string    `json:"verb"` // cut, act or greet
+	Verb     string    `json:"verb"` // cut: end older sessions; act: deliver an unlock command; greet: request a greeting
 	BridgeID string    `json:"bridge"`
 	Epoch    int64     `json:"epoch,omitempty"`
 	ActID    string    `json:"act,omitempty"`

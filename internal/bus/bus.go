@@ -25,7 +25,7 @@ const (
 
 	maxSubject     = 256
 	maxPending     = 64 << 10 // pending messages of one subscription
-	maxPendingSize = 16 << 20 // bytes of them
+	maxPendingSize = 16 << 20 // total size of them, in bytes
 	maxResponding  = 512      // requests that one subscription answers concurrently
 	requestTimeout = 10 * time.Second
 	reconnectWait  = 200 * time.Millisecond
@@ -38,7 +38,7 @@ const (
 
 // Config selects a bus.
 type Config struct {
-	URL         string // nats://, tls:// or ws://, several with commas; empty: embedded
+	URL         string // nats://, tls:// or ws:// addresses, separated by commas; empty: the embedded server
 	Credentials string // file with user JWT and seed
 	CAFile      string // certificates to trust instead of the system's
 	CertFile    string // client certificate and its key
@@ -124,6 +124,7 @@ func redact(urls string) string {
 	return strings.Join(all, ",")
 }
 
+// options returns the options of the connection. Without a URL it starts the embedded server.
 func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name(cfg.Name),

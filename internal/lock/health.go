@@ -97,7 +97,7 @@ func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	return l, NoChange
 }
 
-// BatteryNotification decides what to notify about a battery. notified: that it is low was notified.
+// BatteryNotification decides what to notify about a battery. notified says that the low battery was notified and not yet resolved.
 func BatteryNotification(notified bool, percent int) Notification {
 	switch {
 	case !notified && percent <= lowBatteryPercent:
@@ -108,7 +108,8 @@ func BatteryNotification(notified bool, percent int) Notification {
 	return NoChange
 }
 
-// ClockNotification decides what to notify about a lock's clock by its offset from the bridge's. notified: that it is wrong was notified.
+// ClockNotification decides what to notify about a lock's clock by its offset from the bridge's clock. notified says that the wrong clock
+// was notified and not yet resolved.
 func ClockNotification(notified bool, offset time.Duration) Notification {
 	switch offset = offset.Abs(); {
 	case !notified && offset > maxClockOffset:

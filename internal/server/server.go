@@ -30,12 +30,12 @@ import (
 
 // Options are set by tests and the demo in addition to the configuration.
 type Options struct {
-	Logger  *slog.Logger         // nil: what the configuration says, on standard error
+	Logger  *slog.Logger         // nil: as configured, on standard error
 	Metrics *prometheus.Registry // nil: a new one
 	Clock   clock.Clock          // nil: the database's, see db.Config
 	Wall    clock.Clock          // this machine's clock; nil: the system's
 	Version string
-	Traces  trace.TracerProvider // nil: to where the configuration says
+	Traces  trace.TracerProvider // nil: exported as configured
 	// SweepsEvery is the interval of the sweeps of arrivals, windows, links and codes; 0: every few seconds.
 	SweepsEvery time.Duration
 	BusPing     time.Duration        // between two pings of the NATS server; 0: every few seconds
@@ -77,7 +77,7 @@ type Server struct {
 	bus  *bus.Bus
 	jobs *jobs.Queue
 
-	wake      func(context.Context) context.Context // adds the wakers of the parts that a change concerns
+	wake      func(context.Context) context.Context // the context of a change that wakes bridges, event delivery and phones after its commit
 	parts     *parts
 	listeners *listeners
 	tls       *tls.Config // of the public listeners; nil: none

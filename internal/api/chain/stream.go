@@ -46,7 +46,7 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss grpc.Serv
 // stream is a server stream that validates the messages it receives.
 type stream struct {
 	grpc.ServerStream
-	ctx   context.Context // grpc.ServerStream is defined with it
+	ctx   context.Context // returned by Context, a method of grpc.ServerStream
 	chain *Chain
 	call  *Call
 }

@@ -83,7 +83,7 @@ func planMessage(p access.Plan, row *ent.Reservation, property *ent.Property) (*
 	return out, nil
 }
 
-// formatTime formats a time as RFC 3339 in the property's time zone, in seconds.
+// formatTime formats a time as RFC 3339 in the property's time zone, without fractions of a second.
 func formatTime(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
 
 func int32OrNil(n *int) *int32 {

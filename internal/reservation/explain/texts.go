@@ -60,7 +60,7 @@ var reasonTexts = map[string]reasonText{
 	LockJammed:                        {guest: "The lock reports that it is jammed. " + desk, staff: "Free the bolt of the lock: it is jammed."},
 }
 
-// stateSteps are the kind and sentence of a new state.
+// stateSteps maps a new state of the stay to the kind and sentence of its step.
 var stateSteps = map[access.State][2]string{
 	access.Started:   {"checkedIn", "You were checked in."},
 	access.Confirmed: {"confirmed", "Your booking was confirmed."},
@@ -68,7 +68,7 @@ var stateSteps = map[access.State][2]string{
 	access.Canceled:  {"canceled", "Your booking was cancelled."},
 }
 
-// planSteps are the kind and sentence of an access plan.
+// planSteps maps an event about the stay's access to the kind and sentence of its step.
 var planSteps = map[event.Kind][2]string{
 	event.AccessIssued:  {"accessIssued", "Your code was sent on its way to your doors."},
 	event.AccessUpdated: {"accessUpdated", "Your access was changed, and your doors are being updated."},
@@ -76,14 +76,14 @@ var planSteps = map[event.Kind][2]string{
 	event.AccessFailed:  {"accessFailed", "Your access could not be set up. " + desk},
 }
 
-// evidenceStep is the step of new evidence.
+// evidenceStep has the actor, kind and sentence of a step about new evidence.
 type evidenceStep struct {
 	actor    Actor
 	kind     string
 	sentence string
 }
 
-// evidenceSteps are the steps of the evidence for a code on a lock. Its use is shown by the step of the opening.
+// evidenceSteps maps new evidence for a code on a lock to its step. slot.Used has none: the step of the opening shows the use.
 var evidenceSteps = map[slot.Evidence]evidenceStep{
 	slot.Sent:        {Bridge, "codeSent", "The hotel's bridge has your code for the lock of %."},
 	slot.Accepted:    {Lock, "codeAccepted", "The lock of % took your code."},
