@@ -36,6 +36,12 @@ func (s statement) pin(door string) string {
 	return s.PINs[""]
 }
 
+// shows reports whether the holder is shown a PIN for a lock: for the door that it is on, or for a door where the service still
+// names the lock.
+func (s statement) shows(pin, lock, door string) bool {
+	return pin == s.pin(door) || slices.ContainsFunc(s.Claims, func(c claim) bool { return c.Lock == lock && pin == s.pin(c.Door) })
+}
+
 // press is one PIN typed at one keypad, between two equal statements.
 type press struct {
 	At     time.Time

@@ -144,3 +144,23 @@ func TestSettled(t *testing.T) {
 		}
 	}
 }
+
+func TestShownPINs(t *testing.T) {
+	s := statement{PINs: map[string]string{"": "1111", "D": "2222"}, Claims: []claim{{Door: "D", Lock: "L", Evidence: "used"}}}
+	for _, tt := range []struct {
+		pin, lock, door string
+		want            bool
+	}{
+		{"2222", "L", "D", true},
+		{"2222", "L", "", true}, // taken off door D, where the service still names it
+		{"1111", "L", "", true},
+		{"2222", "K", "", false},
+		{"2222", "K", "E", false},
+		{"1111", "L", "D", false},
+		{"3333", "L", "D", false},
+	} {
+		if got := s.shows(tt.pin, tt.lock, tt.door); got != tt.want {
+			t.Errorf("%v: %v", tt, got)
+		}
+	}
+}

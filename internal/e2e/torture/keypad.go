@@ -25,7 +25,7 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 		return before, false
 	}
 	p := press{At: time.Now(), Lock: l.address, Doors: l.doors(), PIN: pin, Said: before, Latest: h.latest, Native: l.native}
-	p.Former = pin != before.pin(p.Doors[0])
+	p.Former = !before.shows(pin, p.Lock, p.Doors[0])
 	p.Unable = !w.resting && l.wasDisplaced(pin) || h.once && h.served
 	p.Answer, err = l.site.house.Press(l.address, slot.PIN(pin))
 	if err != nil {
