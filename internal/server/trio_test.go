@@ -157,7 +157,7 @@ func newTrio(t *testing.T, change func(i int, o *server.Options)) *trio {
 	in := &trio{nats: bustest.Start(t), lockIDs: map[string]string{}}
 	in.start = func(t *testing.T, i int) (*testing.T, config.Config, server.Options) {
 		o := server.Options{Logger: slog.New(slog.DiscardHandler), ClockEvery: 50 * time.Millisecond, OpenWithin: within, BusPing: 100 * time.Millisecond,
-			Bridges: bridgelink.Intervals{Heartbeat: 50 * time.Millisecond, Sweep: 20 * time.Millisecond, Outage: 300 * time.Millisecond, OutageGrace: time.Second, BusResync: 100 * time.Millisecond}}
+			Bridges: bridgelink.Intervals{Heartbeat: 50 * time.Millisecond, Sweep: 20 * time.Millisecond, Outage: 300 * time.Millisecond, OutageGrace: 4 * time.Second, BusResync: 100 * time.Millisecond}}
 		if change != nil {
 			change(i, &o)
 		}
