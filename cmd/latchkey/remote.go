@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"regexp"
 	"strings"
@@ -163,7 +162,7 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Plaintext && r.CA != "" {
 		return "", nil, errors.New("--ca needs TLS and --plaintext disables TLS: leave one of them out")
 	}
-	if r.Plaintext || r.CA == "" && loopback(host) {
+	if r.Plaintext || r.CA == "" && config.IsLoopback(host) {
 		return r.Server, insecure.NewCredentials(), nil
 	}
 	trust, err := r.trust()
@@ -192,11 +191,6 @@ func (r *remote) trust() (*tls.Config, error) {
 		return nil, fmt.Errorf("--ca %s: contains no certificate in PEM", r.CA)
 	}
 	return c, nil
-}
-
-func loopback(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 func (s *session) dial() error {

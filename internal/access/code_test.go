@@ -74,7 +74,7 @@ func TestMissingBackups(t *testing.T) {
 	}{
 		{"a new lock", BackupLock{OnDoor: true, Slots: 30}, 2},
 		{"one is gone", BackupLock{OnDoor: true, Slots: 30, Codes: 1}, 1},
-		{"as it shall be", BackupLock{OnDoor: true, Slots: 30, Codes: 2}, 0},
+		{"as desired", BackupLock{OnDoor: true, Slots: 30, Codes: 2}, 0},
 		{"on no door", BackupLock{Slots: 30}, 0},
 		{"few slots", BackupLock{OnDoor: true, Slots: 7}, 0},
 	} {

@@ -54,7 +54,7 @@ func TestReconcile(t *testing.T) {
 		want     []Step
 	}{
 		{"issue", allowed, false, []Door{room("a"), gateAt("g")}, nil, []Step{{Put, "a", ""}, {Put, "g", ""}}},
-		{"as it shall be", allowed, false, []Door{room("a")}, []Held{code("a", slot.Queued)}, nil},
+		{"as desired", allowed, false, []Door{room("a")}, []Held{code("a", slot.Queued)}, nil},
 		{"nothing to open", allowed, false, []Door{bare}, nil, nil},
 		{"a space that is switched off", allowed, false, []Door{off}, nil, nil},
 		{"a revoked bridge may be enrolled anew", allowed, false, []Door{revoked}, nil, []Step{{Put, "new", ""}}},

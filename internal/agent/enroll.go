@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/smartkey"
 
@@ -110,7 +111,7 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	creds := credentials.NewTLS(nil)
 	if e.Plaintext {
-		if !isLoopback(e.Address) {
+		if host, _, err := net.SplitHostPort(e.Address); err != nil || !config.IsLoopback(host) {
 			return nil, fmt.Errorf("%s is not this machine: a join code is a secret and is sent over TLS only", e.Address)
 		}
 		creds = insecure.NewCredentials()
@@ -132,15 +133,6 @@ func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lock
 		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
 	}
 	return answer, nil
-}
-
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 // fingerprintOf returns the CA fingerprint, which follows the secret in a join code.

@@ -62,7 +62,7 @@ func TestWaitingChangesShareACommit(t *testing.T) {
 		t.Error(err)
 	}
 	if w.busy || len(w.waiting) != 0 {
-		t.Error("somebody is still at it")
+		t.Error("a write is still running")
 	}
 }
 

@@ -167,10 +167,10 @@ func TestKeySetAndListNumbersOnlyGrow(t *testing.T) {
 	_, own := draw(t)
 	lie := liar.publish(keyProperty, liar.key, own)
 	if s := c.sets(lie); s.GetKeySetVersion() != 1 || s.GetRefused() != string(smartkey.UnknownIssuer) {
-		t.Errorf("a key set of nobody's: %v", s)
+		t.Errorf("a key set of no issuer: %v", s)
 	}
 	if s := c.list(liar.list(0)); s.GetListNumber() != m.number || s.GetRefused() != string(smartkey.UnknownIssuer) {
-		t.Errorf("a list of nobody's: %v", s)
+		t.Errorf("a list of no issuer: %v", s)
 	}
 	// The key that signs is replaced: chained, it is taken; the one before never comes back.
 	next, public := draw(t)

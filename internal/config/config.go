@@ -134,7 +134,7 @@ func (c Config) Grace() time.Duration {
 		return *c.DrainGrace
 	}
 	for _, address := range []string{c.Listen.HTTP, c.Listen.GRPC, c.Listen.Bridge} {
-		if host, _, err := net.SplitHostPort(address); err != nil || !Loopback(host) {
+		if host, _, err := net.SplitHostPort(address); err != nil || !IsLoopback(host) {
 			return defaultGrace
 		}
 	}
@@ -165,9 +165,9 @@ func (c Config) Validate() error {
 		switch {
 		case err != nil:
 			fail("--listen-%s %q: must be HOST:PORT", flag, addr)
-		case flag == "ops" && !Loopback(host) && c.OpsTokenFile == "":
+		case flag == "ops" && !IsLoopback(host) && c.OpsTokenFile == "":
 			fail("--listen-ops %q: needs --ops-token-file on an address other than loopback", addr)
-		case flag != "bridge" && !Loopback(host) && !c.Insecure && !c.TLS.On():
+		case flag != "bridge" && !IsLoopback(host) && !c.Insecure && !c.TLS.On():
 			fail("--listen-%s %q: needs --tls-cert and --tls-key (or --tls-domains), or --insecure if a proxy terminates TLS", flag, addr)
 		}
 	}
@@ -217,8 +217,8 @@ func (c Config) Validate() error {
 // On reports whether the HTTP and gRPC listeners use TLS.
 func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }
 
-// Loopback reports whether a host is this machine, by name or address.
-func Loopback(host string) bool {
+// IsLoopback reports whether a host is this machine, by name or address.
+func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}

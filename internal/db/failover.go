@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"latchkey.dev/internal/clock"
 )
 
 // checkEvery is the default interval between pings. The server has twice as long to answer.
@@ -42,7 +44,7 @@ func closeWithTimeout(ctx context.Context, conn *pgx.Conn) {
 // its connections would wait for their own deadlines, and the pool would hand these connections out again.
 func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	defer close(p.watchDone)
-	for sleep(ctx, p.every) {
+	for clock.Sleep(ctx, p.every) {
 		var err error
 		if conn != nil {
 			if err = p.ping(ctx, conn); err == nil {
@@ -81,18 +83,6 @@ func (p *postgres) ping(ctx context.Context, conn *pgx.Conn) error {
 
 func isTimeout(err error) bool {
 	return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// sleep waits for d. It returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // Connect opens a connection to PostgreSQL outside of the pool, for state that lasts as long as a session, such as a session

@@ -52,7 +52,10 @@ func CreateFile(path, dataDir string) (KEKs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return KEKs{k}, errors.Join(writeKeys(f, KEKs{k}), disk.SyncDir(filepath.Dir(path)))
+	if err := writeKeys(f, KEKs{k}); err != nil {
+		return nil, errors.Join(err, os.Remove(path)) // a file without a key would stop the next start
+	}
+	return KEKs{k}, disk.SyncDir(filepath.Dir(path))
 }
 
 // replaceFile replaces the content of the key file atomically, so that a crash leaves the old or the new content. It keeps

@@ -313,7 +313,7 @@ func TestNoticeOfACodeThatALockCannotStore(t *testing.T) {
 		}
 		h.reportSlots("r1", slot.Failed, slot.Unsupported)
 		if !notified() {
-			t.Error("nobody was notified")
+			t.Error("no notice was made")
 		}
 		h.verify("r1")
 		if notified() {
@@ -360,7 +360,7 @@ func TestNoticeOfAReplacedPINThatWasRead(t *testing.T) {
 
 				duplicate()
 				if n := len(notified()); n != 0 {
-					t.Fatalf("nobody was shown the PIN, and %d notices", n)
+					t.Fatalf("the PIN was not shown, with %d notices", n)
 				}
 				pins := []string{shown()}
 				for _, want := range []int{1, 1} {

@@ -271,7 +271,7 @@ func TestReplacedPINStaysReservedWhileALockMayHoldIt(t *testing.T) {
 		h.verify("r2", "g1")
 		same(t, "PINs while r1 may hold the first", 2, h.livePINs())
 		h.reportSlots("r1", slot.Unconfirmed, slot.Timeout)
-		same(t, "PINs while nobody knows", 2, h.livePINs())
+		same(t, "PINs while the state is unknown", 2, h.livePINs())
 		h.verify("r1")
 		same(t, "PINs once r1 is empty", 1, h.livePINs())
 	})

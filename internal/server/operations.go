@@ -78,7 +78,7 @@ func (t opsToken) guard(next http.Handler) http.Handler {
 		case t != nil && !t.shownBy(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "show the token of --ops-token-file as a bearer token", http.StatusUnauthorized)
-		case t == nil && !config.Loopback(hostOf(r.Host)):
+		case t == nil && !config.IsLoopback(hostOf(r.Host)):
 			http.Error(w, "this listener is for this machine: ask for it as localhost or 127.0.0.1", http.StatusMisdirectedRequest)
 		default:
 			next.ServeHTTP(w, r)

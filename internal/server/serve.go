@@ -53,7 +53,7 @@ func (s *Server) serve(g *errgroup.Group) {
 	s.parts.http = []*http.Server{public, socket, ops}
 
 	web, operations := s.overTLS(s.listeners.http), s.listeners.ops
-	if s.opsToken != nil && !config.Loopback(hostOf(s.cfg.Listen.Ops)) {
+	if s.opsToken != nil && !config.IsLoopback(hostOf(s.cfg.Listen.Ops)) {
 		operations = s.overTLS(operations)
 	}
 	for name, run := range map[string]func() error{

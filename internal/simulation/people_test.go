@@ -100,7 +100,7 @@ func (l *lock) byHand(i int, to cell) {
 		return
 	}
 	w.count.touches++
-	l.record("somebody puts %d characters into slot %d", len(to.pin), i)
+	l.record("a person puts %d characters into slot %d", len(to.pin), i)
 	p.cell = to
 	p.touches++
 	if to.stranger { // no evidence names a slot without a grant

@@ -45,18 +45,18 @@ func TestMappingAndResolve(t *testing.T) {
 			room, parent string
 			reason       fault.Reason
 		}{
-			"a room":                          {request: space.Request{ExternalID: "r"}, room: room.ID},
-			"a room as parent alone":          {request: space.Request{ExternalParentID: "r"}, room: room.ID},
-			"a bed with its dorm":             {request: space.Request{ExternalID: "b", ExternalParentID: "d"}, room: bed.ID, parent: dorm.ID},
-			"a bed alone":                     {request: space.Request{ExternalID: "b"}, room: bed.ID, parent: dorm.ID},
-			"an unmapped bed in a room":       {request: space.Request{ExternalID: "rb", ExternalParentID: "r"}, room: room.ID},
-			"an unknown bed in a room":        {request: space.Request{ExternalID: "zz", ExternalParentID: "r"}, room: room.ID},
-			"an unknown bed in a dorm":        {request: space.Request{ExternalID: "zz", ExternalParentID: "d"}, reason: fault.SpaceUnknown},
-			"one of ours":                     {request: space.Request{OwnID: bed.ID}, room: bed.ID, parent: dorm.ID},
-			"one of ours before the partners": {request: space.Request{OwnID: room.ID, ExternalID: "b"}, room: room.ID},
-			"one of another tenant":           {request: space.Request{PropertyID: other, OwnID: bed.ID}, reason: fault.SpaceUnknown},
-			"a mapping of another tenant":     {request: space.Request{PropertyID: other, IntegrationID: itg, ExternalID: "r"}, reason: fault.SpaceUnknown},
-			"of another integration":          {request: space.Request{PropertyID: prp, IntegrationID: "int_two", ExternalID: "r"}, reason: fault.SpaceUnknown},
+			"a room":                        {request: space.Request{ExternalID: "r"}, room: room.ID},
+			"a room as parent alone":        {request: space.Request{ExternalParentID: "r"}, room: room.ID},
+			"a bed with its dorm":           {request: space.Request{ExternalID: "b", ExternalParentID: "d"}, room: bed.ID, parent: dorm.ID},
+			"a bed alone":                   {request: space.Request{ExternalID: "b"}, room: bed.ID, parent: dorm.ID},
+			"an unmapped bed in a room":     {request: space.Request{ExternalID: "rb", ExternalParentID: "r"}, room: room.ID},
+			"an unknown bed in a room":      {request: space.Request{ExternalID: "zz", ExternalParentID: "r"}, room: room.ID},
+			"an unknown bed in a dorm":      {request: space.Request{ExternalID: "zz", ExternalParentID: "d"}, reason: fault.SpaceUnknown},
+			"own space":                     {request: space.Request{OwnID: bed.ID}, room: bed.ID, parent: dorm.ID},
+			"own space before the partners": {request: space.Request{OwnID: room.ID, ExternalID: "b"}, room: room.ID},
+			"one of another tenant":         {request: space.Request{PropertyID: other, OwnID: bed.ID}, reason: fault.SpaceUnknown},
+			"a mapping of another tenant":   {request: space.Request{PropertyID: other, IntegrationID: itg, ExternalID: "r"}, reason: fault.SpaceUnknown},
+			"of another integration":        {request: space.Request{PropertyID: prp, IntegrationID: "int_two", ExternalID: "r"}, reason: fault.SpaceUnknown},
 		}
 		for name, tt := range tests {
 			p, reason := h.resolve(tt.request)

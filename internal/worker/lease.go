@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 )
 
@@ -65,7 +66,7 @@ func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context) err
 		default:
 			return err
 		}
-		sleep(ctx, l.Check/2+rand.N(l.Check))
+		clock.Sleep(ctx, l.Check/2+rand.N(l.Check))
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context) 
 		if got {
 			return l.runWhileHeld(ctx, conn, f)
 		}
-		if !sleep(ctx, l.Check/2+rand.N(l.Check)) {
+		if !clock.Sleep(ctx, l.Check/2+rand.N(l.Check)) {
 			return nil
 		}
 	}
@@ -117,7 +118,7 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		for sleep(heldCtx, l.Check) {
+		for clock.Sleep(heldCtx, l.Check) {
 			// A canceled ping would also close the connection.
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(heldCtx), l.Expire/3)
 			err := conn.Ping(bounded)
@@ -160,16 +161,4 @@ func (t leaseTerm) check(tx *db.Tx) (lasts bool, err error) {
 	const query = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint = $1 AND objid::bigint = $2)`
 	_, err = tx.ReadOne(query, []any{int64(t >> 32), int64(t & math.MaxUint32)}, &lasts) // 32 bits each
 	return lasts, err
-}
-
-// sleep waits and reports whether ctx is still active.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent/idempotency"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 )
 
@@ -28,7 +29,7 @@ func runSweeps(ctx context.Context, log *slog.Logger, sweeps []Sweep) {
 				if err := s.Run(ctx); err != nil && ctx.Err() == nil {
 					log.Error("sweep failed", "sweep", s.Name, "error", err)
 				}
-				if !sleep(ctx, withJitter(s.Every)) {
+				if !clock.Sleep(ctx, withJitter(s.Every)) {
 					return
 				}
 			}

@@ -18,7 +18,7 @@ func TestClockRules(t *testing.T) {
 		machine: func() (string, time.Duration, bool) { return boot, up, boot != "" },
 	}
 	if c := tk.clock(wall); c.Error >= 0 || c.Quality != smartkey.Untrusted {
-		t.Errorf("nobody knows the time, and the clock says %+v", c)
+		t.Errorf("the time is unknown, and the clock says %+v", c)
 	}
 	bound, kept = 5*time.Second, true
 	if c := tk.clock(wall); c.Error != 5*time.Second || c.Quality != smartkey.Synchronized {
@@ -33,7 +33,7 @@ func TestClockRules(t *testing.T) {
 		t.Errorf("in time with the service: %+v", c)
 	}
 	if c := tk.clock(wall.Add(time.Hour)); c.Error < 59*time.Minute || c.Quality == smartkey.Synchronized {
-		t.Errorf("somebody set the clock by an hour: %+v", c)
+		t.Errorf("the clock was set by an hour: %+v", c)
 	}
 	if _, note := tk.observe(wall, 40*time.Minute); note {
 		t.Error("the time is noted at every word")

@@ -85,7 +85,7 @@ func TestEachGuardIsNeeded(t *testing.T) {
 	}
 	for g := guard(1); g <= oneTimeEnds; g <<= 1 {
 		if covered&g == 0 {
-			t.Errorf("guard %b is in the step functions and nobody shows that it is needed", g)
+			t.Errorf("guard %b is in the step functions and no scenario shows that it is needed", g)
 		}
 	}
 }

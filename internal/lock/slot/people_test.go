@@ -17,14 +17,14 @@ func (c *scenario) people(w world, add adder) {
 		if in := w.cell[i]; c.once && in.ours() && w.used[i] == "" && w.peers[atLock].alive {
 			t := w
 			t.used[i] = string(w.who[i][min(in.gen, 7)])
-			add(c.step(t, atLock, Event{Kind: CodeUsed, Slot: uint32(i + 1)}), "somebody uses the code", true)
+			add(c.step(t, atLock, Event{Kind: CodeUsed, Slot: uint32(i + 1)}), "the code is used", true)
 		}
 		if c.beside && w.used[i] == "" && w.peers[atLock].alive {
 			t := w
 			t.used[i] = "a"
-			add(c.step(t, atLock, Event{Kind: CodeUsedElsewhere, OneTimeID: "a"}), "somebody uses the code at another lock", true)
+			add(c.step(t, atLock, Event{Kind: CodeUsedElsewhere, OneTimeID: "a"}), "the code is used at another lock", true)
 			if t.left.kills > 0 {
-				add(c.killed(t), "somebody uses the code at another lock, bridge killed before this one hears of it", true)
+				add(c.killed(t), "the code is used at another lock, bridge killed before this lock is notified", true)
 			}
 		}
 		if s, ok := w.peers[atLock].lock.Slot(uint32(i + 1)); ok && c.caps.ReadBack && w.blind[i] && s.NextReadAt.IsZero() && c.idle(w) {
@@ -42,7 +42,7 @@ func (c *scenario) people(w world, add adder) {
 		for i := range c.slots {
 			t.empties(c, i)
 		}
-		add(t, "somebody resets the lock", true)
+		add(t, "the lock is reset by hand", true)
 	}
 }
 
@@ -131,7 +131,7 @@ func (c *scenario) changeByHand(w world, i int, add adder) {
 		t := w
 		t.left.touches--
 		t.empties(c, i)
-		add(t, "somebody empties slot "+string('1'+rune(i)), true)
+		add(t, "slot "+string('1'+rune(i))+" is emptied by hand", true)
 	}
 	// Between the bridge's read of a slot and its write, nothing protects a foreign code, unless the
 	// lock itself refuses.
@@ -143,7 +143,7 @@ func (c *scenario) changeByHand(w world, i int, add adder) {
 		} else {
 			t.changedByHand(c, i, cell{pin: intruder})
 		}
-		add(t, "somebody programs slot "+string('1'+rune(i)), true)
+		add(t, "slot "+string('1'+rune(i))+" is programmed by hand", true)
 	}
 }
 

@@ -20,7 +20,7 @@ var properties = []property{
 	{5, "one operation in flight per lock", nil},
 	{6, "an old epoch has no effect", nil},
 	{7, "after an outage at most one operation per changed slot", nil},
-	{8, "removals first, nobody overtaken for ever", nil},
+	{8, "removals first, no slot overtaken for ever", nil},
 	{9, "a deleted slot keeps its generation", nil},
 	{10, "it converges", nil},
 	{11, "an act at most once and never late", nil},

@@ -224,7 +224,7 @@ func TestApplyReportOfAForeignCode(t *testing.T) {
 	}
 	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 2, Evidence: Verified}})
 	if s.Grant != "" || s.IsFree() {
-		t.Errorf("grant %q free %v: the grant shall leave and nobody else come", s.Grant, s.IsFree())
+		t.Errorf("grant %q free %v: the grant must leave and no other come", s.Grant, s.IsFree())
 	}
 }
 

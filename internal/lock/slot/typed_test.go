@@ -18,7 +18,7 @@ func TestTypedGeneration(t *testing.T) {
 		do   func(b *bench)
 		want uint64
 	}{
-		{"on its way to a slot that nobody has read", realLock(), func(b *bench) { b.desire(1, always) }, 0},
+		{"on its way to a slot that was never read", realLock(), func(b *bench) { b.desire(1, always) }, 0},
 		{"set", realLock(), func(b *bench) { b.desire(1, always); b.answer(OK) }, 1},
 		{"about to be taken off", realLock(), func(b *bench) { b.desire(1, always); b.answer(OK); b.desire(1, gone); b.inFlight(OpClear, 1) }, 1},
 		{"perhaps taken off", realLock(), func(b *bench) { b.desire(1, always); b.answer(OK); b.desire(1, gone); b.answer(Timeout) }, 1},

@@ -216,7 +216,7 @@ func TestVerdicts(t *testing.T) {
 		{"a former room's lock that does not answer", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) {
 			p.Left, p.PIN, p.Reason = true, slot.Removing, fault.LockOffline
 		}), Uncertain, "lockOffline"},
-		{"a clock nobody trusts", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.ClockUntrusted }), Uncertain, "clockUntrusted"},
+		{"an untrusted clock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.ClockUntrusted }), Uncertain, "clockUntrusted"},
 		{"it begins later", with(func(f *Facts, p *access.PlannedDoor, _ *Door) { f.Plan.Window.From = at(600) }), OpensAt, "windowInFuture"},
 		{"it is over", with(func(f *Facts, _ *access.PlannedDoor, _ *Door) { f.Plan.Window.To = at(60) }), DoesNotOpen, "windowPast"},
 		{"checked out, and the code may be there still", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {

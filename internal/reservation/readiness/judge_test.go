@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 		{"enough", expected(day, charge(21)), Ready, ""},
 		{"a bridge's clock that is off", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.BridgeClock = -3 * time.Minute }), AtRisk, "risks bridgeClockOff"},
 		{"a lock's clock that is off, and its bridge corrects", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.OwnSchedule, l.Clock = true, 3*time.Minute }), Ready, "note lockClockOff"},
-		{"a clock nobody trusts", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.ClockUntrusted }), AtRisk, "risks clockUntrusted"},
+		{"an untrusted clock", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.ClockUntrusted }), AtRisk, "risks clockUntrusted"},
 		{"no free slot", expected(day, full), NotReady, "blocks slotsFull"},
 		{"no free slot, and none is needed", expected(hour, checkedIn(slot.Verified), full), Ready, ""},
 		{"jammed", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Jammed = true }), NotReady, "blocks lockJammed"},

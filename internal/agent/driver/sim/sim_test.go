@@ -147,7 +147,7 @@ func TestInvalidHouseIsRefused(t *testing.T) {
 
 func TestPressesAreReported(t *testing.T) {
 	h, _ := house(t, Config{Locks: one(ZWave)})
-	for range maxEvents + 5 { // nobody listens: the oldest give way and no keypad hangs
+	for range maxEvents + 5 { // without a reader the oldest events are dropped, and no keypad hangs
 		if _, err := h.Press("front", "999999"); err != nil {
 			t.Fatal(err)
 		}

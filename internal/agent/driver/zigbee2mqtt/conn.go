@@ -199,7 +199,7 @@ func (c *conn) subscribe(ctx context.Context, topics []string) error {
 // Results of sending.
 var (
 	errUnsent       = errors.New("not sent")                            // and never will be
-	errNoSubscriber = errors.New("nobody listens")                      // no subscriber received it, and it is not stored
+	errNoSubscriber = errors.New("no subscriber listens")               // no subscriber received it, and it is not stored
 	errUnknown      = errors.New("the broker did not say if it has it") // it may have been delivered
 )
 

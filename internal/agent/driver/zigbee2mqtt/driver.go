@@ -1,5 +1,5 @@
 // Package zigbee2mqtt drives locks through Zigbee2MQTT, over its MQTT broker. It requires MQTT 5: messages expire, so that a command
-// cannot be delivered late, on which fences and deadlines of commands depend, and the broker reports at once if nobody is subscribed.
+// cannot be delivered late, on which fences and deadlines of commands depend, and the broker reports at once if there is no subscriber.
 // MQTT 3.1.1 has neither.
 //
 // Zigbee2MQTT does not answer commands. It publishes what locks report, so an operation succeeded if the lock reported it, or showed it
@@ -21,6 +21,7 @@ import (
 
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -152,7 +153,7 @@ func address(cfg Config) (host string, secure bool, err error) {
 	default:
 		port = "1883"
 	}
-	if ip := net.ParseIP(u.Hostname()); !secure && !cfg.Insecure && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !secure && !cfg.Insecure && !config.IsLoopback(u.Hostname()) {
 		return "", false, fmt.Errorf("mqtt://%s would send PINs across the network unencrypted: use mqtts, or run the bridge on the broker's machine", u.Hostname())
 	}
 	return net.JoinHostPort(u.Hostname(), port), secure, nil
@@ -193,7 +194,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// emit requires d.mu. It drops the oldest events if nobody reads them.
+// emit requires d.mu. It drops the oldest events if they are not read.
 func (d *Driver) emit(e driver.Event) {
 	for {
 		select {

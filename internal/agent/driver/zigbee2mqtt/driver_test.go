@@ -241,7 +241,7 @@ func TestNoSubscriber(t *testing.T) {
 		t.Error(a.Result)
 	}
 	if len(r.z2m.PINs(front)) != 0 || r.z2m.Opened(front) != 0 {
-		t.Error("what nobody listened to happened later")
+		t.Error("a command without a subscriber was carried out later")
 	}
 }
 
@@ -325,7 +325,7 @@ func TestPairingIsSignaled(t *testing.T) {
 	select {
 	case <-r.driver.Changes():
 	case <-time.After(patience):
-		t.Error("nobody is told of the new lock")
+		t.Error("the new lock is not reported")
 	}
 }
 

@@ -127,7 +127,7 @@ func TestRetainedMessagesCauseNoEvents(t *testing.T) {
 	if len(r.driver.Events()) != 0 {
 		t.Errorf("event %+v", <-r.driver.Events())
 	}
-	r.driver.onMessage(message{topic: "zigbee2mqtt/somebody else", payload: []byte(`{"action":"unlock"}`)})
+	r.driver.onMessage(message{topic: "zigbee2mqtt/another device", payload: []byte(`{"action":"unlock"}`)})
 	r.driver.onMessage(message{topic: "elsewhere/front", payload: []byte(`{"action":"unlock"}`)})
 	r.driver.onMessage(message{topic: "zigbee2mqtt/bridge/devices", payload: []byte(`{`)})
 	if len(r.driver.Events()) != 0 || !r.heard(l) {

@@ -172,7 +172,7 @@ func (v *virtual) set(raw json.RawMessage, now time.Time) (reported map[string]a
 		digits = string(c.PIN)
 	}
 	if len(digits) < 4 || len(digits) > 8 {
-		return nil, nil // the lock refuses, and nobody is told
+		return nil, nil // the lock refuses, and reports nothing
 	}
 	v.codes[*c.User] = code{pin: digits, disabled: c.Enabled != nil && !*c.Enabled}
 	return v.confirm("last_successful_pincode_save", "pin_code_added", *c.User, now), nil
