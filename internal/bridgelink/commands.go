@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // errBusy refuses a command because the session's queue is full.
@@ -93,7 +93,7 @@ func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 		if err != nil || r.SmartkeyReason == "" {
 			return err
 		}
-		return phone.RecordCommandResult(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
+		return mobilekey.RecordCommandResult(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
 	})
 	if c == nil {
 		return why

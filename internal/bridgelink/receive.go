@@ -6,7 +6,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // handle processes a message from the bridge. Messages of another epoch or of an unknown kind are ignored.
@@ -116,7 +116,7 @@ func (s *session) onEvents(b *lockv1.EventBatch) cause {
 	var storedUpTo int64
 	why := s.write("events", func(tx *db.Tx) error {
 		batch := decodeEvents(b) // decoded again in each attempt, because Claim modifies it
-		if err := phone.AttributeToPhones(tx, s.open.PropertyID, batch); err != nil {
+		if err := mobilekey.AttributeToPhones(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}
 		upTo, learned, err := lock.StoreEvents(tx, s.open.BridgeID, s.open.Epoch, batch)
@@ -124,7 +124,7 @@ func (s *session) onEvents(b *lockv1.EventBatch) cause {
 		if err := s.notifyEvidence(tx, learned, err); err != nil {
 			return err
 		}
-		return phone.RecordOpenings(tx, s.open.PropertyID, s.open.BridgeID, batch)
+		return mobilekey.RecordOpenings(tx, s.open.PropertyID, s.open.BridgeID, batch)
 	})
 	if why == "" && storedUpTo > 0 {
 		s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: uint64(storedUpTo)}}})

@@ -8,7 +8,7 @@ import (
 
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // resyncSubject asks every node to compare its sessions with the database, because the sender may have lost wake-ups.
@@ -63,7 +63,7 @@ func (n *Node) resync(ctx context.Context) {
 		newest, err := lock.LatestGenerations(ctx, n.cfg.DB.Read(), ids)
 		var behind []string
 		if err == nil {
-			behind, err = phone.BehindBridges(ctx, n.cfg.DB.Read(), ids)
+			behind, err = mobilekey.BehindBridges(ctx, n.cfg.DB.Read(), ids)
 		}
 		if err != nil {
 			if ctx.Err() == nil {

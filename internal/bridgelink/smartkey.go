@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -65,10 +65,10 @@ func (s *session) sendKeys() bool {
 		return true
 	}
 	ctx, c := s.stream.Context(), s.node.cfg.DB.Read()
-	p, err := phone.PublishedSince(ctx, c, s.open.PropertyID, s.keys.version, s.keys.listNumber)
-	var rules []phone.Rule
+	p, err := mobilekey.PublishedSince(ctx, c, s.open.PropertyID, s.keys.version, s.keys.listNumber)
+	var rules []mobilekey.Rule
 	if err == nil && p.Version > 0 {
-		rules, err = phone.Rules(ctx, c, s.open.PropertyID, s.open.BridgeID)
+		rules, err = mobilekey.Rules(ctx, c, s.open.PropertyID, s.open.BridgeID)
 	}
 	if err != nil {
 		s.log.Warn("loading SmartKey data for a bridge failed; retrying", "error", err)
@@ -120,7 +120,7 @@ func (s *session) outnumberList() bool {
 		"keySet", state.reported.Version, "list", state.reported.List, "publishedKeySet", state.published.Version, "publishedList", state.published.List)
 	if list {
 		err := s.node.cfg.DB.Write(s.node.Context(s.stream.Context()), func(tx *db.Tx) error {
-			return phone.SkipListNumbers(tx, s.node.cfg.Keys, s.open.PropertyID, state.reported.List)
+			return mobilekey.SkipListNumbers(tx, s.node.cfg.Keys, s.open.PropertyID, state.reported.List)
 		})
 		if err != nil {
 			s.log.Warn("publishing a status list newer than a bridge's failed; retrying", "error", err)

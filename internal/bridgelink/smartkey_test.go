@@ -8,7 +8,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -54,7 +54,7 @@ func TestReportedKeyStateIsStored(t *testing.T) {
 // A bridge reports, in Hello and later, a list that the service never made. It is sent one with a higher number.
 func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.change(func(tx *db.Tx) error { return phone.EnsureIssuer(tx, s.keys, s.house) })
+		s.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, s.keys, s.house) })
 		_, address := s.node("nod_a")
 		b := s.enrol("front")
 		b.open(address)
@@ -63,7 +63,7 @@ func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 		h.Capabilities, h.SmartkeyKeySetVersion, h.SmartkeyListNumber = []string{smartKeys}, 1, 600
 		b.send(hello)
 		b.epoch = b.next().GetWelcome().GetEpoch()
-		p, err := phone.PublishedSince(t.Context(), s.db.Read(), s.house, 0, 0)
+		p, err := mobilekey.PublishedSince(t.Context(), s.db.Read(), s.house, 0, 0)
 		s.must(err)
 		keys, err := smartkey.PinKeySet(p.KeySets[0], s.house)
 		s.must(err)
@@ -91,9 +91,9 @@ func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 // before.
 func TestDifferentListWithTheSameNumberIsOutnumbered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.change(func(tx *db.Tx) error { return phone.EnsureIssuer(tx, s.keys, s.house) })
-		published := func() phone.Published {
-			p, err := phone.PublishedSince(t.Context(), s.db.Read(), s.house, 0, 0)
+		s.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, s.keys, s.house) })
+		published := func() mobilekey.Published {
+			p, err := mobilekey.PublishedSince(t.Context(), s.db.Read(), s.house, 0, 0)
 			s.must(err)
 			return p
 		}

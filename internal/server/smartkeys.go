@@ -14,7 +14,7 @@ import (
 	guestapi "latchkey.dev/internal/api/guest"
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // registerSmartKeys registers the services of phones and of the staff who invite them.
@@ -87,12 +87,12 @@ func (s *Server) reconcileChangedKeys(ctx context.Context, p *parts) error {
 
 // reconcileKeys updates the SmartKeys of a property. It writes only if there is a change.
 func (s *Server) reconcileKeys(ctx context.Context, propertyID string) error {
-	due, suspected, err := phone.Inspect(s.db.View(ctx), propertyID)
+	due, suspected, err := mobilekey.Inspect(s.db.View(ctx), propertyID)
 	if err != nil || !due {
 		return err
 	}
 	return s.db.Write(s.wake(ctx), func(tx *db.Tx) error {
-		_, err := phone.Reconcile(tx, s.keys, propertyID, suspected...)
+		_, err := mobilekey.Reconcile(tx, s.keys, propertyID, suspected...)
 		return err
 	})
 }
@@ -100,7 +100,7 @@ func (s *Server) reconcileKeys(ctx context.Context, propertyID string) error {
 // sweepKeys renews status lists, replaces issuer keys and frees indexes.
 func (s *Server) sweepKeys(ctx context.Context) error {
 	for after := ""; ; {
-		ids, err := phone.IssuersAfter(ctx, s.db.Read(), after, keysPage)
+		ids, err := mobilekey.IssuersAfter(ctx, s.db.Read(), after, keysPage)
 		if err != nil {
 			return err
 		}
@@ -114,5 +114,5 @@ func (s *Server) sweepKeys(ctx context.Context) error {
 		}
 		after = ids[len(ids)-1]
 	}
-	return s.db.Write(ctx, func(tx *db.Tx) error { return phone.Sweep(tx, 1000) })
+	return s.db.Write(ctx, func(tx *db.Tx) error { return mobilekey.Sweep(tx, 1000) })
 }

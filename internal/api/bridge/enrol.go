@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // Enrolment implements EnrolmentService.
@@ -28,15 +28,15 @@ func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv
 		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),
 	}
 	var e *lock.Enrolment
-	var keys phone.Published
+	var keys mobilekey.Published
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if e, err = lock.Enroll(tx, s.Keys, s.Authority, application); err != nil {
 			return err
 		}
-		if err := phone.EnsureIssuer(tx, s.Keys, e.Bridge.PropertyID); err != nil {
+		if err := mobilekey.EnsureIssuer(tx, s.Keys, e.Bridge.PropertyID); err != nil {
 			return err
 		}
-		keys, err = phone.PublishedSince(tx.Context(), tx.Client, e.Bridge.PropertyID, 0, 0)
+		keys, err = mobilekey.PublishedSince(tx.Context(), tx.Client, e.Bridge.PropertyID, 0, 0)
 		return err
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv
 	answer := &lockv1.EnrollResponse{
 		BridgeId: e.Bridge.ID, PropertyId: e.Bridge.PropertyID, Certificate: e.Certificate,
 		CaCertificate: s.Authority.Certificate(), ConnectAddress: s.Address(), ServerName: lock.ServerName,
-		SmartkeySite: phone.Site(e.Bridge.PropertyID), SmartkeyStatusList: keys.List,
+		SmartkeySite: mobilekey.Site(e.Bridge.PropertyID), SmartkeyStatusList: keys.List,
 	}
 	if len(keys.KeySets) > 0 {
 		answer.SmartkeyKeySet = keys.KeySets[len(keys.KeySets)-1]

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -41,7 +41,7 @@ type SmartKeys struct {
 
 // GetEnrolment describes a link. It changes nothing, because mail scanners open links.
 func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentRequest) (*guestv1.GetEnrolmentResponse, error) {
-	l, err := phone.DescribeLink(s.DB.View(ctx), s.Keys, r.GetLink())
+	l, err := mobilekey.DescribeLink(s.DB.View(ctx), s.Keys, r.GetLink())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
 	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) error {
-		p, key, err := phone.Enrol(tx, s.Keys, r.GetLink(), r.GetPossession(), r.GetName())
+		p, key, err := mobilekey.Enrol(tx, s.Keys, r.GetLink(), r.GetPossession(), r.GetName())
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv
 
 // Challenge returns a challenge for a renewal. The only fact it reveals is the property of a phone.
 func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) (*guestv1.ChallengeResponse, error) {
-	property, asked, err := phone.NewRenewalChallenge(s.DB.View(ctx), s.Keys, r.GetPhoneId())
+	property, asked, err := mobilekey.NewRenewalChallenge(s.DB.View(ctx), s.Keys, r.GetPhoneId())
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,9 @@ func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) 
 
 // Renew returns the next token.
 func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv1.RenewResponse, error) {
-	var key *phone.Key
+	var key *mobilekey.Key
 	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) (err error) {
-		key, err = phone.Renew(tx, s.Keys, r.GetPhoneId(), r.GetPossession())
+		key, err = mobilekey.Renew(tx, s.Keys, r.GetPhoneId(), r.GetPossession())
 		return err
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv
 	return &guestv1.RenewResponse{Key: keyMessage(key)}, nil
 }
 
-func keyMessage(k *phone.Key) *guestv1.SmartKey {
+func keyMessage(k *mobilekey.Key) *guestv1.SmartKey {
 	if k == nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func keyMessage(k *phone.Key) *guestv1.SmartKey {
 // Greet returns a greeting of a bridge. The token must give access to a lock of the bridge.
 func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv1.GreetResponse, error) {
 	view := s.DB.View(ctx)
-	bearer, err := phone.Identify(view, r.GetToken())
+	bearer, err := mobilekey.Identify(view, r.GetToken())
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		return nil, invalidSmartKey(err)
 	}
 	view := s.DB.View(ctx)
-	bearer, err := phone.Identify(view, p.Token)
+	bearer, err := mobilekey.Identify(view, p.Token)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		command, err = bearer.StoreCommand(tx, lk, proof, r.GetPresentation(), until)
 		return err
 	})
-	if errors.Is(err, phone.ErrRevoked) {
+	if errors.Is(err, mobilekey.ErrRevoked) {
 		return &guestv1.PresentResponse{Reason: string(smartkey.Revoked), Result: "refused"}, nil
 	}
 	if err != nil {
@@ -193,11 +193,11 @@ func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentRe
 
 // GetLists returns the key sets and the status list that a bridge without its own internet connection may be missing.
 func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*guestv1.GetListsResponse, error) {
-	bearer, err := phone.Identify(s.DB.View(ctx), r.GetToken())
+	bearer, err := mobilekey.Identify(s.DB.View(ctx), r.GetToken())
 	if err != nil {
 		return nil, err
 	}
-	p, err := phone.PublishedSince(ctx, s.DB.Read(), bearer.Property, r.GetKeySetVersion(), r.GetListNumber())
+	p, err := mobilekey.PublishedSince(ctx, s.DB.Read(), bearer.Property, r.GetKeySetVersion(), r.GetListNumber())
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // smartKeys manages the phones of guests.
@@ -23,7 +23,7 @@ func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{D
 
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
-		l, err := phone.CreateLink(tx, s.Keys, propertyID, r.GetReservationId(), time.Duration(r.GetTtlMinutes())*time.Minute)
+		l, err := mobilekey.CreateLink(tx, s.Keys, propertyID, r.GetReservationId(), time.Duration(r.GetTtlMinutes())*time.Minute)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSm
 	if err != nil {
 		return nil, err
 	}
-	rows, err := phone.List(s.DB.View(ctx), propertyID, r.GetReservationId())
+	rows, err := mobilekey.List(s.DB.View(ctx), propertyID, r.GetReservationId())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSm
 
 func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.RevokeSmartKeyPhoneRequest) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
-		p, err := phone.Revoke(tx, s.Keys, propertyID, r.GetId())
+		p, err := mobilekey.Revoke(tx, s.Keys, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -59,26 +59,26 @@ func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.Revok
 
 func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRequest) (*propertyv1.RestartDoorResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RestartDoorResponse, error) {
-		generation, err := phone.RestartDoor(tx, s.Keys, propertyID, r.GetLockId())
+		generation, err := mobilekey.RestartDoor(tx, s.Keys, propertyID, r.GetLockId())
 		return &propertyv1.RestartDoorResponse{Generation: generation}, err
 	})
 }
 
 func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
-		err := phone.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)
+		err := mobilekey.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)
 		return &propertyv1.SetDoorListAgeResponse{MaxAgeMinutes: r.GetMaxAgeMinutes()}, err
 	})
 }
 
 func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIssuerKeyRequest) (*propertyv1.RotateIssuerKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateIssuerKeyResponse, error) {
-		done, err := phone.Rotate(tx, s.Keys, propertyID, r.GetAtOnce())
+		done, err := mobilekey.Rotate(tx, s.Keys, propertyID, r.GetAtOnce())
 		return &propertyv1.RotateIssuerKeyResponse{KeySetVersion: done.Version, CurrentKeyId: done.Current}, err
 	})
 }
 
-func phoneMessage(p *phone.Row) *propertyv1.SmartKeyPhone {
+func phoneMessage(p *mobilekey.Row) *propertyv1.SmartKeyPhone {
 	return &propertyv1.SmartKeyPhone{
 		Id: p.ID, ReservationId: p.ReservationID, Name: p.Name, TokenExpiresAt: optional.At(p.TokenExpiresAt), RevokedAt: optional.At(p.RevokedAt),
 		CreatedAt: timestamppb.New(p.CreatedAt),

@@ -1,4 +1,4 @@
-package phone_test
+package mobilekey_test
 
 import (
 	"crypto/rand"
@@ -10,16 +10,16 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
 )
 
 // link creates a link for the reservation.
 func (d *fixture) link() string {
 	d.t.Helper()
-	var l phone.Link
+	var l mobilekey.Link
 	d.change(func(tx *db.Tx) (err error) {
-		l, err = phone.CreateLink(tx, d.keys, propertyID, "rsv_1", time.Hour)
+		l, err = mobilekey.CreateLink(tx, d.keys, propertyID, "rsv_1", time.Hour)
 		return err
 	})
 	return l.Secret
@@ -34,7 +34,7 @@ func (d *fixture) statement(p *smartkey.Phone, challenge []byte, why smartkey.Pu
 
 func (d *fixture) enrol(link string, raw []byte) (row *ent.Phone, err error) {
 	err = d.db.Write(d.t.Context(), func(tx *db.Tx) (err error) {
-		row, _, err = phone.Enrol(tx, d.keys, link, raw, "")
+		row, _, err = mobilekey.Enrol(tx, d.keys, link, raw, "")
 		return err
 	})
 	return row, err
@@ -68,7 +68,7 @@ func withStay(t *testing.T, f func(t *testing.T, d *fixture)) {
 func TestLinkEnrolsOnePhone(t *testing.T) {
 	withStay(t, func(t *testing.T, d *fixture) {
 		link := d.link()
-		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, link)
+		look, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, link)
 		d.must(err)
 		var wait sync.WaitGroup
 		won := make(chan error, 8)
@@ -99,7 +99,7 @@ func TestEnrolmentRefusals(t *testing.T) {
 	withStay(t, func(t *testing.T, d *fixture) {
 		link, other := d.link(), d.link()
 		look := func(l string) []byte {
-			v, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
+			v, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, l)
 			d.must(err)
 			return v.Challenge
 		}
@@ -136,7 +136,7 @@ func TestEnrolmentRefusals(t *testing.T) {
 func TestChallengeCanBeAnsweredOnce(t *testing.T) {
 	withStay(t, func(t *testing.T, d *fixture) {
 		link := d.link()
-		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, link)
+		look, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, link)
 		d.must(err)
 		p := d.phone()
 		row, err := d.enrol(link, d.statement(p, look.Challenge, smartkey.Enrol))
@@ -144,13 +144,13 @@ func TestChallengeCanBeAnsweredOnce(t *testing.T) {
 		renew := func(p *smartkey.Phone, challenge []byte) error {
 			raw := d.statement(p, challenge, smartkey.Renew)
 			return d.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := phone.Renew(tx, d.keys, row.ID, raw)
+				_, err := mobilekey.Renew(tx, d.keys, row.ID, raw)
 				return err
 			})
 		}
 		ask := func() []byte {
 			d.pass(time.Second)
-			_, c, err := phone.NewRenewalChallenge(d.db.View(t.Context()), d.keys, row.ID)
+			_, c, err := mobilekey.NewRenewalChallenge(d.db.View(t.Context()), d.keys, row.ID)
 			d.must(err)
 			return c
 		}
@@ -188,7 +188,7 @@ func TestChallengeCanBeAnsweredOnce(t *testing.T) {
 			t.Errorf("a challenge that was answered: %v", err)
 		}
 		d.change(func(tx *db.Tx) error {
-			_, err := phone.Revoke(tx, d.keys, propertyID, row.ID)
+			_, err := mobilekey.Revoke(tx, d.keys, propertyID, row.ID)
 			return err
 		})
 		if err := renew(p, ask()); !fault.Has(err, fault.SmartKeyRefused) {
@@ -203,7 +203,7 @@ func TestLinksOfAStayAreLimited(t *testing.T) {
 		n := 0
 		for ; err == nil && n < 100; n++ {
 			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := phone.CreateLink(tx, d.keys, propertyID, "rsv_1", 0)
+				_, err := mobilekey.CreateLink(tx, d.keys, propertyID, "rsv_1", 0)
 				return err
 			})
 		}
@@ -211,7 +211,7 @@ func TestLinksOfAStayAreLimited(t *testing.T) {
 			t.Errorf("after %d links: %v", n, err)
 		}
 		d.pass(48*time.Hour + time.Minute)
-		d.change(func(tx *db.Tx) error { return phone.Sweep(tx, 100) })
+		d.change(func(tx *db.Tx) error { return mobilekey.Sweep(tx, 100) })
 		if left := d.db.Read().PhoneLink.Query().CountX(t.Context()); left != 0 {
 			t.Errorf("%d expired links remain", left)
 		}

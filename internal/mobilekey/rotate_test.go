@@ -1,4 +1,4 @@
-package phone_test
+package mobilekey_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	entkeyset "latchkey.dev/ent/keyset"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // bridge makes a bridge that was seen now.
@@ -34,10 +34,10 @@ func TestRotateStepByStep(t *testing.T) {
 		d.says("brg_here", 1)
 		first := present.currentKey()
 		d.change(func(tx *db.Tx) error {
-			_, err := phone.Rotate(tx, d.keys, propertyID, false)
+			_, err := mobilekey.Rotate(tx, d.keys, propertyID, false)
 			return err
 		})
-		if err := d.db.Write(t.Context(), func(tx *db.Tx) error { _, err := phone.Rotate(tx, d.keys, propertyID, false); return err }); !fault.Has(err, fault.InUse) {
+		if err := d.db.Write(t.Context(), func(tx *db.Tx) error { _, err := mobilekey.Rotate(tx, d.keys, propertyID, false); return err }); !fault.Has(err, fault.InUse) {
 			t.Errorf("a second replacement meanwhile: %v", err)
 		}
 		present.follow()
@@ -49,7 +49,7 @@ func TestRotateStepByStep(t *testing.T) {
 			t.Error("the next step comes although the bridge has not confirmed the key")
 		}
 		d.says("brg_here", int64(present.keys.Version()))
-		if due, _, err := phone.Inspect(d.db.View(t.Context()), propertyID); err != nil || !due {
+		if due, _, err := mobilekey.Inspect(d.db.View(t.Context()), propertyID); err != nil || !due {
 			t.Errorf("the bridge has confirmed it, and nothing is due: %v", err)
 		}
 		d.reconcile()
@@ -92,25 +92,25 @@ func TestNewKeyWaitsForBridges(t *testing.T) {
 	const hour = time.Hour
 	for _, tc := range []struct {
 		what    string
-		bridges []phone.BridgeKeys
+		bridges []mobilekey.BridgeKeys
 		after   time.Duration
 		want    bool
 	}{
 		{"no bridge", nil, 0, true},
-		{"all have confirmed", []phone.BridgeKeys{{seen(0), version(2)}, {seen(0), version(2)}}, time.Second, true},
-		{"one reports a version that was never issued", []phone.BridgeKeys{{seen(0), version(2)}, {seen(0), version(4)}}, time.Second, false},
-		{"one reports such a version for four days", []phone.BridgeKeys{{seen(96 * hour), version(4)}}, 96 * hour, true},
-		{"one has not confirmed", []phone.BridgeKeys{{seen(0), version(2)}, {seen(hour), version(1)}}, hour, false},
-		{"one has reported no version", []phone.BridgeKeys{{seen(0), nil}}, hour, false},
-		{"one has no keys yet", []phone.BridgeKeys{{seen(0), version(0)}}, hour, false},
-		{"one does not support SmartKeys", []phone.BridgeKeys{{seen(0), version(-1)}, {seen(0), version(2)}}, 0, true},
-		{"one never connected", []phone.BridgeKeys{{nil, nil}}, 0, true},
-		{"offline for less than four days", []phone.BridgeKeys{{seen(-48 * hour), version(1)}}, 47 * hour, false},
-		{"offline for four days", []phone.BridgeKeys{{seen(-48 * hour), version(1)}}, 48 * hour, true},
-		{"online without the key for less than four days", []phone.BridgeKeys{{seen(95 * hour), version(1)}}, 95 * hour, false},
-		{"online without the key for four days", []phone.BridgeKeys{{seen(96 * hour), version(1)}}, 96 * hour, true},
+		{"all have confirmed", []mobilekey.BridgeKeys{{seen(0), version(2)}, {seen(0), version(2)}}, time.Second, true},
+		{"one reports a version that was never issued", []mobilekey.BridgeKeys{{seen(0), version(2)}, {seen(0), version(4)}}, time.Second, false},
+		{"one reports such a version for four days", []mobilekey.BridgeKeys{{seen(96 * hour), version(4)}}, 96 * hour, true},
+		{"one has not confirmed", []mobilekey.BridgeKeys{{seen(0), version(2)}, {seen(hour), version(1)}}, hour, false},
+		{"one has reported no version", []mobilekey.BridgeKeys{{seen(0), nil}}, hour, false},
+		{"one has no keys yet", []mobilekey.BridgeKeys{{seen(0), version(0)}}, hour, false},
+		{"one does not support SmartKeys", []mobilekey.BridgeKeys{{seen(0), version(-1)}, {seen(0), version(2)}}, 0, true},
+		{"one never connected", []mobilekey.BridgeKeys{{nil, nil}}, 0, true},
+		{"offline for less than four days", []mobilekey.BridgeKeys{{seen(-48 * hour), version(1)}}, 47 * hour, false},
+		{"offline for four days", []mobilekey.BridgeKeys{{seen(-48 * hour), version(1)}}, 48 * hour, true},
+		{"online without the key for less than four days", []mobilekey.BridgeKeys{{seen(95 * hour), version(1)}}, 95 * hour, false},
+		{"online without the key for four days", []mobilekey.BridgeKeys{{seen(96 * hour), version(1)}}, 96 * hour, true},
 	} {
-		if got := phone.KeyConfirmed(tc.bridges, 2, noon, noon.Add(tc.after)); got != tc.want {
+		if got := mobilekey.KeyConfirmed(tc.bridges, 2, noon, noon.Add(tc.after)); got != tc.want {
 			t.Errorf("%s: may sign: %v, want %v", tc.what, got, tc.want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestRotationWaitsFourDaysForAnOfflineBridge(t *testing.T) {
 		v := d.verifier()
 		first := v.currentKey()
 		d.change(func(tx *db.Tx) error {
-			_, err := phone.Rotate(tx, d.keys, propertyID, false)
+			_, err := mobilekey.Rotate(tx, d.keys, propertyID, false)
 			return err
 		})
 		d.pass(95 * time.Hour)

@@ -1,4 +1,4 @@
-package phone_test
+package mobilekey_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // Only a bridge that verifies SmartKeys and holds an older key set or status list is behind.
@@ -31,7 +31,7 @@ func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
 			return nil
 		})
 		all := []string{ids["current"], ids["older set"], ids["older list"], ids["no SmartKeys"]}
-		behind, err := phone.BehindBridges(t.Context(), d.db.Read(), all)
+		behind, err := mobilekey.BehindBridges(t.Context(), d.db.Read(), all)
 		d.must(err)
 		slices.Sort(behind)
 		want := []string{ids["older set"], ids["older list"]}

@@ -1,4 +1,4 @@
-package phone_test
+package mobilekey_test
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,7 +38,7 @@ func each(t *testing.T, f func(t *testing.T, d *fixture)) {
 		d.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: base})
 		d.must(err)
 		d.must(d.keys.EnsureKey(t.Context(), propertyID))
-		d.change(func(tx *db.Tx) error { return phone.EnsureIssuer(tx, d.keys, propertyID) })
+		d.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, d.keys, propertyID) })
 		f(t, d)
 	}, dbtest.Clock(c))
 }
@@ -61,7 +61,7 @@ func (d *fixture) pass(by time.Duration) { d.clock.Set(d.clock.Now().Add(by)) }
 func (d *fixture) reconcile() (notified bool) {
 	d.t.Helper()
 	d.change(func(tx *db.Tx) (err error) {
-		notified, err = phone.Reconcile(tx, d.keys, propertyID)
+		notified, err = mobilekey.Reconcile(tx, d.keys, propertyID)
 		return err
 	})
 	return notified

@@ -1,4 +1,4 @@
-package phone_test
+package mobilekey_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestReportedOpeningsAreRecorded(t *testing.T) {
 	withStay(t, func(t *testing.T, d *fixture) {
 		l := d.link()
-		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
+		look, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, l)
 		d.must(err)
 		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 		d.must(err)
@@ -42,10 +42,10 @@ func TestReportedOpeningsAreRecorded(t *testing.T) {
 		tell := func(h lock.LockEvent) lock.LockEvent {
 			batch := []lock.LockEvent{h}
 			d.change(func(tx *db.Tx) error {
-				if err := phone.AttributeToPhones(tx, propertyID, batch); err != nil {
+				if err := mobilekey.AttributeToPhones(tx, propertyID, batch); err != nil {
 					return err
 				}
-				return phone.RecordOpenings(tx, propertyID, "brg_here", batch)
+				return mobilekey.RecordOpenings(tx, propertyID, "brg_here", batch)
 			})
 			return batch[0]
 		}
@@ -83,7 +83,7 @@ func TestReportedOpeningsAreRecorded(t *testing.T) {
 func TestLateReportsCountForTheGrantOfTheirTime(t *testing.T) {
 	withStay(t, func(t *testing.T, d *fixture) {
 		l := d.link()
-		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
+		look, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, l)
 		d.must(err)
 		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 		d.must(err)
@@ -117,10 +117,10 @@ func TestLateReportsCountForTheGrantOfTheirTime(t *testing.T) {
 		} {
 			batch := []lock.LockEvent{{Address: "front", Kind: "opened", Phone: row.KeyID, OccurredAt: tc.at}}
 			d.change(func(tx *db.Tx) error {
-				if err := phone.AttributeToPhones(tx, propertyID, batch); err != nil {
+				if err := mobilekey.AttributeToPhones(tx, propertyID, batch); err != nil {
 					return err
 				}
-				return phone.RecordOpenings(tx, propertyID, "brg_here", batch)
+				return mobilekey.RecordOpenings(tx, propertyID, "brg_here", batch)
 			})
 			held := d.db.Read().KeyStatus.GetX(t.Context(), "kst_now")
 			if batch[0].GrantID != tc.grant || len(held.OpenedIds) != tc.noted {
@@ -135,7 +135,7 @@ func TestLateReportsCountForTheGrantOfTheirTime(t *testing.T) {
 func TestCommandsHaveTheGrantOfTheStay(t *testing.T) {
 	withStay(t, func(t *testing.T, d *fixture) {
 		l := d.link()
-		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
+		look, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, l)
 		d.must(err)
 		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 		d.must(err)
@@ -153,7 +153,7 @@ func TestCommandsHaveTheGrantOfTheStay(t *testing.T) {
 				SetCapabilities(slot.Capabilities{RemoteUnlock: true}).SetStatus(lock.Status{Online: true}).SetCreatedAt(start).Exec(tx.Context())
 		})
 		for phoneID, want := range map[string]string{row.ID: "grt_1", "phn_gone": "", "": ""} {
-			b := phone.Bearer{Token: smartkey.Token{Property: propertyID}, PhoneID: phoneID}
+			b := mobilekey.Bearer{Token: smartkey.Token{Property: propertyID}, PhoneID: phoneID}
 			var order lock.UnlockCommand
 			d.change(func(tx *db.Tx) (err error) {
 				order, err = b.StoreCommand(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
@@ -186,7 +186,7 @@ func TestOutdatedTokensAreNotRelayed(t *testing.T) {
 	} {
 		withStay(t, func(t *testing.T, d *fixture) {
 			l := d.link()
-			look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
+			look, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, l)
 			d.must(err)
 			row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 			d.must(err)
@@ -202,7 +202,7 @@ func TestOutdatedTokensAreNotRelayed(t *testing.T) {
 						SetLockIds(nil).SetSince(start).SetEndsAt(start.Add(time.Hour)).Exec(tx.Context()))
 			})
 			d.change(func(tx *db.Tx) error { return change(tx, row.ID) })
-			b := phone.Bearer{Token: smartkey.Token{Property: propertyID, StatusIndex: index}, PhoneID: row.ID}
+			b := mobilekey.Bearer{Token: smartkey.Token{Property: propertyID, StatusIndex: index}, PhoneID: row.ID}
 			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
 				_, err := b.StoreCommand(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err

@@ -1,4 +1,4 @@
-package phone_test
+package mobilekey_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 	entkeystatus "latchkey.dev/ent/keystatus"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -20,7 +20,7 @@ type verifier struct {
 
 func (d *fixture) verifier() *verifier {
 	d.t.Helper()
-	p, err := phone.PublishedSince(d.t.Context(), d.db.Read(), propertyID, 0, 0)
+	p, err := mobilekey.PublishedSince(d.t.Context(), d.db.Read(), propertyID, 0, 0)
 	d.must(err)
 	if len(p.KeySets) != 1 {
 		d.t.Fatalf("a verifier without a key set gets %d", len(p.KeySets))
@@ -36,7 +36,7 @@ func (d *fixture) verifier() *verifier {
 // follow takes everything that was published since.
 func (v *verifier) follow() {
 	v.d.t.Helper()
-	p, err := phone.PublishedSince(v.d.t.Context(), v.d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
+	p, err := mobilekey.PublishedSince(v.d.t.Context(), v.d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
 	v.d.must(err)
 	for _, raw := range p.KeySets {
 		v.keys, err = v.keys.Advance(raw)
@@ -60,11 +60,11 @@ func TestRotateAtOnce(t *testing.T) {
 		first := v.currentKey()
 		for range 12 { // more than one answer contains
 			d.change(func(tx *db.Tx) error {
-				_, err := phone.Rotate(tx, d.keys, propertyID, true)
+				_, err := mobilekey.Rotate(tx, d.keys, propertyID, true)
 				return err
 			})
 		}
-		p, err := phone.PublishedSince(t.Context(), d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
+		p, err := mobilekey.PublishedSince(t.Context(), d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
 		d.must(err)
 		if len(p.KeySets) != 8 || p.Version != 13 {
 			t.Errorf("%d key sets at once, up to %d", len(p.KeySets), p.Version)
@@ -92,7 +92,7 @@ func TestUnchangedListsAreRenewed(t *testing.T) {
 		before := v.list.Number()
 		for range 5 {
 			d.pass(61 * time.Minute)
-			due, _, err := phone.Inspect(d.db.View(t.Context()), propertyID)
+			due, _, err := mobilekey.Inspect(d.db.View(t.Context()), propertyID)
 			d.must(err)
 			if !due || !d.reconcile() {
 				t.Error("no new list although the list is old")
@@ -121,7 +121,7 @@ func TestListNumbersSkipThoseOfABridge(t *testing.T) {
 		holds("kst_gone", 2, own, own)
 		holds("kst_new", 3, 0, 0)
 		report := func(held int64) {
-			d.change(func(tx *db.Tx) error { return phone.SkipListNumbers(tx, d.keys, propertyID, held) })
+			d.change(func(tx *db.Tx) error { return mobilekey.SkipListNumbers(tx, d.keys, propertyID, held) })
 			v.follow()
 		}
 		for _, held := range []int64{own - 1, 1 << 53} { // the last one is implausible
