@@ -114,7 +114,7 @@ torture: ## Real programs under faults, every door judged by its keypad: SECONDS
 
 .PHONY: mutate
 mutate: ## Leave out each check of the SmartKey verifier: which mutants do the published vectors not notice?
-	nice go run ./internal/smartkey/mutation
+	nice go run ./internal/test/mutation
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME=30s

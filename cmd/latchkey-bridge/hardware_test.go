@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/agent"
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 // parsed reads a command line as main does.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // typed runs a command line and returns what it said, on either stream.

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // TestMain lets a test run this very program as a process of its own.

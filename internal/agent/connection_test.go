@@ -14,8 +14,8 @@ import (
 
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/driver/zigbee2mqtt"
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/z2mtest"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )

@@ -9,8 +9,8 @@ import (
 
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/driver/zigbee2mqtt"
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 // brief gives locks a fence that a test can wait for.

@@ -18,7 +18,7 @@ import (
 
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/pgtemp"
+	"latchkey.dev/internal/test/pgtemp"
 )
 
 // Drain measures the stop of a server with many connected bridges during unlock commands. The bridges move to a second server

@@ -22,14 +22,14 @@ import (
 	"latchkey.dev/ent"
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/bus"
-	"latchkey.dev/internal/bus/bustest"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/bustest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestMain(m *testing.M) {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"latchkey.dev/internal/bus"
-	"latchkey.dev/internal/bus/bustest"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/test/bustest"
 )
 
 // apart are two nodes connected through a NATS server that a test can stop.

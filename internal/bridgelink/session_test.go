@@ -11,10 +11,10 @@ import (
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestCodeIsSentAndEvidenceIsStored(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"latchkey.dev/internal/bus"
-	"latchkey.dev/internal/bus/bustest"
+	"latchkey.dev/internal/test/bustest"
 )
 
 // until polls until holds returns true.

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"latchkey.dev/internal/bus"
-	"latchkey.dev/internal/bus/bustest"
+	"latchkey.dev/internal/test/bustest"
 )
 
 func TestMain(m *testing.M) {

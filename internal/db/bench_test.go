@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func BenchmarkWrite(b *testing.B) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // Without the checkpointer the log would grow to db.LogMax, which so few changes do not reach.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // A closure that computes between its statements blocks every other change, so it fails its test.

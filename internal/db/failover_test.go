@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/pgtemp"
+	"latchkey.dev/internal/test/pgtemp"
 )
 
 // A primary that hangs answers nothing and closes no connection. Waiting changes fail with an error that says so, and later

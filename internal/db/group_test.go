@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // together runs writes so that they share one commit, and returns their errors.

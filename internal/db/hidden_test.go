@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // readHalf reads the first of two rows and closes them, as ent does after an UpdateOne. Computing the second row fails, and

@@ -12,7 +12,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestMain(m *testing.M) {

@@ -22,7 +22,7 @@ import (
 	"latchkey.dev/ent/migrate"
 	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // openRaw opens the database without internal/db.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestReadOne(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestFailedSavepointKeepsTheRest(t *testing.T) {

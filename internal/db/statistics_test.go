@@ -10,7 +10,7 @@ import (
 
 	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // A statement that names the property and a column with an index of its own does not read all rows of the property.

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
-	"latchkey.dev/internal/db/pgtemp"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/test/pgtemp"
 )
 
 // wantUnavailable fails unless err tells the caller to retry, keeps its cause for the log, and contains words in its message.

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestWriteStoresAllOrNothing(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // send sends a reservation unchanged.

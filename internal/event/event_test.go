@@ -11,8 +11,8 @@ import (
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // of returns the events of one subject, oldest first.

@@ -7,8 +7,8 @@ import (
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // Old events are deleted after their delivery; the sequence numbers continue.

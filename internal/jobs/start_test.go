@@ -19,7 +19,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // failingDriver is a driver for which the first statements of a start fail.

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

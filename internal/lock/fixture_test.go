@@ -13,11 +13,11 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,9 +8,9 @@ import (
 
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mobilekey"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,4 +1,4 @@
-// Package phone gives guests' phones access to reservations: the property's issuer keys, the links with which phones enrol,
+// Package mobilekey gives guests' phones access to reservations: the property's issuer keys, the links with which phones enrol,
 // their tokens, and the status list that revokes tokens. Bridges decide which door a token opens; see package smartkey.
 package mobilekey
 

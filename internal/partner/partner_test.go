@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // fixture is an installation with two properties, both connected to one app, and a second app.

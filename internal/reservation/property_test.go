@@ -12,11 +12,11 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // morning is when every test begins: 9:00 UTC, 10:00 in Berlin.

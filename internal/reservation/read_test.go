@@ -13,11 +13,11 @@ import (
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // neighbours are two houses in one database whose partners use the same ids.

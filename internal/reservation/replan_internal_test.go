@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestPlanNextKeepsItsArguments(t *testing.T) {

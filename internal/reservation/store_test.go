@@ -14,8 +14,8 @@ import (
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // full is a record with every field set.

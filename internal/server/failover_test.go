@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/pgtemp"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/pgtemp"
 )
 
 // replicated is a primary with a synchronous standby and the schema.

@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"latchkey.dev/internal/bus/bustest"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/bustest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // The environment of a process of this test program that runs a server instead of the tests.

@@ -12,10 +12,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"latchkey.dev/internal/bus/bustest"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/bustest"
 )
 
 func TestMain(m *testing.M) {

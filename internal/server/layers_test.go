@@ -41,8 +41,7 @@ var (
 	pure = []string{"access/pin", "lock/slot", "smartkey"}
 	// support is imported by tests and by other support only.
 	support = []string{
-		"test", "e2e", "simulation", "bus/bustest", "db/dbtest", "db/pgtemp", "db/migrationgen", "agent/driver/drivertest",
-		"agent/driver/zigbee2mqtt/z2mtest", "smartkey/mutation",
+		"test", "e2e", "simulation", "db/migrationgen",
 	}
 )
 
@@ -50,11 +49,11 @@ var (
 var only = map[string][]string{
 	"gen":                    {"internal/api", "internal/bridgelink", "internal/pms", "internal/web", "internal/agent", "internal/server", "internal/sandbox", "internal/bench", "internal/test", "internal/e2e", "cmd"},
 	"google.golang.org/grpc": {"gen", "internal/api", "internal/bridgelink", "internal/agent", "internal/server", "internal/telemetry", "internal/sandbox", "internal/bench", "internal/test", "internal/e2e", "cmd"},
-	"ent":                    append([]string{"internal/server", "internal/worker", "internal/db"}, internal(slices.DeleteFunc(slices.Clone(domain), isPure))...),
+	"ent":                    append([]string{"internal/server", "internal/worker", "internal/db", "internal/test"}, internal(slices.DeleteFunc(slices.Clone(domain), isPure))...),
 	"internal/server":        {"internal/sandbox", "internal/bench", "internal/e2e", "cmd/latchkey"},
 	"internal/sandbox":       {"internal/bench", "internal/e2e", "cmd/latchkey"},
 	"internal/bench":         {"cmd/latchkey"},
-	"internal/agent":         {"internal/sandbox", "internal/bench", "internal/e2e", "internal/simulation", "cmd/latchkey-bridge"},
+	"internal/agent":         {"internal/sandbox", "internal/bench", "internal/test", "internal/e2e", "internal/simulation", "cmd/latchkey-bridge"},
 }
 
 // exceptions are imports against the rules. The list may only become shorter.
@@ -67,7 +66,7 @@ var exceptions = []string{
 	"internal/api/idem imports ent",
 	"internal/api/partner imports ent",
 	"internal/api/property imports ent",
-	"internal/bench imports internal/db/pgtemp",
+	"internal/bench imports internal/test/pgtemp",
 }
 
 func internal(paths []string) (all []string) {
@@ -225,8 +224,8 @@ func TestOnlyAllowedImports(t *testing.T) {
 		{"internal/db", "internal/keyring", true},
 		{"internal/keyring", "internal/db", false},
 		{"internal/api/rest", "internal/server", false},
-		{"internal/access", "internal/db/dbtest", false},
-		{"internal/e2e/doors", "internal/db/dbtest", true},
+		{"internal/access", "internal/test/dbtest", false},
+		{"internal/e2e/doors", "internal/test/dbtest", true},
 		{"internal/access", "internal/unknown", false},
 	} {
 		if why := violation(test.from, test.to); (why == "") != test.allowed {

@@ -16,9 +16,9 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"latchkey.dev/internal/config"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // get asks over a connection of its own, so that none is left open.

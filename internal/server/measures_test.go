@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // names are the figures that a server has.

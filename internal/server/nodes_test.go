@@ -18,9 +18,9 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // cluster starts a NATS server as nodes reach it.

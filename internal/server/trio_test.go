@@ -21,14 +21,14 @@ import (
 	entevent "latchkey.dev/ent/event"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/bridgelink"
-	"latchkey.dev/internal/bus/bustest"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/bustest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // passage is the way to PostgreSQL, which a test can freeze: connections stay open and nothing passes.

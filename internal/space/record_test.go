@@ -9,9 +9,9 @@ import (
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestConflictLife(t *testing.T) {

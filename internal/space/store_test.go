@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 const (

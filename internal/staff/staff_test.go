@@ -11,10 +11,10 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/staff/credential"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func ptr[T any](v T) *T { return &v }

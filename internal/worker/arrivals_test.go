@@ -6,8 +6,8 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestEventsRescheduleArrivalChecks(t *testing.T) {

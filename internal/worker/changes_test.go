@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestSweepsToCover(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/jobs"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // All reservations with dates only are recomputed, and their arrivals are checked again.

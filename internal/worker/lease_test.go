@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // holderURL makes the test binary a process that works under the lease on a database, instead of running tests.

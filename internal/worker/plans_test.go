@@ -9,11 +9,11 @@ import (
 
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	domain "latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // A worker that is stopped, or a stay that cannot be planned, leaves the others to be planned.

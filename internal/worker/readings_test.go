@@ -14,11 +14,11 @@ import (
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // readings runs the jobs of s until the test ends.

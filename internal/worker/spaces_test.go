@@ -9,11 +9,11 @@ import (
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // directory is a registry with one endpoint.

@@ -18,8 +18,8 @@ import (
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestMain(m *testing.M) {

@@ -17,12 +17,12 @@ import (
 	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // office is an installation and its operator.

@@ -20,9 +20,9 @@ import (
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // counter is the service at a property with one integration; read receives each requested reading of getSpaces,

@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // A test of an endpoint returns the partner's error, even if an error is a correct answer.

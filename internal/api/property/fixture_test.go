@@ -12,7 +12,6 @@ import (
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
@@ -21,6 +20,7 @@ import (
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // house is a property with its services, called by its owner.

@@ -21,7 +21,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 
 	"latchkey.dev/ent/migrate/tables"
-	"latchkey.dev/internal/db/pgtemp"
+	"latchkey.dev/internal/test/pgtemp"
 )
 
 func main() {

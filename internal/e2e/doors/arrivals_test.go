@@ -9,9 +9,9 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // often has what time alone brings looked for many times a second.

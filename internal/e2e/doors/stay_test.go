@@ -8,10 +8,10 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/agent/driver/sim"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 const front = sandbox.Front

@@ -16,10 +16,10 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/smartkey"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // phone is a guest's phone.

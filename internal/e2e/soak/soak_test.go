@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"testing"
 
-	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // rounds is how often a process is killed: LATCHKEY_SOAK, else a few times.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/e2e/program"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestMain(m *testing.M) { program.Main(m) }

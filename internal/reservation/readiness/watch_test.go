@@ -10,12 +10,12 @@ import (
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/readiness"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)

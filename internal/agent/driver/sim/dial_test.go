@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"latchkey.dev/internal/agent/driver"
-	"latchkey.dev/internal/agent/driver/drivertest"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/drivertest"
 )
 
 // served is a house whose locks are reached over HTTP.

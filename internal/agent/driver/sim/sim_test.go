@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/agent/driver"
-	"latchkey.dev/internal/agent/driver/drivertest"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/drivertest"
 )
 
 func house(t *testing.T, c Config) (*House, driver.Lock) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"latchkey.dev/internal/agent/driver/drivertest"
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/drivertest"
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 func TestConformance(t *testing.T) {

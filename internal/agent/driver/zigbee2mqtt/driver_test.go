@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/agent/driver"
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 func frontLock() z2mtest.Lock {

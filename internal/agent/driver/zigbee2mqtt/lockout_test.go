@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 func TestLockoutIsWrittenOnlyIfItDiffers(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"latchkey.dev/internal/agent/driver"
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

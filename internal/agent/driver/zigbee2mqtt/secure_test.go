@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"latchkey.dev/internal/agent/driver"
-	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 // trouble waits until the driver knows why it is not connected.

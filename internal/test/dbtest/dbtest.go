@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/ent/migrate"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/db/pgtemp"
+	"latchkey.dev/internal/test/pgtemp"
 )
 
 // Engines are the names of the sub-tests that Each and EachURL run.
