@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -25,7 +25,7 @@ func wantsJSON(c *kong.Context) bool {
 
 // writeEnvelope writes an error as one JSON object on one line, as REST answers it.
 func writeEnvelope(to io.Writer, err error) {
-	text, failed := body.Append(nil, envelopeOf(err).ProtoReflect())
+	text, failed := jsonpb.Append(nil, envelopeOf(err).ProtoReflect())
 	if failed != nil {
 		text = []byte("{}")
 	}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -56,7 +56,7 @@ func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 	if len(raw) > MaxRequestBytes {
 		return TooLarge()
 	}
-	size := body.Measure(raw, m.ProtoReflect().Descriptor())
+	size := jsonpb.Measure(raw, m.ProtoReflect().Descriptor())
 	if len(size.Oversized) > 0 {
 		return fault.Fields(size.Oversized...)
 	}

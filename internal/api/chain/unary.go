@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -42,7 +42,7 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 		return nil, call.refusal
 	}
 	ctx = call.handlerContext(ctx)
-	if r := body.From(ctx); r != nil && r.Fault != nil {
+	if r := jsonpb.From(ctx); r != nil && r.Fault != nil {
 		return nil, r.Fault
 	}
 	if msg, ok := req.(proto.Message); ok {

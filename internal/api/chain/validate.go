@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/text"
 )
@@ -25,7 +25,7 @@ func (c *Chain) validate(ctx context.Context, call *Call, msg proto.Message) err
 		return nil
 	}
 	canonicalize(msg.ProtoReflect())
-	report := body.From(ctx)
+	report := jsonpb.From(ctx)
 	found, oversized, err := c.violations(report, msg, "", call.method)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *Chain) validate(ctx context.Context, call *Call, msg proto.Message) err
 // request: "" if the part is the body itself, "reservations[2]" for an entry of a list. All returned paths begin with
 // prefix.
 func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.Field, error) {
-	report := body.From(ctx)
+	report := jsonpb.From(ctx)
 	rules := protovalidate.GlobalValidator
 	if call := From(ctx); call != nil {
 		rules = call.chain.rules
@@ -82,12 +82,12 @@ func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.
 
 // violations returns what is wrong with a message. If lists or maps have too many entries, it returns only these and
 // does not check their entries.
-func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
+func (c *Chain) violations(report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
 	// The JSON reader has already checked the text and the length of lists.
 	w := walker{deep: report == nil, path: prefix}
 	w.walkMessage(msg.ProtoReflect())
 	for _, f := range report.Oversized() {
-		if body.Within(f.Path, prefix) && (report.Field == "" || report.Field != m.handlerField) {
+		if jsonpb.Within(f.Path, prefix) && (report.Field == "" || report.Field != m.handlerField) {
 			w.oversized = append(w.oversized, f)
 		}
 	}
@@ -301,9 +301,9 @@ func (w *walker) walkMessage(m protoreflect.Message) {
 
 // fitsLimit reports whether a list or map is within its maximum length.
 func (w *walker) fitsLimit(fd protoreflect.FieldDescriptor, entries int) bool {
-	most := body.MaxEntries(fd)
+	most := jsonpb.MaxEntries(fd)
 	if entries > most {
-		w.oversized = append(w.oversized, body.TooMany(joinPath(w.path, fd.JSONName()), most))
+		w.oversized = append(w.oversized, jsonpb.TooMany(joinPath(w.path, fd.JSONName()), most))
 	}
 	return entries <= most
 }

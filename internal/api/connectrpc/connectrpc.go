@@ -12,9 +12,9 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
 
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -122,9 +122,9 @@ func (h *Handler) unaryHandler(full string, m grpc.MethodDesc, impl any) func(co
 		ctx, cancel := withCallerDeadline(ctx)
 		defer cancel()
 		ctx = grpc.NewContextWithServerTransportStream(ctx, sts)
-		report := &body.Report{}
+		report := &jsonpb.Report{}
 		if req.Msg.json {
-			ctx = body.With(ctx, report)
+			ctx = jsonpb.With(ctx, report)
 		}
 		resp, err := m.Handler(impl, ctx, func(v any) error {
 			if err := req.Msg.decode(ctx, v, report); err != nil {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/jsonpb"
 )
 
 // message is a message in encoded form until its type is known. One codec can therefore serve every method, and an
@@ -27,7 +27,7 @@ type message struct {
 }
 
 // decode decodes the message into v. Errors in JSON go into the report.
-func (l *message) decode(ctx context.Context, v any, report *body.Report) error {
+func (l *message) decode(ctx context.Context, v any, report *jsonpb.Report) error {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return status.Errorf(codes.Internal, "%T is not a protobuf message", v)
@@ -41,7 +41,7 @@ func (l *message) decode(ctx context.Context, v any, report *body.Report) error 
 	if err := chain.From(ctx).Reserve(ctx, len(l.raw)); err != nil {
 		return err
 	}
-	body.Decode(l.raw, m.ProtoReflect(), report)
+	jsonpb.Decode(l.raw, m.ProtoReflect(), report)
 	report.FillMasks(m.ProtoReflect())
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -29,7 +29,7 @@ func (h *Handler) refuseInChain(r *http.Request, f *fault.Fault) error {
 	full := r.URL.Path
 	sts := inproc.NewTransport(full)
 	ctx := grpc.NewContextWithServerTransportStream(r.Context(), sts)
-	ctx = body.With(ctx, &body.Report{Fault: f})
+	ctx = jsonpb.With(ctx, &jsonpb.Report{Fault: f})
 	_, err := h.unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, func(context.Context, any) (any, error) { return nil, f })
 	return connectError(err, sts.Header())
 }

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -189,7 +189,7 @@ func (w *serverStream) RecvMsg(v any) error {
 	case err != nil:
 		return status.Error(codes.Code(connect.CodeOf(err)), err.Error())
 	}
-	report := &body.Report{}
+	report := &jsonpb.Report{}
 	if err := l.decode(w.ctx, v, report); err != nil {
 		return err
 	}

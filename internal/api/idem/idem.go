@@ -18,8 +18,8 @@ import (
 	"latchkey.dev/ent"
 	entidempotency "latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -92,7 +92,7 @@ func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, 
 		return nil, nil, fmt.Errorf("hash a request: %w", err)
 	}
 	// Unknown fields and invalid values in the body also distinguish requests.
-	raw = append(raw, body.From(ctx).Beyond()...)
+	raw = append(raw, jsonpb.From(ctx).Beyond()...)
 	c := &claim{subject: a.Subject(), property: a.PropertyID, method: method, key: key, hash: sha256.Sum256(raw)}
 	return c, output.New().Interface(), nil
 }

@@ -15,9 +15,9 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -300,9 +300,9 @@ func TestResetIsASeparateMethod(t *testing.T) {
 func TestUnknownFieldsArePartOfTheRequest(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		send := func(raw string) error {
-			msg, report := &partnerv1.UpsertReservationRequest{}, &body.Report{}
-			body.Decode([]byte(raw), msg.ProtoReflect(), report)
-			_, err := d.call(body.With(as(t.Context(), integration("int_1"), "k1"), report), upsert, msg)
+			msg, report := &partnerv1.UpsertReservationRequest{}, &jsonpb.Report{}
+			jsonpb.Decode([]byte(raw), msg.ProtoReflect(), report)
+			_, err := d.call(jsonpb.With(as(t.Context(), integration("int_1"), "k1"), report), upsert, msg)
 			return err
 		}
 		if err := send(`{"reservation": {"pmsNumber": "1", "room": "A", "adultCount": "two"}}`); err != nil {

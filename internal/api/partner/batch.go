@@ -14,9 +14,9 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/reservation"
@@ -34,7 +34,7 @@ type item struct {
 
 // batch stores the items in order, each with its own savepoint, in one transaction. So the acknowledged items are
 // stored together and the Idempotency-Key covers the whole batch.
-func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
+func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	items, err := validateItems(ctx, req, report)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 	})
 }
 
-func validateItems(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) ([]item, error) {
+func validateItems(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) ([]item, error) {
 	items := make([]item, len(req.GetReservations()))
 	for i, sent := range req.GetReservations() {
 		it := &items[i]
@@ -85,7 +85,7 @@ func relativePaths(wrong []fault.Field, path string) []fault.Field {
 	return wrong
 }
 
-func batchMessage(ctx context.Context, items []item, report *body.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
+func batchMessage(ctx context.Context, items []item, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	out := &partnerv1.BatchOutcome{}
 	for _, it := range items {
 		if it.err == nil {
@@ -102,7 +102,7 @@ func batchMessage(ctx context.Context, items []item, report *body.Report) (*part
 }
 
 // requestData returns the item as sent. For gRPC, it returns what REST would have sent.
-func requestData(it item, report *body.Report) (*structpb.Struct, error) {
+func requestData(it item, report *jsonpb.Report) (*structpb.Struct, error) {
 	if sent, ok := report.Sent(it.path); ok {
 		return sent, nil
 	}

@@ -11,8 +11,8 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/test/dbtest"
@@ -174,12 +174,12 @@ func TestBatchMasksCountInJSON(t *testing.T) {
 		if _, err := s.UpsertReservation(ctx, &partnerv1.UpsertReservationRequest{Reservation: first}); err != nil {
 			t.Fatal(err)
 		}
-		req, report := &partnerv1.BatchUpsertReservationsRequest{}, &body.Report{}
-		body.Decode([]byte(`{"reservations": [
+		req, report := &partnerv1.BatchUpsertReservationsRequest{}, &jsonpb.Report{}
+		jsonpb.Decode([]byte(`{"reservations": [
 			{"pmsMeta": {"id": "A"}, "pmsNumber": "new", "state": "canceled", "booker": {"lastName": "Other"}},
 			{"pmsMeta": {"id": "A"}, "adultCount": null}
 		], "updateMasks": ["pmsNumber,booker.firstName", ""]}`), req.ProtoReflect(), report)
-		out, err := s.BatchUpsertReservations(body.With(ctx, report), req)
+		out, err := s.BatchUpsertReservations(jsonpb.With(ctx, report), req)
 		if err != nil || len(out.GetData().GetUpdatedReservations()) != 2 {
 			t.Fatal(out, err)
 		}

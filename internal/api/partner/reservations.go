@@ -8,9 +8,9 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/reservation"
@@ -29,7 +29,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	}
 	patch, wrong := patchOf(sent, req.GetUpdateMask())
 	at := ""
-	if r := body.From(ctx); r != nil && r.Field == "" {
+	if r := jsonpb.From(ctx); r != nil && r.Field == "" {
 		at = "reservation" // in Connect's JSON, the body is the whole request
 	}
 	more, err := chain.Violations(ctx, sent, at)
@@ -37,7 +37,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 		return nil, err
 	}
 	wrong = append(relativePaths(more, at), wrong...)
-	wrong = append(wrong, unknownFields(body.From(ctx), at)...)
+	wrong = append(wrong, unknownFields(jsonpb.From(ctx), at)...)
 	if len(wrong) > 0 {
 		return nil, s.collectErrors(ctx, a, patch, wrong)
 	}
@@ -49,7 +49,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 
 // unknownFields returns the unknown fields of a body that contains no known field: usually a reservation wrapped in
 // another object. Otherwise unknown fields are ignored.
-func unknownFields(r *body.Report, at string) []fault.Field {
+func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	if len(r.Mask("")) > 0 || at != "" {
 		return nil
 	}
@@ -233,5 +233,5 @@ func (s *Service) BatchUpsertReservations(ctx context.Context, req *partnerv1.Ba
 	if err != nil {
 		return nil, err
 	}
-	return s.batch(ctx, a, req, body.From(ctx))
+	return s.batch(ctx, a, req, jsonpb.From(ctx))
 }

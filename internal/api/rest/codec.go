@@ -11,8 +11,8 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/proto"
 
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -32,7 +32,7 @@ func (codec) Marshal(v any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is not a protobuf message", v)
 	}
-	return body.Append(make([]byte, 0, usualAnswerSize), m.ProtoReflect())
+	return jsonpb.Append(make([]byte, 0, usualAnswerSize), m.ProtoReflect())
 }
 
 func (codec) Unmarshal([]byte, any) error {
@@ -87,7 +87,7 @@ func (s *requestBody) decode(v any) {
 		call.Fail(err)
 		return
 	}
-	body.Decode(raw, m.ProtoReflect(), report)
+	jsonpb.Decode(raw, m.ProtoReflect(), report)
 }
 
 func (s *requestBody) readAll() ([]byte, *fault.Fault) {

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
+	"latchkey.dev/internal/api/jsonpb"
 )
 
 // conn is the connection that the gateway's generated code calls. It adds to each request what the generated code does
@@ -35,7 +35,7 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	}
 	msg := in.ProtoReflect()
 	if x.report.Fault == nil {
-		body.Query(x.request.URL.RawQuery, msg, b.isNotInQuery, &x.report)
+		jsonpb.Query(x.request.URL.RawQuery, msg, b.isNotInQuery, &x.report)
 	}
 	b.fillMasks(msg, &x.report)
 	ctx = x.callContext
@@ -48,7 +48,7 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	return err
 }
 
-func (b *binding) fillMasks(msg protoreflect.Message, r *body.Report) {
+func (b *binding) fillMasks(msg protoreflect.Message, r *jsonpb.Report) {
 	if b.mask != nil {
 		msg.Set(b.mask, maskValue(r.Mask("")))
 	}

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -87,11 +87,11 @@ func (h *Handler) writeFault(w http.ResponseWriter, x *exchange, f *fault.Fault)
 }
 
 func (h *Handler) writeError(w http.ResponseWriter, x *exchange, e *errorsv1.Error) {
-	text, err := body.Append(nil, e.ProtoReflect())
+	text, err := jsonpb.Append(nil, e.ProtoReflect())
 	if err != nil {
 		h.log.Error("error cannot be written", "requestId", x.id, "error", err.Error())
 		e.Details = nil
-		if text, err = body.Append(nil, e.ProtoReflect()); err != nil {
+		if text, err = jsonpb.Append(nil, e.ProtoReflect()); err != nil {
 			text = []byte(`{}`)
 		}
 	}

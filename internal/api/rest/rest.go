@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -76,7 +76,7 @@ type exchange struct {
 	writer       http.ResponseWriter
 	header       http.Header // of the answer
 	id           string
-	report       body.Report
+	report       jsonpb.Report
 	bodyTimedOut bool // the body did not arrive in time
 
 	call        *chain.Call     // nil until the gateway has found the method
@@ -146,7 +146,7 @@ func (x *exchange) finish() {
 // reader process these, and its body is a [requestBody].
 func (x *exchange) gatewayRequest() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
-	ctx = body.With(ctx, &x.report)
+	ctx = jsonpb.With(ctx, &x.report)
 	ctx = chain.FromHTTP(ctx, x.request, chain.REST)
 	r := x.request.WithContext(ctx)
 	if r.Method == http.MethodHead {

@@ -1,7 +1,7 @@
-// Package body reads the JSON bodies and query strings of REST calls into protobuf messages. Its [Report] records what
+// Package jsonpb reads the JSON bodies and query strings of REST calls into protobuf messages. Its [Report] records what
 // protobuf cannot represent: which fields were sent, and every value of a wrong type. The report is in the call's
 // context for validation and handlers.
-package body
+package jsonpb
 
 import (
 	"bytes"
