@@ -63,7 +63,6 @@ var exceptions = []string{
 	"cmd/latchkey imports internal/staff",
 	"cmd/latchkey imports internal/worker",
 	"internal/api/admin imports ent",
-	"internal/api/idem imports ent",
 	"internal/api/partner imports ent",
 	"internal/api/property imports ent",
 	"internal/bench imports internal/test/pgtemp",

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -15,8 +16,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"latchkey.dev/ent"
-	entidempotency "latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/jsonpb"
@@ -39,13 +38,13 @@ type Memory struct {
 	Render map[string]Renderer
 
 	mu      sync.Mutex
-	running map[claim]bool
+	running map[db.AnswerKey]bool
 }
 
 // claim identifies one call with an idempotency key.
 type claim struct {
-	subject, property, method, key string
-	hash                           [sha256.Size]byte
+	db.AnswerKey
+	hash [sha256.Size]byte
 }
 
 type claimKey struct{}
@@ -59,10 +58,10 @@ func (m *Memory) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		}
 		return next(ctx, req)
 	}
-	if !m.tryStart(*c) {
+	if !m.tryStart(c.AnswerKey) {
 		return nil, inFlightError()
 	}
-	defer m.finish(*c)
+	defer m.finish(c.AnswerKey)
 	found, err := m.loadAnswer(ctx, c, answer)
 	if err != nil {
 		return nil, err
@@ -93,33 +92,27 @@ func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, 
 	}
 	// Unknown fields and invalid values in the body also distinguish requests.
 	raw = append(raw, jsonpb.From(ctx).Beyond()...)
-	c := &claim{subject: a.Subject(), property: a.PropertyID, method: method, key: key, hash: sha256.Sum256(raw)}
+	c := &claim{db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key}, sha256.Sum256(raw)}
 	return c, output.New().Interface(), nil
 }
 
-// withoutHash returns the claim without the hash of its request.
-func (c claim) withoutHash() claim {
-	c.hash = [sha256.Size]byte{}
-	return c
-}
-
-func (m *Memory) tryStart(c claim) bool {
+func (m *Memory) tryStart(k db.AnswerKey) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.running[c.withoutHash()] {
+	if m.running[k] {
 		return false
 	}
 	if m.running == nil {
-		m.running = map[claim]bool{}
+		m.running = map[db.AnswerKey]bool{}
 	}
-	m.running[c.withoutHash()] = true
+	m.running[k] = true
 	return true
 }
 
-func (m *Memory) finish(c claim) {
+func (m *Memory) finish(k db.AnswerKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.running, c.withoutHash())
+	delete(m.running, k)
 }
 
 func inFlightError() error {
@@ -133,34 +126,30 @@ var errShownOnce = fault.New(fault.Exists, fault.ShownOnce,
 
 // loadAnswer loads the stored answer for the key into answer and reports whether there is one.
 func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message) (bool, error) {
-	row, err := m.DB.Read().Idempotency.Query().Where(entidempotency.Holder(c.subject), entidempotency.Method(c.method),
-		entidempotency.Key(c.key), entidempotency.ExpiresAtGT(m.DB.View(ctx).Now())).Only(ctx)
-	if ent.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("load an idempotency key: %w", err)
+	row, err := m.DB.LoadAnswer(ctx, c.AnswerKey)
+	if row == nil || err != nil {
+		return false, err
 	}
 	if !bytes.Equal(row.RequestHash, c.hash[:]) {
 		return false, fault.New(fault.Invalid, fault.IdempotencyKeyReused, "this Idempotency-Key was used for another request; use a new key for each request")
 	}
-	if len(row.Answer) == 0 {
+	if len(row.Sealed) == 0 {
 		return false, errShownOnce
 	}
-	raw, err := m.Keys.Open(ctx, c.property, c.purpose(), row.Answer)
+	raw, err := m.Keys.Open(ctx, c.PropertyID, c.purpose(), row.Sealed)
 	if err != nil {
 		return false, fmt.Errorf("decrypt a stored answer: %w", err)
 	}
 	if err := proto.Unmarshal(raw, answer); err != nil {
 		return false, fmt.Errorf("decode a stored answer: %w", err)
 	}
-	if render := m.Render[c.method]; render != nil {
+	if render := m.Render[c.Method]; render != nil {
 		return true, render(ctx, answer)
 	}
 	return true, nil
 }
 
-func (c *claim) purpose() string { return "idempotency/" + c.subject + c.method + "/" + c.key }
+func (c *claim) purpose() string { return "idempotency/" + c.Holder + c.Method + "/" + c.Key }
 
 // Write runs a change in one transaction and returns its answer. If the call has an Idempotency-Key, the answer is
 // stored in the same transaction.
@@ -188,34 +177,25 @@ func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Idempotency.Delete().Where(entidempotency.Holder(c.subject), entidempotency.Method(c.method),
-		entidempotency.Key(c.key), entidempotency.ExpiresAtLTE(tx.Now())).Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("delete an expired idempotency key: %w", err)
-	}
-	err = tx.Idempotency.Create().SetHolder(c.subject).SetMethod(c.method).SetKey(c.key).SetRequestHash(c.hash[:]).
-		SetAnswer(kept).SetPropertyID(c.property).SetExpiresAt(tx.Now().Add(Keep)).SetCreatedAt(tx.Now()).Exec(tx.Context())
-	if ent.IsConstraintError(err) {
+	err = tx.StoreAnswer(c.AnswerKey, db.Answer{RequestHash: c.hash[:], Sealed: kept}, Keep)
+	if errors.Is(err, db.ErrAnswerExists) {
 		return inFlightError()
 	}
-	if err != nil {
-		return fmt.Errorf("store an idempotency key: %w", err)
-	}
-	return nil
+	return err
 }
 
 // sealAnswer returns the stored form of an answer. It is empty if the answer contains a secret and the method has no
 // renderer.
 func (m *Memory) sealAnswer(ctx context.Context, c *claim, answer proto.Message) ([]byte, error) {
 	bare := proto.Clone(answer)
-	if removeSecrets(bare.ProtoReflect()) && m.Render[c.method] == nil {
+	if removeSecrets(bare.ProtoReflect()) && m.Render[c.Method] == nil {
 		return []byte{}, nil
 	}
 	raw, err := proto.Marshal(bare)
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
-	sealed, err := m.Keys.Seal(ctx, c.property, c.purpose(), raw)
+	sealed, err := m.Keys.Seal(ctx, c.PropertyID, c.purpose(), raw)
 	if err != nil {
 		return nil, fmt.Errorf("seal an answer: %w", err)
 	}

@@ -1,0 +1,53 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/idempotency"
+	"latchkey.dev/ent/predicate"
+)
+
+// AnswerKey identifies the answer to a call with an Idempotency-Key.
+type AnswerKey struct{ Holder, PropertyID, Method, Key string }
+
+// Answer is a stored answer: the hash of its request, and the sealed answer.
+type Answer struct{ RequestHash, Sealed []byte }
+
+// ErrAnswerExists means that an answer with the same key is stored already.
+var ErrAnswerExists = errors.New("an answer with this key is stored already")
+
+func (k AnswerKey) where() predicate.Idempotency {
+	return idempotency.And(idempotency.Holder(k.Holder), idempotency.Method(k.Method), idempotency.Key(k.Key))
+}
+
+// LoadAnswer returns the answer with a key, or nil if there is none or it has expired.
+func (d *DB) LoadAnswer(ctx context.Context, k AnswerKey) (*Answer, error) {
+	row, err := d.Read().Idempotency.Query().Where(k.where(), idempotency.ExpiresAtGT(d.View(ctx).Now())).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load an idempotency key: %w", err)
+	}
+	return &Answer{RequestHash: row.RequestHash, Sealed: row.Answer}, nil
+}
+
+// StoreAnswer stores an answer for a time. It returns [ErrAnswerExists] if another call has stored one.
+func (tx *Tx) StoreAnswer(k AnswerKey, a Answer, keep time.Duration) error {
+	if _, err := tx.Idempotency.Delete().Where(k.where(), idempotency.ExpiresAtLTE(tx.Now())).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("delete an expired idempotency key: %w", err)
+	}
+	err := tx.Idempotency.Create().SetHolder(k.Holder).SetMethod(k.Method).SetKey(k.Key).SetRequestHash(a.RequestHash).
+		SetAnswer(a.Sealed).SetPropertyID(k.PropertyID).SetExpiresAt(tx.Now().Add(keep)).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	if ent.IsConstraintError(err) {
+		return ErrAnswerExists
+	}
+	if err != nil {
+		return fmt.Errorf("store an idempotency key: %w", err)
+	}
+	return nil
+}
