@@ -21,10 +21,10 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
 )
 
 // patience is how long a command waits for the server.
@@ -231,7 +231,7 @@ func (s *session) mint() error {
 		return nil
 	}
 	answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
-		PropertyId: property, Name: staff.SessionName, Role: "owner", TtlMinutes: tokenMinutes,
+		PropertyId: property, Name: actor.SessionName, Role: "owner", TtlMinutes: tokenMinutes,
 	})
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/property"
 )
 
 // SwapBackupCodes ends the backup codes of a lock and creates new ones.
@@ -20,7 +20,7 @@ func (rec Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Cod
 	if err != nil {
 		return nil, err
 	}
-	p, err := staff.Property(rec.Tx.Context(), rec.Tx.Client, propertyID)
+	p, err := property.Get(rec.Tx.Context(), rec.Tx.Client, propertyID)
 	if err != nil {
 		return nil, err
 	}

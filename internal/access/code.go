@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/property"
 )
 
 // CodePrefix is the id prefix of staff, one-time and backup codes. Slots and PINs hold such an id in place of a grant's.
@@ -187,7 +187,7 @@ func CodeState(c *ent.Code, zone *time.Location, now time.Time) string {
 
 // ZoneOf returns the time zone of a property.
 func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
-	p, err := staff.Property(tx.Context(), tx.Client, propertyID)
+	p, err := property.Get(tx.Context(), tx.Client, propertyID)
 	if err != nil {
 		return nil, err
 	}

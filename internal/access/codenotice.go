@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // notifyPINReplaced notifies staff that a PIN was replaced after they read it, because only they can pass the new one on. It
@@ -19,7 +19,7 @@ func (run *grantRun) notifyPINReplaced(c *ent.Code) error {
 	if err != nil {
 		return err
 	}
-	return staff.Notify(run.tx, staff.Notice{
+	return notice.Add(run.tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: "codeRedrawn", Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
 		Text: fmt.Sprintf("%s has a new PIN, because a lock already holds the old one for another person. The PIN that was shown no longer works. "+
 			"Show the new one (latchkey code reveal %s) and pass it on.", which, c.ID),

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // newCodeRun prepares a run for a code. It takes the same steps as one for a stay.
@@ -168,9 +168,9 @@ func (run *grantRun) missesADoor(doors []Door, held []installedSlot) bool {
 func (run *grantRun) notifyCodeMissing(c *ent.Code, lacking bool) error {
 	key := c.ID + "/codeNotPlaced"
 	if !lacking {
-		return staff.Settle(run.tx, key)
+		return notice.Settle(run.tx, key)
 	}
-	return staff.Notify(run.tx, staff.Notice{
+	return notice.Add(run.tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: "codeNotPlaced", Subject: c.ID, OnceKey: key,
 		Text: "A staff, one-time or backup code is missing on a lock: the lock has no free slot, takes no PIN that the property's rules allow, or does not support such a code. Latchkey retries each minute.",
 	})
@@ -256,7 +256,7 @@ func (rec Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, err
 	if row.EndedAt != nil {
 		text = fmt.Sprintf("A backup code of lock %q was used. The code has ended since, and opens the door no more once the lock has removed it.", lk.Name)
 	}
-	return row, staff.Notify(rec.Tx, staff.Notice{
+	return row, notice.Add(rec.Tx, notice.Notice{
 		PropertyID: row.PropertyID, Kind: "backupCodeUsed", Subject: row.ID, OnceKey: row.ID + "/backupCodeUsed", Text: text,
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // NewCode is a code to create.
@@ -174,7 +174,7 @@ func (rec Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[st
 	if err := rec.Tx.Code.UpdateOne(c).SetReadAt(rec.Tx.Now()).SetReadBy(by).Exec(rec.Tx.Context()); err != nil {
 		return "", nil, fmt.Errorf("record who read a code: %w", err)
 	}
-	if err := staff.Settle(rec.Tx, pinReplacedKey(c.ID)); err != nil {
+	if err := notice.Settle(rec.Tx, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err
 	}
 	return all, own, rec.appendCodeEvent(c, event.CodeRead, map[string]any{"by": by})

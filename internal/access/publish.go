@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // publish describes the result, releases what no lock holds, and emits events and notices.
@@ -135,7 +135,7 @@ func (run *grantRun) emitEventsAndNotices(p Plan, held int) error {
 	for _, n := range notices {
 		n.PropertyID, n.Subject = run.propertyID, run.reservationID
 		n.OnceKey = onceKey(run.grant, n.Kind)
-		if err := staff.Notify(run.tx, n); err != nil {
+		if err := notice.Add(run.tx, n); err != nil {
 			return err
 		}
 	}
@@ -213,15 +213,15 @@ const (
 	shortPINText = "A lock of this stay takes only PINs of fewer than six digits, which can be guessed. Use it only for doors that need little protection."
 )
 
-func (run *grantRun) noticesOf(p Plan) []staff.Notice {
-	var out []staff.Notice
+func (run *grantRun) noticesOf(p Plan) []notice.Notice {
+	var out []notice.Notice
 	for _, r := range p.Reasons {
 		if text := noticeTexts[r]; text != "" {
-			out = append(out, staff.Notice{Kind: string(r), Text: text})
+			out = append(out, notice.Notice{Kind: string(r), Text: text})
 		}
 	}
 	if run.pins != nil && run.pins.tooShort {
-		out = append(out, staff.Notice{Kind: shortPIN, Text: shortPINText})
+		out = append(out, notice.Notice{Kind: shortPIN, Text: shortPINText})
 	}
 	return out
 }
@@ -229,7 +229,7 @@ func (run *grantRun) noticesOf(p Plan) []staff.Notice {
 func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
 // clearResolvedNotices lets notices of this stay whose condition has ended be sent again if it returns.
-func (run *grantRun) clearResolvedNotices(current []staff.Notice) error {
+func (run *grantRun) clearResolvedNotices(current []notice.Notice) error {
 	if run.opened || !run.changedSlots && !run.changed && !run.newEvidence {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (run *grantRun) clearResolvedNotices(current []staff.Notice) error {
 		if r == fault.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
 			continue // a grant does not store which space the PMS named
 		}
-		if !slices.ContainsFunc(current, func(n staff.Notice) bool { return n.Kind == string(r) }) {
+		if !slices.ContainsFunc(current, func(n notice.Notice) bool { return n.Kind == string(r) }) {
 			keys = append(keys, onceKey(run.grant, string(r)))
 		}
 	}

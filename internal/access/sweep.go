@@ -14,7 +14,7 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // Expire does what only time causes, at most limit of each: it ends the access of stays whose window is over, deletes PINs after
@@ -95,7 +95,7 @@ func (rec Reconciler) notifyLateCodes(limit int) error {
 		return fmt.Errorf("load the grants of codes that are late: %w", err)
 	}
 	for _, g := range grants {
-		err := staff.Notify(rec.Tx, staff.Notice{
+		err := notice.Add(rec.Tx, notice.Notice{
 			PropertyID: g.PropertyID, Kind: codeLate, Subject: g.ReservationID, OnceKey: onceKey(g, codeLate),
 			Text: "A code of this stay has not been confirmed by its lock for 10 minutes. Check the lock and its bridge, and give the guest another key until then.",
 		})

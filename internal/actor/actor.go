@@ -28,6 +28,9 @@ const (
 	WebhooksWrite     = "webhooks:write"
 )
 
+// SessionName is the name of a staff token that one command of an operator uses.
+const SessionName = "command line"
+
 // Actor is an authenticated caller. Fields that make no sense for a kind are empty.
 type Actor struct {
 	Kind          Kind

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // tamperTexts explain the reasons of a tamper alarm, by the reason that a bridge reports.
@@ -22,7 +22,7 @@ var tamperTexts = map[string]string{
 
 // notifyAlarm notifies staff of an event after which a person should check the door: once a day for each lock and reason.
 func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
-	n := staff.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
+	n := notice.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
 	switch kind {
 	case event.LockTampered:
 		what, ok := tamperTexts[h.Reason]
@@ -37,7 +37,7 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 	}
 	n.Text += lateNote(at, tx.Now())
 	n.OnceKey = fmt.Sprintf("%s/%s/%.32s/%s", lk.ID, n.Kind, h.Reason, at.UTC().Format(time.DateOnly))
-	return staff.Notify(tx, n)
+	return notice.Add(tx, n)
 }
 
 // lateAfter is the age of an event from which on it counts as reported late. A connected bridge reports much sooner.

@@ -6,7 +6,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // A bridge generates a boot id at each start, so a boot id that another one has replaced does not appear again. If two machines have
@@ -33,13 +33,13 @@ func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, back bool)
 	key := before.ID + "/bridgeDoubled"
 	switch {
 	case back && before.Online:
-		return staff.Notify(tx, staff.Notice{
+		return notice.Add(tx, notice.Notice{
 			PropertyID: before.PropertyID, Kind: "bridgeDoubled", Subject: before.ID, OnceKey: key,
 			Text: fmt.Sprintf("Two machines run as bridge %q and disconnect each other in turns. Only one drives the locks at a time, so codes arrive late. "+
 				"One has a copy of the other's disk or directory: stop it. If you need both, enrol it with a join code of its own.", before.Name),
 		})
 	case !back && record != before.BootID: // a start of neither of the two
-		return staff.Settle(tx, key)
+		return notice.Settle(tx, key)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	entguesses "latchkey.dev/ent/guesses"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // wrongPIN is the reason of a denial if no slot holds the typed PIN.
@@ -109,7 +109,7 @@ func appendGuessing(tx *db.Tx, e event.Event, subject, text string, at time.Time
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, Text: text + lateNote(at, tx.Now()),
 		OnceKey: guessingNoticeKey(subject, at),
 	})

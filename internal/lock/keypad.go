@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // Lockout says whether a lock refuses every PIN for a while after wrong ones, by itself.
@@ -74,7 +74,7 @@ func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 	if err != nil {
 		return err
 	}
-	return staff.Renew(tx, staff.Notice{
+	return notice.Renew(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Text: pauseText(lk.Name, until, zone, tx.Now().Sub(at) >= lateAfter),
 		OnceKey: guessingNoticeKey(lk.ID, at),
 	})

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // The limits of a bridge's reports.
@@ -163,9 +163,9 @@ func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	case refused == before:
 		return nil
 	case refused == 0:
-		return staff.Settle(tx, key)
+		return notice.Settle(tx, key)
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: "pinPatternsRefused", Subject: lk.ID, OnceKey: key,
 		Text: fmt.Sprintf("%d of the patterns that lock %q forbids in PINs are not used, so the lock may refuse PINs. "+
 			"A lock may have up to %d patterns of printable ASCII, with repeats up to %d, %d instructions together. Correct them in the driver of the bridge.",
@@ -191,7 +191,7 @@ func withCauseSince(reported, stored Status, now time.Time) Status {
 // cause ends when the cause ends, whether or not the lock is online again.
 func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
-		if err := staff.Settle(tx, lk.BridgeID+"/"+was); err != nil {
+		if err := notice.Settle(tx, lk.BridgeID+"/"+was); err != nil {
 			return err
 		}
 	}

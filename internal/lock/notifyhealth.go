@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 func linkOf(lost, restored, notified *time.Time) LinkState {
@@ -47,7 +47,7 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 	case Down:
 		return event.Append(tx, newLockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
 	case Up:
-		if err := staff.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
+		if err := notice.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
 			return err
 		}
 		return event.Append(tx, asInternal(newLockEvent(lk, event.LockOnline, map[string]any{})))
@@ -81,7 +81,7 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
 	case Up:
 		e.Kind = event.BridgeOnline
-		if err := staff.Settle(tx, br.ID+"/bridgeUnreachable"); err != nil {
+		if err := notice.Settle(tx, br.ID+"/bridgeUnreachable"); err != nil {
 			return err
 		}
 	default:
@@ -99,7 +99,7 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	case Down:
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case Up:
-		if err := staff.Settle(tx, lk.ID+"/batteryLow"); err != nil {
+		if err := notice.Settle(tx, lk.ID+"/batteryLow"); err != nil {
 			return err
 		}
 		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryToldAt().Exec(tx.Context()); err != nil {
@@ -121,7 +121,7 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: "batteryLow", Subject: lk.ID, OnceKey: lk.ID + "/batteryLow",
 		Text: fmt.Sprintf("The battery of lock %q is low. Change it before the lock stops.", lk.Name),
 	})
@@ -200,7 +200,7 @@ func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 	if br.ReachedAt != nil || br.UnreachedAt == nil || tx.Now().Sub(*br.UnreachedAt) < notifyBridgeAfter {
 		return nil
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: br.PropertyID, Kind: "bridgeUnreachable", Subject: br.ID, OnceKey: br.ID + "/bridgeUnreachable",
 		Text: fmt.Sprintf("Bridge %q has been offline for more than 5 minutes. Codes already on its locks keep working. New codes wait until the bridge is back. If the bridge has no power, some codes may work past their end. Check its power and its network.", br.Name),
 	})
@@ -221,7 +221,7 @@ func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	if lk.Status.OfflineCause != "" {
 		return notifyOfflineCause(tx, lk)
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
 		Text: fmt.Sprintf("The bridge of lock %q has not reached the lock for more than 15 minutes. Codes already on the lock keep working, some perhaps past their end. New codes wait. Check the battery of the lock and its distance to the bridge.", lk.Name),
 	})
@@ -245,7 +245,7 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	if err != nil || !IsBridgeOnline(br, tx.Now()) {
 		return err
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: lk.Status.OfflineCause, Subject: br.ID, OnceKey: br.ID + "/" + lk.Status.OfflineCause,
 		Text: fmt.Sprintf(offlineCauseTexts[lk.Status.OfflineCause], br.Name),
 	})

@@ -7,10 +7,10 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/token"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // CreateAPIKey creates the api-key of a property (lkk_), which is shown once. It belongs to the property's built-in

@@ -10,10 +10,10 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/token"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // maxApps bounds the list of apps. There are a few hundred PMS vendors in the world.

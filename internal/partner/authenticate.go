@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/staff/credential"
+	"latchkey.dev/internal/credential"
 )
 
 // Credentials are the credentials of a call to the partner area. Fields that were not sent are empty.

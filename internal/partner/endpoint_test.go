@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"latchkey.dev/ent/notice"
+	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 func anyURL(string) error { return nil }
@@ -160,7 +160,7 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 			return e.Health.State()
 		}
 		notices := func() int {
-			rows, err := staff.Notices(x.Context(), x.d.Read(), x.p1, false, staff.Page{Size: 100})
+			rows, err := notice.List(x.Context(), x.d.Read(), x.p1, false, 100, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 			}
 		}
 		openNotices := func() int {
-			return x.d.Read().Notice.Query().Where(notice.OnceKey(failingKey(x.int1, GetSpaces))).CountX(x.Context())
+			return x.d.Read().Notice.Query().Where(entnotice.OnceKey(failingKey(x.int1, GetSpaces))).CountX(x.Context())
 		}
 		if openNotices() != 1 || notices() != 2 {
 			t.Errorf("before a call to the new one: %d of %d notices stand, want 1 of 2", openNotices(), notices())

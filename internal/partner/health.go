@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // failuresToNotify is the number of consecutive failures after which staff are notified. Single failures are normal.
@@ -76,7 +76,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 }
 
 func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
-	notified, err := staff.Notified(tx, failingKey(row.IntegrationID, row.Action))
+	notified, err := notice.IsOpen(tx, failingKey(row.IntegrationID, row.Action))
 	if err != nil || notified {
 		return err
 	}
@@ -91,7 +91,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	if err != nil {
 		return err
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: row.PropertyID, Kind: "endpointFailing", Subject: row.IntegrationID,
 		Text:    fmt.Sprintf("%s failed %d calls of %s in a row (last: %s). Ask its vendor to repair it.", own.Name, failuresToNotify, row.Action, truncate(failure, 512)),
 		OnceKey: failingKey(row.IntegrationID, row.Action),
@@ -99,7 +99,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 }
 
 func clearFailingNotice(tx *db.Tx, integrationID, action string) error {
-	return staff.Settle(tx, failingKey(integrationID, action))
+	return notice.Settle(tx, failingKey(integrationID, action))
 }
 
 func failingKey(integrationID, action string) string {

@@ -12,10 +12,10 @@ import (
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // Scopes are all scopes of integrations.

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -51,25 +51,25 @@ func each(t *testing.T, f func(x *fixture)) {
 	}, dbtest.Clock(c))
 }
 
-func (x *fixture) property(name string) (property, integration, access string) {
+func (x *fixture) property(name string) (propertyID, integration, access string) {
 	x.Helper()
 	zone := "Europe/Lisbon"
-	property, err := staff.NewPropertyID(x.Context(), x.r.keys)
+	propertyID, err := property.NewID(x.Context(), x.r.keys)
 	if err != nil {
 		x.Fatal(err)
 	}
 	x.write(func(tx *db.Tx) error {
-		if _, err := staff.CreateProperty(tx, property, staff.Settings{Name: &name, TimeZone: &zone}); err != nil {
+		if _, err := property.Create(tx, propertyID, property.Settings{Name: &name, TimeZone: &zone}); err != nil {
 			return err
 		}
-		row, secret, err := x.r.Connect(tx, property, x.app, "", nil)
+		row, secret, err := x.r.Connect(tx, propertyID, x.app, "", nil)
 		if err != nil {
 			return err
 		}
 		integration, access = row.ID, secret
 		return nil
 	})
-	return property, integration, access
+	return propertyID, integration, access
 }
 
 func (x *fixture) write(fn func(tx *db.Tx) error) {

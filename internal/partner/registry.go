@@ -8,9 +8,9 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // Registry stores apps, integrations, their credentials and endpoints, and authenticates callers. All changes of

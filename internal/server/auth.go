@@ -9,9 +9,8 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/partner"
-	"latchkey.dev/internal/staff"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // authenticators returns the authenticator of each API area. A credential of another area is refused.
@@ -22,7 +21,7 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 		},
 		string(propertyv1.File_latchkey_property_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 			if c.UnixSocket && c.Property != "" && hasNoCredential(c) {
-				return staff.OfSocket(ctx, s.db.Read(), c.Property)
+				return credential.OfSocket(ctx, s.db.Read(), c.Property)
 			}
 			return s.authenticatePerson(ctx, c.Bearer, actor.Staff)
 		},
@@ -44,7 +43,7 @@ func hasNoCredential(c chain.Credentials) bool {
 }
 
 func (s *Server) authenticatePerson(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
-	a, err := staff.Authenticate(ctx, s.db, s.keys, token)
+	a, err := credential.Authenticate(ctx, s.db, s.keys, token)
 	if err == nil && a.Kind != kind {
 		err = credential.Refused()
 	}

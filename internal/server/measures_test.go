@@ -9,8 +9,8 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/server"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -70,7 +70,7 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 			if err := event.Append(tx, event.Event{PropertyID: property, Subject: "rsv_a", Kind: event.AccessIssued}); err != nil {
 				return err
 			}
-			return staff.Notify(tx, staff.Notice{PropertyID: property, Kind: "test", Subject: "a", Text: "b", OnceKey: property + " test"})
+			return notice.Add(tx, notice.Notice{PropertyID: property, Kind: "test", Subject: "a", Text: "b", OnceKey: property + " test"})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/staff"
-	"latchkey.dev/internal/staff/credential"
 	"latchkey.dev/internal/worker"
 )
 
@@ -64,7 +64,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 		{Name: "events", Every: 6 * time.Hour, Run: s.deleteOldEvents},
 		worker.Changes{DB: s.db}.Sweep(),
 		s.deletion("tokens", tokenRetention, credential.Sweep),
-		s.deletion("notices", s.cfg.KeepEvents, staff.ForgetNotices),
+		s.deletion("notices", s.cfg.KeepEvents, notice.Forget),
 		s.deletion("conflicts", s.cfg.KeepEvents, space.ForgetConflicts),
 	}
 }

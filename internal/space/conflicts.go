@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 // maxNamed limits the reservations that a conflict lists.
@@ -105,13 +105,13 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 		return nil
 	}
 	first := rows[0]
-	n := staff.Notice{
+	n := notice.Notice{
 		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Text: noticeText(rows), OnceKey: *first.OpenKey,
 	}
 	if len(rows) > 1 {
 		n.Subject = first.IntegrationID
 	}
-	return staff.Notify(tx, n)
+	return notice.Add(tx, n)
 }
 
 // refresh updates an open conflict without a notice.
@@ -135,7 +135,7 @@ func (m Mappings) close(tx *db.Tx, row *ent.Conflict) error {
 	if err := tx.Conflict.UpdateOneID(row.ID).SetClosedAt(tx.Now()).ClearOpenKey().Exec(tx.Context()); err != nil {
 		return fmt.Errorf("store a conflict: %w", err)
 	}
-	if err := staff.Settle(tx, key); err != nil {
+	if err := notice.Settle(tx, key); err != nil {
 		return err
 	}
 	return appendEvent(tx, event.ConflictClosed, row)

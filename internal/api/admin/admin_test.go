@@ -14,14 +14,14 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
-	"latchkey.dev/internal/api/property"
+	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -50,7 +50,7 @@ func eachOffice(t *testing.T, f func(o *office)) {
 		o := &office{T: t, d: d, keys: keys, partners: partner.New(d, keys, clock.System), replanned: map[string]int{},
 			ctx: actor.With(t.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"})}
 		o.Services = New(Deps{DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: o.partners,
-			Stays: property.Stays{
+			Stays: propertyapi.Stays{
 				Replan: func(_ *db.Tx, propertyID string, t space.Touched) error {
 					if t.All {
 						o.replanned[propertyID]++
@@ -95,7 +95,7 @@ func TestOnlyOperatorsMayCall(t *testing.T) {
 		property := o.property("A")
 		strangers := map[string]context.Context{
 			"nobody":         o.Context(),
-			"an owner":       actor.With(o.Context(), actor.Actor{Kind: actor.Staff, PropertyID: property, Role: staff.Owner}),
+			"an owner":       actor.With(o.Context(), actor.Actor{Kind: actor.Staff, PropertyID: property, Role: credential.RoleOwner}),
 			"an integration": actor.With(o.Context(), actor.Actor{Kind: actor.Integration, PropertyID: property}),
 		}
 		services, calls := reflect.ValueOf(*o.Services), 0
@@ -228,7 +228,7 @@ func TestTokensOfPeople(t *testing.T) {
 	eachOffice(t, func(o *office) {
 		property, other := o.property("A"), o.property("B")
 		works := func(secret string, want actor.Actor) bool {
-			a, err := staff.Authenticate(o.Context(), o.d, o.keys, secret)
+			a, err := credential.Authenticate(o.Context(), o.d, o.keys, secret)
 			a.ID, a.TokenID = "", ""
 			return err == nil && cmp.Equal(want, a)
 		}
@@ -236,14 +236,14 @@ func TestTokensOfPeople(t *testing.T) {
 		if !works(op.GetToken(), actor.Actor{Kind: actor.Operator}) || op.GetData().ExpiresAt != nil {
 			t.Errorf("operator's: %v", op.GetData())
 		}
-		desk := must(o.Token.CreateStaffToken(o.ctx, &adminv1.CreateStaffTokenRequest{PropertyId: property, Role: staff.Viewer, TtlMinutes: 30}))(t)
-		if !works(desk.GetToken(), actor.Actor{Kind: actor.Staff, PropertyID: property, Role: staff.Viewer}) {
+		desk := must(o.Token.CreateStaffToken(o.ctx, &adminv1.CreateStaffTokenRequest{PropertyId: property, Role: credential.RoleViewer, TtlMinutes: 30}))(t)
+		if !works(desk.GetToken(), actor.Actor{Kind: actor.Staff, PropertyID: property, Role: credential.RoleViewer}) {
 			t.Error("the staff's does not work")
 		}
 		if left := time.Until(desk.GetData().GetExpiresAt().AsTime()); left < 28*time.Minute || left > 30*time.Minute {
 			t.Errorf("ends in %v", left)
 		}
-		refused(o.Token.CreateStaffToken(o.ctx, &adminv1.CreateStaffTokenRequest{PropertyId: "prp_none", Role: staff.Viewer}))(t, "of no property", fault.PropertyNotFound)
+		refused(o.Token.CreateStaffToken(o.ctx, &adminv1.CreateStaffTokenRequest{PropertyId: "prp_none", Role: credential.RoleViewer}))(t, "of no property", fault.PropertyNotFound)
 		refused(o.Token.ListStaffTokens(o.ctx, &adminv1.ListStaffTokensRequest{PropertyId: "prp_none"}))(t, "list of none", fault.PropertyNotFound)
 		refused(o.Token.RevokeStaffToken(o.ctx, &adminv1.RevokeStaffTokenRequest{PropertyId: other, Id: desk.GetData().GetId()}))(t, "of another", fault.TokenNotFound)
 		refused(o.Token.RevokeOperatorToken(o.ctx, &adminv1.RevokeOperatorTokenRequest{Id: desk.GetData().GetId()}))(t, "of another kind", fault.TokenNotFound)
@@ -256,7 +256,7 @@ func TestTokensOfPeople(t *testing.T) {
 			t.Errorf("%d operator tokens", n)
 		}
 		for _, secret := range []string{op.GetToken(), desk.GetToken()} {
-			if _, err := staff.Authenticate(o.Context(), o.d, o.keys, secret); err == nil {
+			if _, err := credential.Authenticate(o.Context(), o.d, o.keys, secret); err == nil {
 				t.Error("revoked, it works")
 			}
 		}

@@ -5,11 +5,11 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/api/idem"
-	"latchkey.dev/internal/api/property"
+	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/property"
 )
 
 type properties struct {
@@ -21,20 +21,20 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	settings, err := property.Settings(ctx, r.GetSettings(), staff.Settings.Complete)
+	settings, err := propertyapi.Settings(ctx, r.GetSettings(), property.Settings.Complete)
 	if err != nil {
 		return nil, err
 	}
-	propertyID, err := staff.NewPropertyID(ctx, s.Keys)
+	propertyID, err := property.NewID(ctx, s.Keys)
 	if err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreatePropertyResponse, error) {
-		row, err := staff.CreateProperty(tx, propertyID, settings)
+		row, err := property.Create(tx, propertyID, settings)
 		if err != nil {
 			return nil, err
 		}
-		return &adminv1.CreatePropertyResponse{Data: property.Message(row)}, nil
+		return &adminv1.CreatePropertyResponse{Data: propertyapi.Message(row)}, nil
 	})
 }
 
@@ -49,7 +49,7 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 	if size == 0 {
 		size = 200
 	}
-	rows, err := staff.Properties(ctx, s.DB.Read(), staff.Page{Size: size + 1, After: r.GetPageToken()})
+	rows, err := property.List(ctx, s.DB.Read(), size+1, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 		list.NextPageToken = rows[size-1].ID
 	}
 	for _, row := range rows {
-		list.List = append(list.List, property.Message(row))
+		list.List = append(list.List, propertyapi.Message(row))
 	}
 	return &adminv1.ListPropertiesResponse{Data: list}, nil
 }
@@ -68,18 +68,18 @@ func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequ
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	row, err := staff.Property(ctx, s.DB.Read(), r.GetId())
+	row, err := property.Get(ctx, s.DB.Read(), r.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return &adminv1.GetPropertyResponse{Data: property.Message(row)}, nil
+	return &adminv1.GetPropertyResponse{Data: propertyapi.Message(row)}, nil
 }
 
 func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest) (*adminv1.UpdatePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	settings, err := property.Settings(ctx, r.GetSettings(), staff.Settings.Fit)
+	settings, err := propertyapi.Settings(ctx, r.GetSettings(), property.Settings.Fit)
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,10 @@ import (
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // Deps are the dependencies of the services. All are required.

@@ -6,9 +6,10 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
-	"latchkey.dev/internal/api/property"
+	propertyapi "latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/property"
 )
 
 type tokens struct {
@@ -20,11 +21,11 @@ func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOpera
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := property.Named("name", r.GetName()); err != nil {
+	if err := propertyapi.Named("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOperatorTokenResponse, error) {
-		row, secret, err := staff.CreateOperatorToken(tx, s.Keys, r.GetName(), minutes(r.GetTtlMinutes()))
+		row, secret, err := credential.CreateOperatorToken(tx, s.Keys, r.GetName(), minutes(r.GetTtlMinutes()))
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +37,7 @@ func (s *tokens) ListOperatorTokens(ctx context.Context, _ *adminv1.ListOperator
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := staff.OperatorTokens(ctx, s.DB.Read(), s.now(ctx))
+	rows, err := credential.OperatorTokens(ctx, s.DB.Read(), s.now(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeOperatorTokenResponse, error) {
-		row, err := staff.RevokeOperatorToken(tx, r.GetId())
+		row, err := credential.RevokeOperatorToken(tx, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +61,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := property.NamedOrNot("name", r.GetName()); err != nil {
+	if err := propertyapi.NamedOrNot("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {
@@ -74,21 +75,21 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 
 // createStaffToken creates a token for a person or script, or a session for one command of the calling operator.
 func (s *tokens) createStaffToken(ctx context.Context, tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*tokenRow, string, error) {
-	if r.GetName() == staff.SessionName {
+	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(ctx)
-		return staff.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), minutes(r.GetTtlMinutes()))
+		return credential.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), minutes(r.GetTtlMinutes()))
 	}
-	return staff.CreateToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), minutes(r.GetTtlMinutes()))
+	return credential.CreateStaffToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), minutes(r.GetTtlMinutes()))
 }
 
 func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokensRequest) (*adminv1.ListStaffTokensResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := staff.Property(ctx, s.DB.Read(), r.GetPropertyId()); err != nil {
+	if _, err := property.Get(ctx, s.DB.Read(), r.GetPropertyId()); err != nil {
 		return nil, err
 	}
-	rows, err := staff.Tokens(ctx, s.DB.Read(), r.GetPropertyId(), s.now(ctx))
+	rows, err := credential.StaffTokens(ctx, s.DB.Read(), r.GetPropertyId(), s.now(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (s *tokens) RevokeStaffToken(ctx context.Context, r *adminv1.RevokeStaffTok
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeStaffTokenResponse, error) {
-		row, err := staff.RevokeToken(tx, r.GetPropertyId(), r.GetId())
+		row, err := credential.RevokeStaffToken(tx, r.GetPropertyId(), r.GetId())
 		if err != nil {
 			return nil, err
 		}

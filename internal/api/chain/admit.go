@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // admissionSteps are the checks that every call, unary or stream, passes before the server reads its message.
@@ -172,7 +171,7 @@ func (c *Chain) authorize(_ context.Context, call *Call) error {
 		return fault.New(fault.Denied, fault.ScopeMissing, "the scope %s is needed for this call: ask the property to grant it to this integration", rule.GetScope()).
 			Put("scope", rule.GetScope())
 	}
-	if rule.GetRole() != "" && a.Kind == actor.Staff && !staff.Suffices(a.Role, rule.GetRole()) {
+	if rule.GetRole() != "" && a.Kind == actor.Staff && !credential.Suffices(a.Role, rule.GetRole()) {
 		return fault.New(fault.Denied, fault.RoleMissing, "the role %s is needed for this call", rule.GetRole()).
 			Put("role", rule.GetRole())
 	}

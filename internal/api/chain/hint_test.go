@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/staff/credential"
 
 	"latchkey.dev/internal/fault"
 )

@@ -9,11 +9,11 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // Service implements the services of latchkey.partner.v1.

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -18,8 +19,8 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -108,16 +109,16 @@ func (w *world) write(t *testing.T, f func(tx *db.Tx) error) {
 
 func (w *world) house(t *testing.T, name string) *house {
 	t.Helper()
-	propertyID, err := staff.NewPropertyID(t.Context(), w.deps.Keys)
+	propertyID, err := property.NewID(t.Context(), w.deps.Keys)
 	if err != nil {
 		t.Fatal(err)
 	}
 	zone := "Europe/Lisbon"
 	w.write(t, func(tx *db.Tx) error {
-		_, err := staff.CreateProperty(tx, propertyID, staff.Settings{Name: &name, TimeZone: &zone})
+		_, err := property.Create(tx, propertyID, property.Settings{Name: &name, TimeZone: &zone})
 		return err
 	})
-	ctx := actor.With(t.Context(), actor.Actor{Kind: actor.Staff, ID: "tok_" + name, PropertyID: propertyID, Role: staff.Owner, TokenID: "tok_" + name})
+	ctx := actor.With(t.Context(), actor.Actor{Kind: actor.Staff, ID: "tok_" + name, PropertyID: propertyID, Role: credential.RoleOwner, TokenID: "tok_" + name})
 	return &house{T: t, Services: w.services, ctx: ctx, id: propertyID, w: w}
 }
 

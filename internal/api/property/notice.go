@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/notice"
 )
 
 type notices struct {
@@ -30,11 +30,11 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	if size == 0 {
 		size = defaultPage
 	}
-	rows, err := staff.Notices(ctx, s.DB.Read(), propertyID, r.GetUnreadOnly(), staff.Page{Size: size + 1, After: r.GetPageToken()})
+	rows, err := notice.List(ctx, s.DB.Read(), propertyID, r.GetUnreadOnly(), size+1, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
-	unread, err := staff.Unread(ctx, s.DB.Read(), propertyID)
+	unread, err := notice.Unread(ctx, s.DB.Read(), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 		if r.GetAll() == (len(r.GetIds()) > 0) {
 			return nil, fault.Fields(fault.Field{Path: "ids", Reason: fault.Conflicting, Message: "send either ids or all"})
 		}
-		n, err := staff.MarkRead(tx, propertyID, r.GetIds()...)
+		n, err := notice.MarkRead(tx, propertyID, r.GetIds()...)
 		return &propertyv1.MarkNoticesReadResponse{Marked: int32(n)}, err
 	})
 }

@@ -5,8 +5,8 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/staff"
 )
 
 type properties struct {
@@ -19,7 +19,7 @@ func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyR
 	if err != nil {
 		return nil, err
 	}
-	row, err := staff.Property(ctx, s.DB.Read(), propertyID)
+	row, err := property.Get(ctx, s.DB.Read(), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyR
 
 func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePropertyRequest) (*propertyv1.UpdatePropertyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
-		settings, err := Settings(ctx, r.GetSettings(), staff.Settings.Fit)
+		settings, err := Settings(ctx, r.GetSettings(), property.Settings.Fit)
 		if err != nil {
 			return nil, err
 		}
@@ -38,8 +38,8 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 }
 
 // ChangeSettings changes settings of a property and replans its reservations.
-func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings staff.Settings) (*propertyv1.Property, error) {
-	row, err := staff.UpdateProperty(tx, propertyID, settings)
+func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings property.Settings) (*propertyv1.Property, error) {
+	row, err := property.Update(tx, propertyID, settings)
 	if err != nil {
 		return nil, Under("settings", err)
 	}

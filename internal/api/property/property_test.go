@@ -9,11 +9,12 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/staff"
 )
 
 // The test covers every method of every service by reflection, including new ones.
@@ -23,7 +24,7 @@ func TestOnlyStaffMayCall(t *testing.T) {
 			"nobody":         a.Context(),
 			"an operator":    actor.With(a.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"}),
 			"an integration": actor.With(a.Context(), actor.Actor{Kind: actor.Integration, PropertyID: a.id, IntegrationID: "int_1"}),
-			"staff of none":  actor.With(a.Context(), actor.Actor{Kind: actor.Staff, Role: staff.Owner}),
+			"staff of none":  actor.With(a.Context(), actor.Actor{Kind: actor.Staff, Role: credential.RoleOwner}),
 		}
 		services, calls := reflect.ValueOf(*a.Services), 0
 		for i := range services.NumField() {
@@ -55,7 +56,7 @@ func TestOtherPropertiesAreInvisible(t *testing.T) {
 		bridge, lk := a.lock("L1")
 		a.listed(integration, "101")
 		a.w.write(a.T, func(tx *db.Tx) error {
-			return staff.Notify(tx, staff.Notice{PropertyID: a.id, Kind: "k", Subject: room, Text: "for A"})
+			return notice.Add(tx, notice.Notice{PropertyID: a.id, Kind: "k", Subject: room, Text: "for A"})
 		})
 		name, ctx := "mine", b.ctx
 		own := b.room("201")
@@ -215,7 +216,7 @@ func TestNotices(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		for i := range 3 {
 			a.w.write(t, func(tx *db.Tx) error {
-				return staff.Notify(tx, staff.Notice{PropertyID: a.id, Kind: "k", Subject: "s", Text: fmt.Sprint(i), OnceKey: fmt.Sprint(a.id, i)})
+				return notice.Add(tx, notice.Notice{PropertyID: a.id, Kind: "k", Subject: "s", Text: fmt.Sprint(i), OnceKey: fmt.Sprint(a.id, i)})
 			})
 		}
 		first := must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{PageSize: 2}))(t).GetData()

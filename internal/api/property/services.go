@@ -13,13 +13,13 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // Replan recomputes the access of the reservations that a change affects, in the change's transaction.

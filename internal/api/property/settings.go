@@ -9,7 +9,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/property"
 )
 
 // Own returns the fields that handlers validate themselves: see [chain.Config.Own].
@@ -19,13 +19,13 @@ func Own() map[string]string {
 
 // Settings reads the settings of a request and returns all errors at once: violated rules of the proto and what fit
 // reports. The request field is named "settings".
-func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(staff.Settings) error) (staff.Settings, error) {
+func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}
 	}
 	wrong, err := chain.Violations(ctx, m, "settings")
 	if err != nil {
-		return staff.Settings{}, err
+		return property.Settings{}, err
 	}
 	s := settingsFrom(m)
 	unfit := Under("settings", fit(s))
@@ -44,8 +44,8 @@ func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(staf
 	return s, fault.Err(fault.Fields(wrong...))
 }
 
-func settingsFrom(m *propertyv1.PropertySettings) staff.Settings {
-	s := staff.Settings{
+func settingsFrom(m *propertyv1.PropertySettings) property.Settings {
+	s := property.Settings{
 		Name: m.Name, TimeZone: m.TimeZone, CheckInTime: m.CheckInTime, CheckOutTime: m.CheckOutTime,
 		EarlyInMinutes: intOrNil(m.EarlyInMinutes), LateOutMinutes: intOrNil(m.LateOutMinutes),
 		PINLength: intOrNil(m.PinLength), GatesAlone: m.GatesAlone, OwingPolicy: m.OwingPolicy, BackupCodes: m.BackupCodes,

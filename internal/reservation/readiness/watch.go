@@ -15,8 +15,8 @@ import (
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/staff"
 )
 
 // Check is the result of one check of an arrival.
@@ -127,7 +127,7 @@ func (l *Check) notify(tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("property %s: %w", l.property.ID, err)
 	}
-	return staff.Notify(tx, staff.Notice{
+	return notice.Add(tx, notice.Notice{
 		PropertyID: l.row.PropertyID, Kind: noticeKinds[word], Subject: l.row.ID, OnceKey: onceKey(l.row.ID, word),
 		Text: noticeText(l.row.PmsNumber, l.row.FromAt, zone, own),
 	})
@@ -143,7 +143,7 @@ func resolveNotices(tx *db.Tx, reservationID string, current Status) error {
 		if w == current {
 			continue
 		}
-		if err := staff.Settle(tx, onceKey(reservationID, w)); err != nil {
+		if err := notice.Settle(tx, onceKey(reservationID, w)); err != nil {
 			return err
 		}
 	}

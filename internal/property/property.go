@@ -1,4 +1,5 @@
-package staff
+// Package property stores the settings of a property.
+package property
 
 import (
 	"context"
@@ -115,9 +116,9 @@ func isTimeZone(name string) bool {
 	return err == nil
 }
 
-// NewPropertyID generates the id of a property and creates its data key, which must exist before the first secret is
+// NewID generates the id of a property and creates its data key, which must exist before the first secret is
 // encrypted. It must not be called within a transaction.
-func NewPropertyID(ctx context.Context, keys *keyring.Ring) (string, error) {
+func NewID(ctx context.Context, keys *keyring.Ring) (string, error) {
 	propertyID := id.New(id.Property)
 	if err := keys.EnsureKey(ctx, propertyID); err != nil {
 		return "", fmt.Errorf("create the key of a property: %w", err)
@@ -125,8 +126,8 @@ func NewPropertyID(ctx context.Context, keys *keyring.Ring) (string, error) {
 	return propertyID, nil
 }
 
-// CreateProperty creates a property with an id from [NewPropertyID]. Name and time zone are required.
-func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
+// Create creates a property with an id from [NewID]. Name and time zone are required.
+func Create(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Complete(); err != nil {
 		return nil, err
 	}
@@ -147,9 +148,9 @@ func (s Settings) ChangesStayTimes() bool {
 	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
 }
 
-// UpdateProperty changes settings of a property. The caller must replan the property's reservations in the same
+// Update changes settings of a property. The caller must replan the property's reservations in the same
 // transaction, and recompute their dates if [Settings.ChangesStayTimes] returns true.
-func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
+func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Fit(); err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
 		Save(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, propertyNotFound()
+		return nil, notFound()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("change a property: %w", err)
@@ -171,11 +172,11 @@ func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 	return row, nil
 }
 
-// Property returns one property.
-func Property(ctx context.Context, c *ent.Client, propertyID string) (*ent.Property, error) {
+// Get returns one property.
+func Get(ctx context.Context, c *ent.Client, propertyID string) (*ent.Property, error) {
 	row, err := c.Property.Get(ctx, propertyID)
 	if ent.IsNotFound(err) {
-		return nil, propertyNotFound()
+		return nil, notFound()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a property: %w", err)
@@ -183,15 +184,15 @@ func Property(ctx context.Context, c *ent.Client, propertyID string) (*ent.Prope
 	return row, nil
 }
 
-// Properties returns the properties of the installation, oldest first.
-func Properties(ctx context.Context, c *ent.Client, p Page) ([]*ent.Property, error) {
+// List returns properties of the installation, oldest first: at most size after the one with the id after.
+func List(ctx context.Context, c *ent.Client, size int, after string) ([]*ent.Property, error) {
 	q := c.Property.Query()
-	if p.After != "" {
-		q = q.Where(property.IDGT(p.After))
+	if after != "" {
+		q = q.Where(property.IDGT(after))
 	}
-	return q.Order(property.ByID()).Limit(p.Size).All(ctx)
+	return q.Order(property.ByID()).Limit(size).All(ctx)
 }
 
-func propertyNotFound() error {
+func notFound() error {
 	return fault.New(fault.NotFound, fault.PropertyNotFound, "no such property")
 }

@@ -1,5 +1,5 @@
-// Package staff manages what the staff of a property work with: its settings, their tokens, and notices.
-package staff
+// Package notice stores what the staff of a property must know.
+package notice
 
 import (
 	"context"
@@ -29,11 +29,11 @@ type Notice struct {
 // maxText bounds the bytes of a notice's text.
 const maxText = 1024
 
-// Notify creates a notice for the staff of a property.
-func Notify(tx *db.Tx, n Notice) error {
+// Add creates a notice for the staff of a property.
+func Add(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
 	if n.OnceKey != "" {
-		if notified, err := Notified(tx, n.OnceKey); err != nil || notified {
+		if notified, err := IsOpen(tx, n.OnceKey); err != nil || notified {
 			return err
 		}
 	}
@@ -48,7 +48,7 @@ func Notify(tx *db.Tx, n Notice) error {
 	return nil
 }
 
-// Renew is like Notify, but updates the text of a notice that exists already: the text of the problem can change.
+// Renew is like Add, but updates the text of a notice that exists already: the text of the problem can change.
 func Renew(tx *db.Tx, n Notice) error {
 	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetText(truncate(n.Text, maxText)).Save(tx.Context())
 	if err != nil {
@@ -57,11 +57,11 @@ func Renew(tx *db.Tx, n Notice) error {
 	if changed > 0 {
 		return nil
 	}
-	return Notify(tx, n)
+	return Add(tx, n)
 }
 
-// Notified reports whether staff were notified of a problem that is not settled.
-func Notified(tx *db.Tx, onceKey string) (bool, error) {
+// IsOpen reports whether staff were notified of a problem that is not settled.
+func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	found, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
 	if err != nil {
 		return false, fmt.Errorf("look for a notice: %w", err)
@@ -78,9 +78,9 @@ func Settle(tx *db.Tx, onceKey string) error {
 	return nil
 }
 
-// ForgetNotices deletes notices created before a time, at most a given number, and returns how many. It also deletes
+// Forget deletes notices created before a time, at most a given number, and returns how many. It also deletes
 // notices of open problems: staff are notified again when such a problem is next detected.
-func ForgetNotices(tx *db.Tx, before time.Time, most int) (int, error) {
+func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Notice.Query().Where(notice.CreatedAtLT(before)).Limit(most).IDs(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("look for old notices: %w", err)
@@ -92,22 +92,16 @@ func ForgetNotices(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
-// Page selects a part of a list: at most Size entries after the entry with the id After.
-type Page struct {
-	Size  int
-	After string
-}
-
-// Notices returns the notices of a property, newest first.
-func Notices(ctx context.Context, c *ent.Client, propertyID string, unreadOnly bool, p Page) ([]*ent.Notice, error) {
+// List returns notices of a property, newest first: at most size after the one with the id after.
+func List(ctx context.Context, c *ent.Client, propertyID string, unreadOnly bool, size int, after string) ([]*ent.Notice, error) {
 	q := c.Notice.Query().Where(notice.PropertyID(propertyID))
 	if unreadOnly {
 		q = q.Where(notice.ReadAtIsNil())
 	}
-	if p.After != "" {
-		q = q.Where(notice.IDLT(p.After))
+	if after != "" {
+		q = q.Where(notice.IDLT(after))
 	}
-	return q.Order(notice.ByID(sql.OrderDesc())).Limit(p.Size).All(ctx)
+	return q.Order(notice.ByID(sql.OrderDesc())).Limit(size).All(ctx)
 }
 
 // Unread returns the number of unread notices of a property.

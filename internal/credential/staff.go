@@ -1,4 +1,4 @@
-package staff
+package credential
 
 import (
 	"context"
@@ -14,17 +14,16 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/staff/credential"
 )
 
 // Roles of staff. Each includes the rights of the previous one.
 const (
-	Viewer   = "viewer"
-	Operator = "operator"
-	Owner    = "owner"
+	RoleViewer   = "viewer"
+	RoleOperator = "operator"
+	RoleOwner    = "owner"
 )
 
-var roles = []string{Viewer, Operator, Owner}
+var roles = []string{RoleViewer, RoleOperator, RoleOwner}
 
 // Suffices reports whether a role includes the rights of the needed role.
 func Suffices(role, needed string) bool {
@@ -32,30 +31,27 @@ func Suffices(role, needed string) bool {
 	return at >= 0 && slices.Index(roles, role) >= at
 }
 
-// CreateToken creates a token for the staff or a script of a property (lkp_), which is shown once. A ttl of zero means
+// CreateStaffToken creates a token for the staff or a script of a property (lkp_), which is shown once. A ttl of zero means
 // that it never expires.
-func CreateToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
+func CreateStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if strings.HasPrefix(name, sessionPrefix) {
 		return nil, "", fault.Fields(fault.Field{Path: "name", Reason: fault.WrongValue, Message: fmt.Sprintf("must not begin with %q: the service uses such names itself", sessionPrefix)})
 	}
-	return createToken(tx, keys, propertyID, name, role, ttl)
+	return createStaffToken(tx, keys, propertyID, name, role, ttl)
 }
 
-func createToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
+func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if !slices.Contains(roles, role) {
 		return nil, "", fault.Fields(fault.Field{Path: "role", Reason: fault.WrongValue, Message: "must be viewer, operator or owner"})
 	}
-	if err := requireProperty(tx, propertyID); err != nil {
+	if err := requireProperty(tx.Context(), tx.Property, propertyID); err != nil {
 		return nil, "", err
 	}
-	return credential.Mint(tx, keys, credential.Spec{Kind: credential.Staff, Name: name, PropertyID: propertyID, Role: role, TTL: ttl})
+	return Mint(tx, keys, Spec{Kind: Staff, Name: name, PropertyID: propertyID, Role: role, TTL: ttl})
 }
 
-// SessionName is the name for the staff token of one operator's command.
-const SessionName = "command line"
-
 // sessionPrefix is the prefix of the stored name of such a token; the operator's id follows.
-const sessionPrefix = SessionName + " of "
+const sessionPrefix = actor.SessionName + " of "
 
 // maxSession is the maximum lifetime of a session token.
 const maxSession = time.Hour
@@ -64,48 +60,48 @@ const maxSession = time.Hour
 // operator, because the token itself soon disappears from lists.
 func CreateSession(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if ttl <= 0 || ttl > maxSession {
-		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token with the name %q; use another name for a longer one", maxSession.Minutes(), SessionName)})
+		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token with the name %q; use another name for a longer one", maxSession.Minutes(), actor.SessionName)})
 	}
-	return createToken(tx, keys, propertyID, sessionPrefix+operator, role, ttl)
+	return createStaffToken(tx, keys, propertyID, sessionPrefix+operator, role, ttl)
 }
 
-// Tokens returns the valid staff tokens of a property.
-func Tokens(ctx context.Context, c *ent.Client, propertyID string, now time.Time) ([]*ent.Token, error) {
-	return credential.List(ctx, c, now, token.Kind(string(credential.Staff)), token.PropertyID(propertyID))
+// StaffTokens returns the valid staff tokens of a property.
+func StaffTokens(ctx context.Context, c *ent.Client, propertyID string, now time.Time) ([]*ent.Token, error) {
+	return List(ctx, c, now, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
 
-// RevokeToken revokes a staff token of a property immediately.
-func RevokeToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error) {
-	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Staff)), token.PropertyID(propertyID))
+// RevokeStaffToken revokes a staff token of a property immediately.
+func RevokeStaffToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error) {
+	return Revoke(tx, tokenID, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
 
 // CreateOperatorToken creates a token for an operator of the installation (lko_), which is shown once.
 func CreateOperatorToken(tx *db.Tx, keys *keyring.Ring, name string, ttl time.Duration) (*ent.Token, string, error) {
-	return credential.Mint(tx, keys, credential.Spec{Kind: credential.Operator, Name: name, TTL: ttl})
+	return Mint(tx, keys, Spec{Kind: Operator, Name: name, TTL: ttl})
 }
 
 // OperatorTokens returns the valid operator tokens.
 func OperatorTokens(ctx context.Context, c *ent.Client, now time.Time) ([]*ent.Token, error) {
-	return credential.List(ctx, c, now, token.Kind(string(credential.Operator)))
+	return List(ctx, c, now, token.Kind(string(Operator)))
 }
 
 // RevokeOperatorToken revokes an operator token immediately.
 func RevokeOperatorToken(tx *db.Tx, tokenID string) (*ent.Token, error) {
-	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Operator)))
+	return Revoke(tx, tokenID, token.Kind(string(Operator)))
 }
 
 // Authenticate returns the caller with a token of the property area (lkp_) or the admin area (lko_). The actor's Kind
 // says which; the caller compares it with the area of the call. All other credentials are refused.
 func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret string) (actor.Actor, error) {
-	kind, ok := credential.Of(secret)
-	if !ok || (kind != credential.Staff && kind != credential.Operator) {
-		return actor.Actor{}, credential.Refused()
+	kind, ok := Of(secret)
+	if !ok || (kind != Staff && kind != Operator) {
+		return actor.Actor{}, Refused()
 	}
-	row, err := credential.Find(d.View(ctx), keys, kind, secret)
+	row, err := Find(d.View(ctx), keys, kind, secret)
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	if kind == credential.Operator {
+	if kind == Operator {
 		return actor.Actor{Kind: actor.Operator, ID: row.ID, TokenID: row.ID}, nil
 	}
 	a := actor.Actor{Kind: actor.Staff, ID: row.ID, PropertyID: row.PropertyID, Role: row.Role, TokenID: row.ID}
@@ -118,20 +114,20 @@ func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret stri
 // OfSocket is the operator on the server's machine as an owner of a property. The operators' socket is proof enough: it also
 // makes tokens for every property. No token is stored, so an operator can look things up while the disk is full.
 func OfSocket(ctx context.Context, c *ent.Client, propertyID string) (actor.Actor, error) {
-	if _, err := Property(ctx, c, propertyID); err != nil {
+	if err := requireProperty(ctx, c.Property, propertyID); err != nil {
 		return actor.Actor{}, err
 	}
 	operator := actor.Actor{Kind: actor.Operator, ID: "socket"}
-	return actor.Actor{Kind: actor.Staff, ID: "socket/" + propertyID, PropertyID: propertyID, Role: Owner, For: operator.Subject()}, nil
+	return actor.Actor{Kind: actor.Staff, ID: "socket/" + propertyID, PropertyID: propertyID, Role: RoleOwner, For: operator.Subject()}, nil
 }
 
-func requireProperty(tx *db.Tx, propertyID string) error {
-	found, err := tx.Property.Query().Where(property.ID(propertyID)).Exist(tx.Context())
+func requireProperty(ctx context.Context, c *ent.PropertyClient, propertyID string) error {
+	found, err := c.Query().Where(property.ID(propertyID)).Exist(ctx)
 	if err != nil {
 		return fmt.Errorf("find a property: %w", err)
 	}
 	if !found {
-		return propertyNotFound()
+		return fault.New(fault.NotFound, fault.PropertyNotFound, "no such property")
 	}
 	return nil
 }
