@@ -57,11 +57,8 @@ type site struct {
 func newSite(t testing.TB, engine string) *site {
 	t.Helper()
 	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: defaultTimings, learned: make(chan lock.EvidenceChange, 100)}
-	kek, err := keyring.NewKEK()
-	s.must(err)
-	s.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: s.db})
-	s.must(err)
-	s.must(s.keys.EnsureKey(t.Context(), s.house))
+	s.keys = dbtest.Keys(t, s.db, s.house)
+	var err error
 	s.bus, err = bus.Open(t.Context(), bus.Config{})
 	s.must(err)
 	t.Cleanup(func() { s.must(s.bus.Close()) })

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/money"
 )
 
 // Reasons of a blocked check-in, besides [fault.Owing] and [fault.RoomNotReady].
@@ -46,7 +47,7 @@ type PMS interface {
 
 // Status is what a PMS answers to getCheckInStatus.
 type Status struct {
-	Owing     Money
+	Owing     money.Amount
 	RoomReady bool
 }
 

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/money"
 )
 
-func eur(minor int64) Money { return Money{Minor: minor, Currency: "EUR"} }
+func eur(minor int64) money.Amount { return money.Amount{Minor: minor, Currency: "EUR"} }
 
 func TestDecide(t *testing.T) {
 	fifty := Policy{Owing: OwingThreshold, Threshold: eur(5000)}
@@ -20,7 +20,7 @@ func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
 		status  Status
 		err     error
-		last    *Money
+		last    *money.Amount
 		policy  Policy
 		reasons []fault.Reason
 	}{
@@ -32,14 +32,14 @@ func TestDecide(t *testing.T) {
 		"owing, rule allow":          {status: Status{eur(99999), true}, policy: Policy{Owing: OwingAllowed}},
 		"at the threshold":           {status: Status{eur(5000), true}, policy: fifty},
 		"above the threshold":        {status: Status{eur(5001), true}, policy: fifty, reasons: []fault.Reason{fault.Owing}},
-		"threshold, other currency":  {status: Status{Money{Minor: 1, Currency: "USD"}, true}, policy: fifty, reasons: []fault.Reason{fault.Owing}},
+		"threshold, other currency":  {status: Status{money.Amount{Minor: 1, Currency: "USD"}, true}, policy: fifty, reasons: []fault.Reason{fault.Owing}},
 		"threshold below zero":       {status: Status{eur(0), true}, policy: Policy{OwingThreshold, eur(-1)}},
 		"room not ready":             {status: Status{eur(0), false}, reasons: []fault.Reason{fault.RoomNotReady}},
 		"allow, room not ready":      {status: Status{eur(5), false}, policy: Policy{Owing: OwingAllowed}, reasons: []fault.Reason{fault.RoomNotReady}},
 		"owing and not ready":        {status: Status{eur(5), false}, reasons: []fault.Reason{fault.Owing, fault.RoomNotReady}},
 		"an error blocks":            {err: errors.New("x"), reasons: []fault.Reason{PartnerError}},
 		"an error blocks with allow": {err: refused, policy: Policy{Owing: OwingAllowed}, reasons: []fault.Reason{PartnerError}},
-		"an error blocks, last paid": {err: refused, last: new(Money), reasons: []fault.Reason{PartnerError}},
+		"an error blocks, last paid": {err: refused, last: new(money.Amount), reasons: []fault.Reason{PartnerError}},
 		"no answer blocks":           {err: fault.New(fault.Unavailable, PartnerUnavailable, "x"), reasons: []fault.Reason{PartnerUnavailable}},
 		"not registered":             {err: ErrNotRegistered},
 		"not registered, paid":       {err: ErrNotRegistered, last: new(eur(0))},
@@ -161,59 +161,4 @@ func TestComplete(t *testing.T) {
 			}
 		}
 	}
-}
-
-// maxMinor is the largest amount that is read: 2^53-1 of the smallest unit.
-const maxMinor = 1<<53 - 1
-
-func TestParseMoney(t *testing.T) {
-	for _, c := range []struct {
-		literal, currency string
-		minor             int64
-		err               error
-	}{
-		{"0", "EUR", 0, nil}, {"-0", "EUR", 0, nil}, {"0.000", "JPY", 0, nil}, {"0e5", "EUR", 0, nil},
-		{"12.5", "EUR", 1250, nil}, {"12.50", "EUR", 1250, nil}, {"12.500", "EUR", 1250, nil}, {"-12.34", "EUR", -1234, nil},
-		{"0.1", "EUR", 10, nil}, {"0.01", "EUR", 1, nil}, {"1.25e1", "EUR", 1250, nil}, {"1250e-2", "EUR", 1250, nil}, {"1E+2", "EUR", 10000, nil},
-		{"100", "JPY", 100, nil}, {"1.234", "KWD", 1234, nil}, {"12.50", "RSD", 1250, nil}, {"12.50", "IDR", 1250, nil}, {"1", "CLF", 10000, nil},
-		{"90071992547409.91", "EUR", maxMinor, nil},
-		{"0.005", "EUR", 0, ErrPrecision}, {"1e-3", "EUR", 0, ErrPrecision}, {"0.5", "JPY", 0, ErrPrecision}, {"1.2345", "KWD", 0, ErrPrecision},
-		{"90071992547409.92", "EUR", 0, ErrTooMuch}, {"1e300", "EUR", 0, ErrTooMuch}, {"99999999999999999999", "EUR", 0, ErrTooMuch},
-		{"1e9999", "EUR", 0, ErrAmount}, {"", "EUR", 0, ErrAmount}, {"-", "EUR", 0, ErrAmount}, {"1.", "EUR", 0, ErrAmount}, {".5", "EUR", 0, ErrAmount},
-		{"NaN", "EUR", 0, ErrAmount}, {"1,5", "EUR", 0, ErrAmount}, {"0x10", "EUR", 0, ErrAmount}, {"--1", "EUR", 0, ErrAmount}, {"１", "EUR", 0, ErrAmount},
-		{"1", "eur", 0, ErrCurrency}, {"1", "", 0, ErrCurrency}, {"1", "XXX", 0, ErrCurrency}, {"1", "ZZZ", 0, ErrCurrency}, {"1", "EURO", 0, ErrCurrency},
-	} {
-		got, err := ParseMoney(c.literal, c.currency)
-		if !errors.Is(err, c.err) || got.Minor != c.minor || err == nil && got.Currency != c.currency {
-			t.Errorf("%s %s: %+v, %v; want %d, %v", c.literal, c.currency, got, err, c.minor, c.err)
-		}
-	}
-}
-
-func TestMoneyIsReadAsItIsWritten(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := Money{
-			Minor:    rapid.Int64Range(-maxMinor, maxMinor).Draw(t, "minor"),
-			Currency: rapid.SampledFrom([]string{"EUR", "JPY", "KWD", "CLF", "RSD"}).Draw(t, "currency"),
-		}
-		literal, code, _ := strings.Cut(m.String(), " ")
-		if got, err := ParseMoney(literal, code); err != nil || got != m {
-			t.Fatalf("%+v is written %q and read %+v, %v", m, m, got, err)
-		}
-	})
-}
-
-func FuzzParseMoney(f *testing.F) {
-	f.Add("12.50", "EUR")
-	f.Add("-1e-2", "KWD")
-	f.Fuzz(func(t *testing.T, literal, code string) {
-		m, err := ParseMoney(literal, code)
-		if err != nil {
-			return
-		}
-		again, _, _ := strings.Cut(m.String(), " ")
-		if got, err := ParseMoney(again, code); err != nil || got != m {
-			t.Fatalf("%q %q: %+v, then %+v, %v", literal, code, m, got, err)
-		}
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/money"
 )
 
 // OwingRule is a property's setting for guests who still owe money.
@@ -20,13 +21,13 @@ const (
 // currency blocks.
 type Policy struct {
 	Owing     OwingRule
-	Threshold Money
+	Threshold money.Amount
 }
 
 // LastKnown is what the PMS last sent about the reservation itself. Owing is nil when it
 // never said.
 type LastKnown struct {
-	Owing *Money
+	Owing *money.Amount
 }
 
 // Source says what a verdict rests on.
@@ -44,8 +45,8 @@ type Verdict struct {
 	Reasons        []fault.Reason // why not, the most important first; empty when allowed
 	GuestSentence  string         // empty when allowed
 	Source         Source
-	Owing          *Money // nil: not known
-	PartnerReason  string // what a partner's error said, for staff
+	Owing          *money.Amount // nil: not known
+	PartnerReason  string        // what a partner's error said, for staff
 	PartnerMessage string
 }
 
@@ -62,7 +63,7 @@ func Decide(status Status, err error, last LastKnown, policy Policy) Verdict {
 	return decideOn(FromPMS, &status.Owing, status.RoomReady, policy)
 }
 
-func decideOn(source Source, owing *Money, roomReady bool, policy Policy) Verdict {
+func decideOn(source Source, owing *money.Amount, roomReady bool, policy Policy) Verdict {
 	v := Verdict{Source: source, Owing: owing}
 	if owing != nil && policy.blocks(*owing) {
 		v.Reasons = append(v.Reasons, fault.Owing)
@@ -75,7 +76,7 @@ func decideOn(source Source, owing *Money, roomReady bool, policy Policy) Verdic
 	return v
 }
 
-func (p Policy) blocks(owing Money) bool {
+func (p Policy) blocks(owing money.Amount) bool {
 	switch {
 	case owing.Minor <= 0:
 		return false

@@ -13,7 +13,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -41,7 +40,7 @@ func hotel(t *testing.T, d *db.DB, name string) string {
 func TestAuthenticate(t *testing.T) {
 	now := clock.At(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		keys := testKeys(t, d)
+		keys := dbtest.Keys(t, d)
 		p := hotel(t, d, "A")
 		var staffToken, operator, client string
 		var staffID, operatorID string
@@ -103,7 +102,7 @@ func TestAuthenticate(t *testing.T) {
 // Changes by an operator's command are attributed to the operator, and other tokens cannot imitate such a session.
 func TestSessionIsAttributedToTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		keys := testKeys(t, d)
+		keys := dbtest.Keys(t, d)
 		p := hotel(t, d, "A")
 		var secret string
 		write(t, d, func(tx *db.Tx) (err error) {
@@ -145,7 +144,7 @@ func changeLast(s string) string {
 
 func TestTokensBelongToTheirProperty(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		keys := testKeys(t, d)
+		keys := dbtest.Keys(t, d)
 		p, other := hotel(t, d, "A"), hotel(t, d, "B")
 		var made string
 		write(t, d, func(tx *db.Tx) error {
@@ -187,7 +186,7 @@ func TestTokensBelongToTheirProperty(t *testing.T) {
 
 func TestSweepKeepsWhatIsValid(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		keys := testKeys(t, d)
+		keys := dbtest.Keys(t, d)
 		p := hotel(t, d, "A")
 		write(t, d, func(tx *db.Tx) error {
 			for _, ttl := range []time.Duration{0, time.Minute, time.Minute, time.Minute, 100 * 24 * time.Hour} {
@@ -203,18 +202,4 @@ func TestSweepKeepsWhatIsValid(t *testing.T) {
 			return nil
 		})
 	})
-}
-
-// testKeys is a keyring over the database with a key-encryption key of its own.
-func testKeys(t *testing.T, d *db.DB) *keyring.Ring {
-	t.Helper()
-	kek, err := keyring.NewKEK()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ring, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ring
 }

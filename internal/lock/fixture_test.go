@@ -47,12 +47,8 @@ func each(t *testing.T, f func(t *testing.T, s *site)) {
 		s := &site{t: t, db: d, clock: c, house: "prp_one", caps: slot.Capabilities{
 			PINMin: 4, PINMax: 8, Slots: 3, ReadBack: true, RemoteUnlock: true, Readable: slot.ReadableMasked, Schedule: slot.ScheduleNone,
 		}}
-		kek, err := keyring.NewKEK()
-		s.must(err)
-		s.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-		s.must(err)
-		s.must(s.keys.EnsureKey(t.Context(), s.house))
-		s.change(func(tx *db.Tx) error {
+		s.keys = dbtest.Keys(t, d, s.house)
+		s.change(func(tx *db.Tx) (err error) {
 			s.ca, err = lock.LoadOrCreateAuthority(tx, s.keys)
 			return err
 		})

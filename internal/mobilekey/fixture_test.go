@@ -33,11 +33,7 @@ func each(t *testing.T, f func(t *testing.T, d *fixture)) {
 	dbtest.Each(t, func(t *testing.T, base *db.DB) {
 		c.Set(start)
 		d := &fixture{t: t, db: base, clock: c}
-		kek, err := keyring.NewKEK()
-		d.must(err)
-		d.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: base})
-		d.must(err)
-		d.must(d.keys.EnsureKey(t.Context(), propertyID))
+		d.keys = dbtest.Keys(t, base, propertyID)
 		d.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, d.keys, propertyID) })
 		f(t, d)
 	}, dbtest.Clock(c))

@@ -3,6 +3,7 @@ package money
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,6 +21,10 @@ func TestParse(t *testing.T) {
 		{"90071992547409.91", "EUR", maxMinor, nil}, {"90071992547409.92", "EUR", 0, ErrTooMuch}, {"1e40", "EUR", 0, ErrTooMuch},
 		{"12.005", "EUR", 0, ErrPrecision}, {"0.5", "JPY", 0, ErrPrecision}, {"1e-3", "EUR", 0, ErrPrecision},
 		{"1", "eur", 0, ErrCurrency}, {"1", "EU", 0, ErrCurrency}, {"1", "XXX", 0, ErrCurrency}, {"1", "XTS", 0, ErrCurrency}, {"1", "QQQ", 0, ErrCurrency},
+		{"0.000", "JPY", 0, nil}, {"0e5", "EUR", 0, nil}, {"0.1", "EUR", 10, nil}, {"0.01", "EUR", 1, nil}, {"1E+2", "EUR", 10000, nil},
+		{"1.234", "KWD", 1234, nil}, {"12.50", "RSD", 1250, nil}, {"1", "CLF", 10000, nil}, {"1.2345", "KWD", 0, ErrPrecision},
+		{"1e300", "EUR", 0, ErrTooMuch}, {"99999999999999999999", "EUR", 0, ErrTooMuch}, {"-", "EUR", 0, ErrAmount}, {"１", "EUR", 0, ErrAmount},
+		{"1", "", 0, ErrCurrency}, {"1", "ZZZ", 0, ErrCurrency}, {"1", "EURO", 0, ErrCurrency},
 		{"", "EUR", 0, ErrAmount}, {"1,5", "EUR", 0, ErrAmount}, {"+1", "EUR", 0, ErrAmount}, {"1.", "EUR", 0, ErrAmount}, {".5", "EUR", 0, ErrAmount},
 		{"NaN", "EUR", 0, ErrAmount}, {"1e9999", "EUR", 0, ErrAmount}, {"0x1", "EUR", 0, ErrAmount}, {"--1", "EUR", 0, ErrAmount},
 	} {
@@ -52,6 +57,21 @@ func TestRoundTrip(t *testing.T) {
 		}
 		if got, err := Parse(strconv.FormatFloat(double, 'f', -1, 64), a.Currency); err != nil || got != a {
 			t.Fatalf("%v through a double was read as %v, %v", a, got, err)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("12.50", "EUR")
+	f.Add("-1e-2", "KWD")
+	f.Fuzz(func(t *testing.T, literal, code string) {
+		a, err := Parse(literal, code)
+		if err != nil {
+			return
+		}
+		written, _, _ := strings.Cut(a.String(), " ")
+		if got, err := Parse(written, code); err != nil || got != a {
+			t.Fatalf("%q %q: %+v, then %+v, %v", literal, code, a, got, err)
 		}
 	})
 }

@@ -34,7 +34,7 @@ type fixture struct {
 func each(t *testing.T, f func(x *fixture)) {
 	c := clock.At(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		x := &fixture{T: t, d: d, r: New(d, testKeys(t, d), c), clock: c}
+		x := &fixture{T: t, d: d, r: New(d, dbtest.Keys(t, d), c), clock: c}
 		x.write(func(tx *db.Tx) error {
 			a, client, err := x.r.CreateApp(tx, "CloudPMS")
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/money"
 	"latchkey.dev/internal/text"
 )
 
@@ -113,32 +114,32 @@ func DecodeStatus(body []byte) (checkin.Status, []fault.Field) {
 	return status, nil
 }
 
-func (r *reader) readMoney(m map[string]json.RawMessage) checkin.Money {
+func (r *reader) readMoney(m map[string]json.RawMessage) money.Amount {
 	owing := m["owing"]
 	switch {
 	case owing == nil:
 		r.addViolation("owing", fault.Required, "is required: a number, 0 when nothing is owed")
-		return checkin.Money{}
+		return money.Amount{}
 	case !isNumber(owing):
 		r.addViolation("owing", fault.WrongType, "must be a number")
-		return checkin.Money{}
+		return money.Amount{}
 	}
 	if !isGiven(m["owingCurrency"]) {
 		if isZero(owing) {
-			return checkin.Money{}
+			return money.Amount{}
 		}
 		r.addViolation("owingCurrency", fault.Required, "is required with owing: an ISO 4217 code such as EUR")
-		return checkin.Money{}
+		return money.Amount{}
 	}
 	before := len(r.violations)
 	code := r.readString("owingCurrency", m["owingCurrency"], 3, 3)
 	if len(r.violations) > before {
-		return checkin.Money{}
+		return money.Amount{}
 	}
-	amount, err := checkin.ParseMoney(string(owing), code)
+	amount, err := money.Parse(string(owing), code)
 	switch err {
 	case nil:
-	case checkin.ErrCurrency:
+	case money.ErrCurrency:
 		r.addViolation("owingCurrency", fault.WrongValue, "must be an ISO 4217 code in capitals, such as EUR")
 	default:
 		r.addViolation("owing", fault.OutOfRange, "is "+err.Error())

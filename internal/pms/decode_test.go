@@ -10,6 +10,7 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/money"
 )
 
 // found writes violations as "path reason", which is what a partner acts on.
@@ -99,12 +100,12 @@ func TestSpacesOutsideTheContract(t *testing.T) {
 
 func TestStatusWithinTheContract(t *testing.T) {
 	for body, want := range map[string]checkin.Status{
-		`{"owing":12.5,"owingCurrency":"EUR","roomReady":true}`:      {Owing: checkin.Money{Minor: 1250, Currency: "EUR"}, RoomReady: true},
-		`{"owing":0,"owingCurrency":"EUR","roomReady":false}`:        {Owing: checkin.Money{Currency: "EUR"}},
+		`{"owing":12.5,"owingCurrency":"EUR","roomReady":true}`:      {Owing: money.Amount{Minor: 1250, Currency: "EUR"}, RoomReady: true},
+		`{"owing":0,"owingCurrency":"EUR","roomReady":false}`:        {Owing: money.Amount{Currency: "EUR"}},
 		`{"owing":0,"roomReady":true}`:                               {RoomReady: true},
 		`{"owing":-0.00,"owingCurrency":null,"roomReady":true}`:      {RoomReady: true},
-		`{"owing":-3,"owingCurrency":"JPY","roomReady":true,"x":{}}`: {Owing: checkin.Money{Minor: -3, Currency: "JPY"}, RoomReady: true},
-		`{"owing":1e2,"owingCurrency":"KWD","roomReady":true}`:       {Owing: checkin.Money{Minor: 100000, Currency: "KWD"}, RoomReady: true},
+		`{"owing":-3,"owingCurrency":"JPY","roomReady":true,"x":{}}`: {Owing: money.Amount{Minor: -3, Currency: "JPY"}, RoomReady: true},
+		`{"owing":1e2,"owingCurrency":"KWD","roomReady":true}`:       {Owing: money.Amount{Minor: 100000, Currency: "KWD"}, RoomReady: true},
 	} {
 		got, violations := DecodeStatus([]byte(body))
 		if got != want || violations != nil {
@@ -216,7 +217,7 @@ func FuzzDecodeStatus(f *testing.F) {
 		if violations != nil && status != (checkin.Status{}) {
 			t.Fatalf("%+v with %v", status, violations)
 		}
-		if _, known := checkin.Decimals(status.Owing.Currency); status.Owing.Minor != 0 && !known {
+		if _, known := money.Decimals(status.Owing.Currency); status.Owing.Minor != 0 && !known {
 			t.Fatalf("accepted %+v", status)
 		}
 	})

@@ -47,14 +47,7 @@ func open(t testing.TB, engine string) *testProperty {
 	t.Helper()
 	c := clock.At(morning)
 	d := dbtest.Open(t, engine, dbtest.Clock(c))
-	kek, err := keyring.NewKEK()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := dbtest.Keys(t, d)
 	return build(t, d, c, keys, "one")
 }
 

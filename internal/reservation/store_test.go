@@ -14,7 +14,6 @@ import (
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -35,17 +34,7 @@ func full() Record {
 func TestStoreAgreesWithEnt(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := Scope{PropertyID: "prp_1", IntegrationID: "int_1"}
-		kek, err := keyring.NewKEK()
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := keys.EnsureKey(t.Context(), s.PropertyID); err != nil {
-			t.Fatal(err)
-		}
+		keys := dbtest.Keys(t, d, s.PropertyID)
 		k := Service{Keys: keys}
 		write := func(f func(tx *db.Tx) error) {
 			t.Helper()

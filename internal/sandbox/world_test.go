@@ -3,7 +3,10 @@ package sandbox
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,5 +63,17 @@ func TestSpine(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The desk answers an edit that is no valid change with an error.
+func TestPMSRefusesInvalidEdits(t *testing.T) {
+	desk := NewPMS("secret", nil).Handler()
+	for _, body := range []string{"", "null", "[]", `"started"`, "{"} {
+		w := httptest.NewRecorder()
+		desk.ServeHTTP(w, httptest.NewRequest(http.MethodPatch, "/reservations/B-1", strings.NewReader(body)))
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%q: answered %d", body, w.Code)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	domain "latchkey.dev/internal/reservation"
@@ -20,14 +19,7 @@ import (
 func TestDuePlansAreMade(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		house(t, d)
-		kek, err := keyring.NewKEK()
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		keys := dbtest.Keys(t, d)
 		now := time.Now().UTC()
 		write(t, d, func(tx *db.Tx) error {
 			for _, id := range []string{"rsv_1", "rsv_2", "rsv_3"} {

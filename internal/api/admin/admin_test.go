@@ -39,14 +39,7 @@ type office struct {
 
 func eachOffice(t *testing.T, f func(o *office)) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		kek, err := keyring.NewKEK()
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		keys := dbtest.Keys(t, d)
 		o := &office{T: t, d: d, keys: keys, partners: partner.New(d, keys, clock.System), replanned: map[string]int{},
 			ctx: actor.With(t.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"})}
 		o.Services = New(Deps{DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: o.partners,

@@ -21,7 +21,6 @@ import (
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -50,17 +49,7 @@ func each(t *testing.T, f func(t *testing.T, d *service)) {
 	c := clock.At(morning)
 	dbtest.Each(t, func(t *testing.T, database *db.DB) {
 		c.Set(morning)
-		kek, err := keyring.NewKEK()
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: database})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := keys.EnsureKey(t.Context(), "prp_1"); err != nil {
-			t.Fatal(err)
-		}
+		keys := dbtest.Keys(t, database, "prp_1")
 		d := &service{t: t, db: database, clock: c, memory: &idem.Memory{DB: database, Keys: keys, Render: map[string]idem.Renderer{}}}
 		f(t, d)
 	}, dbtest.Clock(c))

@@ -14,7 +14,6 @@ import (
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -22,18 +21,8 @@ import (
 // once its change is stored.
 func counter(t *testing.T, d *db.DB, read func()) (*Service, context.Context) {
 	t.Helper()
-	kek, err := keyring.NewKEK()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := keys.EnsureKey(t.Context(), "prp_1"); err != nil {
-		t.Fatal(err)
-	}
-	err = d.Write(t.Context(), func(tx *db.Tx) error {
+	keys := dbtest.Keys(t, d, "prp_1")
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
 		if err := tx.Property.Create().SetID("prp_1").SetName("One").SetTimeZone("Europe/Berlin").Exec(tx.Context()); err != nil {
 			return err
 		}

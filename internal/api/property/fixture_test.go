@@ -15,7 +15,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/partner"
@@ -58,14 +57,7 @@ func eachHouse(t *testing.T, f func(a, b *house)) {
 
 func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 	t.Helper()
-	kek, err := keyring.NewKEK()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := dbtest.Keys(t, d)
 	w := &world{d: d, clock: c}
 	w.deps = Deps{
 		DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: partner.New(d, keys, c),
@@ -86,7 +78,7 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 		},
 		Act: func(_ context.Context, order lock.UnlockCommand) (lock.Outcome, error) { return w.act(order) },
 	}
-	w.write(t, func(tx *db.Tx) error {
+	w.write(t, func(tx *db.Tx) (err error) {
 		if w.deps.Authority, err = lock.LoadOrCreateAuthority(tx, keys); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/ent/migrate"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/test/pgtemp"
 )
 
@@ -193,4 +194,23 @@ func createDatabase(t testing.TB, c *pgtemp.Cluster, clause string) string {
 		}
 	})
 	return c.URL(name)
+}
+
+// Keys returns a keyring over d with a key-encryption key of its own, and makes the data keys of some properties.
+func Keys(t testing.TB, d *db.DB, properties ...string) *keyring.Ring {
+	t.Helper()
+	kek, err := keyring.NewKEK()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range properties {
+		if err := keys.EnsureKey(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return keys
 }

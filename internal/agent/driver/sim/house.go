@@ -60,7 +60,7 @@ type Odds struct {
 // maxEvents bounds the events kept for a bridge that is not running; the oldest are dropped first, as in a lock's own log.
 const maxEvents = 1024
 
-// House holds the locks.
+// House is a set of simulated locks. It outlives the bridges that drive them.
 type House struct {
 	mu     sync.Mutex
 	clock  clock.Clock

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Deed is something that happens to a lock.
+// Deed is what a script does to a lock at one moment: a fault, or a change that a person makes at the lock.
 type Deed string
 
 // The deeds.
