@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
-	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/bridge"
 )
 
 // quiet is a stream whose bridge sends Hello and then nothing.
@@ -36,9 +36,9 @@ func (q *quiet) Recv() (*lockv1.ConnectRequest, error) {
 // BenchmarkIdleSession measures the memory of a session of a bridge with two locks, without gRPC's own stream.
 func BenchmarkIdleSession(b *testing.B) {
 	s := newSite(b, "sqlite")
-	n := New(Config{DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, timings: s.pace})
+	n := New(Config{DB: s.db, Keys: s.keys, CA: s.ca, Bus: s.bus, timings: s.pace})
 	const many = 200
-	bridges := make([]*bridge, many)
+	bridges := make([]*device, many)
 	shown := make([][]byte, many)
 	for i := range bridges {
 		bridges[i] = s.enrol("front", "back")
@@ -51,7 +51,7 @@ func BenchmarkIdleSession(b *testing.B) {
 		for i, br := range bridges {
 			q := &quiet{ctx: ctx, hello: make(chan *lockv1.ConnectRequest, 1), welcome: make(chan struct{})}
 			q.hello <- br.hello()
-			go func() { ended <- newSession(n, q).run(lock.Identity{PropertyID: s.house, BridgeID: br.id}, shown[i]) }()
+			go func() { ended <- newSession(n, q).run(bridge.Identity{PropertyID: s.house, BridgeID: br.id}, shown[i]) }()
 			<-q.welcome
 		}
 		b.ReportMetric(float64(inUse()-before)/many, "B/session")
@@ -70,11 +70,11 @@ func inUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-func keyOf(t testing.TB, b *bridge) []byte {
+func keyOf(t testing.TB, b *device) []byte {
 	t.Helper()
 	cert, err := x509.ParseCertificate(b.cert.Certificate[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lock.PublicKeyHash(cert)
+	return bridge.PublicKeyHash(cert)
 }

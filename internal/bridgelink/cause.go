@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/lock"
 )
 
 // cause is why a session ends. Goodbye carries its text.
@@ -29,20 +29,20 @@ const (
 func (c cause) Error() string { return "the session ended: " + string(c) }
 
 // offlineReason is the reason stored in the bridge's row.
-func (c cause) offlineReason() lock.OfflineReason {
+func (c cause) offlineReason() bridge.OfflineReason {
 	switch c {
 	case revoked:
-		return lock.Revoked
+		return bridge.Revoked
 	case outOfOrder:
-		return lock.OutOfOrder
+		return bridge.OutOfOrder
 	case tooSlow:
-		return lock.TooSlow
+		return bridge.TooSlow
 	case shuttingDown:
-		return lock.ShuttingDown
+		return bridge.ShuttingDown
 	case noHeartbeat:
-		return lock.NoHeartbeat
+		return bridge.NoHeartbeat
 	}
-	return lock.Disconnected
+	return bridge.Disconnected
 }
 
 // grpcStatus is the status that ends the stream.
@@ -62,7 +62,7 @@ func (c cause) grpcStatus() error {
 
 // causeOf returns the cause if a domain error must end the session. An error about one invalid message does not.
 func causeOf(err error) (cause, bool) {
-	if errors.Is(err, lock.ErrSuperseded) {
+	if errors.Is(err, bridge.ErrSuperseded) {
 		return superseded, true
 	}
 	if f, ok := fault.Of(err); ok {

@@ -41,7 +41,7 @@ func (s *site) unlocking(n *Node, lockID string, within time.Duration) <-chan en
 	return done
 }
 
-func (b *bridge) act() *lockv1.Act {
+func (b *device) act() *lockv1.Act {
 	b.s.t.Helper()
 	a := b.next().GetAct()
 	if a == nil {
@@ -50,7 +50,7 @@ func (b *bridge) act() *lockv1.Act {
 	return a
 }
 
-func (b *bridge) acted(id, outcome string) {
+func (b *device) acted(id, outcome string) {
 	b.s.t.Helper()
 	b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_ActReport{ActReport: &lockv1.ActReport{Id: id, Outcome: outcome, Result: "ok"}}})
 }

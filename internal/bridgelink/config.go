@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -31,11 +32,11 @@ const (
 
 // Config is what a Node needs. OnEvidence may be nil.
 type Config struct {
-	DB        *db.DB
-	Keys      *keyring.Ring
-	Authority *lock.Authority
-	Bus       *bus.Bus
-	Logger    *slog.Logger
+	DB     *db.DB
+	Keys   *keyring.Ring
+	CA     *bridge.CA
+	Bus    *bus.Bus
+	Logger *slog.Logger
 	// OnEvidence is called, in the same transaction, with every slot whose evidence changed.
 	OnEvidence func(tx *db.Tx, learned []lock.EvidenceChange) error
 	// Metrics registers the node's counters; nil: they are not exported.
@@ -89,7 +90,7 @@ type timings struct {
 var defaultTimings = timings{
 	hello: 10 * time.Second, heartbeat: 15 * time.Second, silence: 45 * time.Second, stall: 10 * time.Second,
 	takeover: 5 * time.Second, retry: time.Second, slotSweep: 10 * time.Minute, resultGrace: 2 * time.Second,
-	move: lock.MoveTimeout, moveCheck: 50 * time.Millisecond,
+	move: bridge.MoveTimeout, moveCheck: 50 * time.Millisecond,
 	revokedCheck: 2 * time.Second, deadNodeSweep: 30 * time.Second,
 	outage: 10 * time.Second, outageGrace: 30 * time.Second, busResync: 10 * time.Second, secondResync: 2 * time.Second,
 }

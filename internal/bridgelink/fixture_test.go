@@ -21,6 +21,7 @@ import (
 
 	"latchkey.dev/ent"
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -45,7 +46,7 @@ type site struct {
 	db    *db.DB
 	bus   *bus.Bus
 	keys  *keyring.Ring
-	ca    *lock.Authority
+	ca    *bridge.CA
 	house string
 	pace  timings
 	// opening bounds the sessions that a node opens at once; zero: the usual bounds.
@@ -63,7 +64,7 @@ func newSite(t testing.TB, engine string) *site {
 	s.must(err)
 	t.Cleanup(func() { s.must(s.bus.Close()) })
 	s.change(func(tx *db.Tx) (err error) {
-		s.ca, err = lock.LoadOrCreateAuthority(tx, s.keys)
+		s.ca, err = bridge.LoadOrCreateCA(tx, s.keys)
 		return err
 	})
 	s.pace.slotSweep, s.pace.heartbeat = time.Hour, time.Hour
@@ -100,7 +101,7 @@ func (s *site) node(name string) (*Node, string) {
 func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	s.t.Helper()
 	n := New(Config{
-		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: on, Name: name, timings: s.pace, opening: s.opening, Logger: slog.New(slog.DiscardHandler),
+		DB: s.db, Keys: s.keys, CA: s.ca, Bus: on, Name: name, timings: s.pace, opening: s.opening, Logger: slog.New(slog.DiscardHandler),
 		OnEvidence: func(tx *db.Tx, learned []lock.EvidenceChange) error {
 			tx.After(func() {
 				for _, l := range learned {
@@ -132,8 +133,8 @@ func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	return n, listener.Addr().String()
 }
 
-// bridge is an enrolled bridge that is controlled by the test.
-type bridge struct {
+// device is an enrolled device that is controlled by the test.
+type device struct {
 	s        *site
 	id       string
 	cert     tls.Certificate
@@ -150,19 +151,19 @@ type bridge struct {
 }
 
 // enrol makes a bridge that drives locks with these addresses.
-func (s *site) enrol(addresses ...string) *bridge {
+func (s *site) enrol(addresses ...string) *device {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	s.must(err)
 	private, public, err := pinseal.GenerateKey()
 	s.must(err)
-	b := &bridge{s: s, seal: private, boot: "boot"}
+	b := &device{s: s, seal: private, boot: "boot"}
 	s.change(func(tx *db.Tx) error {
-		_, code, err := lock.CreateBridge(tx, s.keys, s.ca, s.house, "cellar")
+		_, code, err := bridge.Create(tx, s.keys, s.ca, s.house, "cellar")
 		if err != nil {
 			return err
 		}
-		e, err := lock.Enroll(tx, s.keys, s.ca, lock.EnrolmentRequest{JoinCode: code, CertificateRequest: request(s.t, key), HPKEKey: public})
+		e, err := bridge.Enrol(tx, s.keys, s.ca, bridge.EnrolmentRequest{JoinCode: code, CertificateRequest: request(s.t, key), HPKEKey: public}, lock.MarkLinksLost)
 		if err != nil {
 			return err
 		}
@@ -190,13 +191,13 @@ func request(t testing.TB, key *ecdsa.PrivateKey) []byte {
 }
 
 // dial connects to a node's listener.
-func (b *bridge) dial(address string) *grpc.ClientConn {
+func (b *device) dial(address string) *grpc.ClientConn {
 	b.s.t.Helper()
 	roots := x509.NewCertPool()
 	ca, err := x509.ParseCertificate(b.s.ca.Certificate())
 	b.s.must(err)
 	roots.AddCert(ca)
-	config := &tls.Config{Certificates: []tls.Certificate{b.cert}, RootCAs: roots, ServerName: lock.ServerName, MinVersion: tls.VersionTLS13}
+	config := &tls.Config{Certificates: []tls.Certificate{b.cert}, RootCAs: roots, ServerName: bridge.ServerName, MinVersion: tls.VersionTLS13}
 	config.Time = func() time.Time { return time.Now().Add(b.ahead) }
 	conn, err := grpc.NewClient(address, grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10),
 		grpc.WithTransportCredentials(credentials.NewTLS(config)))
@@ -206,7 +207,7 @@ func (b *bridge) dial(address string) *grpc.ClientConn {
 }
 
 // open opens a stream and reads from it. It sends nothing yet.
-func (b *bridge) open(address string) {
+func (b *device) open(address string) {
 	b.s.t.Helper()
 	b.conn = b.dial(address)
 	stream, err := lockv1.NewBridgeServiceClient(b.conn).Connect(b.s.t.Context())
@@ -226,21 +227,21 @@ func (b *bridge) open(address string) {
 	}(b.messages, b.ended)
 }
 
-func (b *bridge) send(m *lockv1.ConnectRequest) {
+func (b *device) send(m *lockv1.ConnectRequest) {
 	b.s.t.Helper()
 	if err := b.stream.Send(m); err != nil && err != io.EOF {
 		b.s.t.Fatal(err)
 	}
 }
 
-func (b *bridge) hello() *lockv1.ConnectRequest {
+func (b *device) hello() *lockv1.ConnectRequest {
 	return &lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{
 		ProtocolVersion: ProtocolVersion, BootId: b.boot, Software: "scripted", Capabilities: b.knows, Locks: b.locks, Clock: timestamppb.Now(),
 	}}}
 }
 
 // connect opens a session and returns the welcome.
-func (b *bridge) connect(address string) *lockv1.Welcome {
+func (b *device) connect(address string) *lockv1.Welcome {
 	b.s.t.Helper()
 	b.open(address)
 	b.send(b.hello())
@@ -253,7 +254,7 @@ func (b *bridge) connect(address string) *lockv1.Welcome {
 }
 
 // next is the next message.
-func (b *bridge) next() *lockv1.ConnectResponse {
+func (b *device) next() *lockv1.ConnectResponse {
 	b.s.t.Helper()
 	select {
 	case m, ok := <-b.messages:
@@ -268,7 +269,7 @@ func (b *bridge) next() *lockv1.ConnectResponse {
 }
 
 // end waits for the stream to end and returns the cause of Goodbye, if there was one, and the stream's error.
-func (b *bridge) end() (why string, err error) {
+func (b *device) end() (why string, err error) {
 	b.s.t.Helper()
 	late := time.After(patience)
 	for {
@@ -286,14 +287,14 @@ func (b *bridge) end() (why string, err error) {
 	}
 }
 
-func (b *bridge) say(m *lockv1.ConnectRequest) {
+func (b *device) say(m *lockv1.ConnectRequest) {
 	b.s.t.Helper()
 	m.Epoch = b.epoch
 	b.send(m)
 }
 
 // report reports that slots hold what is desired, read back.
-func (b *bridge) report(address string, slots ...*lockv1.DesiredSlot) {
+func (b *device) report(address string, slots ...*lockv1.DesiredSlot) {
 	b.s.t.Helper()
 	r := &lockv1.SlotReport{Address: address}
 	for _, d := range slots {
@@ -305,7 +306,7 @@ func (b *bridge) report(address string, slots ...*lockv1.DesiredSlot) {
 }
 
 // lock is the service's row of one of the bridge's locks.
-func (b *bridge) lock(address string) *ent.Lock {
+func (b *device) lock(address string) *ent.Lock {
 	b.s.t.Helper()
 	locks, _, err := lock.List(context.Background(), b.s.db.Read(), b.s.house, lock.ListFilter{}, 0, 1000)
 	b.s.must(err)
@@ -319,9 +320,9 @@ func (b *bridge) lock(address string) *ent.Lock {
 }
 
 // row is the bridge's row.
-func (b *bridge) row() *ent.Bridge {
+func (b *device) row() *ent.Bridge {
 	b.s.t.Helper()
-	br, err := lock.GetBridge(context.Background(), b.s.db.Read(), b.s.house, b.id)
+	br, err := bridge.Get(context.Background(), b.s.db.Read(), b.s.house, b.id)
 	b.s.must(err)
 	return br
 }

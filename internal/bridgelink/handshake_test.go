@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/clock"
-	"latchkey.dev/internal/lock"
 )
 
 // shaking is a listener that admits one handshake at a time.
@@ -28,7 +28,7 @@ func newShaking(t *testing.T) *shaking {
 	roots.AddCert(ca)
 	h := &shaking{site: s, turns: newLimiter(limits{active: 1, waiting: 5, timeout: patience})}
 	h.client = &tls.Config{
-		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: lock.ServerName, NextProtos: []string{"h2"},
+		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: bridge.ServerName, NextProtos: []string{"h2"},
 		Certificates: []tls.Certificate{s.enrol("front").cert},
 	}
 	h.creds = newQueuedTLS(TLSConfig(s.ca, clock.System), h.turns)

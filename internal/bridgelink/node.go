@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 )
@@ -48,16 +49,16 @@ func (n *Node) now() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock
 // Context returns a context for database changes. A change made with it wakes the affected bridges on all nodes, and claims the unlock
 // commands of sessions on this node.
 func (n *Node) Context(ctx context.Context) context.Context {
-	return lock.WithNode(lock.WithWaker(ctx, n.Wake), lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected})
+	return lock.WithNode(bridge.WithWaker(ctx, n.Wake), lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected})
 }
 
-func (n *Node) openSession(ctx context.Context, identity lock.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
+func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
 	reports, ok := helloReports(hello)
 	if !ok {
 		return nil, errHello
 	}
-	greeting := lock.Hello{
-		Node: n.cfg.Name, BootID: printable(hello.BootId, 64), Software: printable(hello.Software, 128), Clock: timeOf(hello.Clock), Locks: reports,
+	greeting := bridge.Hello{
+		Node: n.cfg.Name, BootID: printable(hello.BootId, 64), Software: printable(hello.Software, 128), Clock: timeOf(hello.Clock),
 		Keys: keysInHello(hello),
 	}
 	if err := n.opening.acquire(ctx); err != nil {
@@ -66,7 +67,7 @@ func (n *Node) openSession(ctx context.Context, identity lock.Identity, keyHash 
 	defer n.opening.release()
 	var open *lock.Session
 	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		open, err = lock.OpenSession(tx, identity, keyHash, greeting)
+		open, err = lock.OpenSession(tx, identity, keyHash, greeting, reports)
 		return err
 	})
 	return open, err
@@ -262,7 +263,7 @@ func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
 
 // endRevoked ends the sessions of bridges that were revoked or enrolled again, in case the wake-up was lost.
 func (n *Node) endRevoked(ctx context.Context) {
-	ids, err := lock.RevokedSince(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
+	ids, err := bridge.RevokedSince(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
 	if err != nil {
 		if ctx.Err() == nil {
 			n.log.Warn("querying revoked bridges failed", "error", err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/lock"
 )
@@ -49,7 +50,7 @@ const (
 	nodeUnreachable = "nodeUnreachable" // no NATS server is connected
 )
 
-// Wake implements lock.Waker. It wakes the bridge's sessions on this node directly, and those on other nodes through the bus.
+// Wake implements bridge.Waker. It wakes the bridge's sessions on this node directly, and those on other nodes through the bus.
 func (n *Node) Wake(bridgeID, lockID string) {
 	n.wakeHere(bridgeID, lockID)
 	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+bridgeID+" "+lockID)); err != nil {
@@ -72,7 +73,7 @@ func (n *Node) wakeHere(bridgeID, lockID string) {
 
 // recheck ends the bridge's sessions that are revoked or superseded according to the database.
 func (n *Node) recheck(ctx context.Context, bridgeID string) {
-	epoch, revokedBridge, err := lock.CurrentEpoch(ctx, n.cfg.DB.Read(), bridgeID)
+	epoch, revokedBridge, err := bridge.CurrentEpoch(ctx, n.cfg.DB.Read(), bridgeID)
 	if err != nil {
 		n.log.Warn("checking whether a bridge is revoked failed", "bridge", bridgeID, "error", err)
 		return

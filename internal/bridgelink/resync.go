@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/mobilekey"
@@ -75,7 +76,7 @@ func (n *Node) resync(ctx context.Context) {
 			sessions[id].mailbox.setNewest(generations)
 		}
 		for _, id := range behind {
-			sessions[id].mailbox.markDirty(lock.KeysChanged)
+			sessions[id].mailbox.markDirty(bridge.KeysChanged)
 		}
 	}
 }

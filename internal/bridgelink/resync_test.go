@@ -17,7 +17,7 @@ type apart struct {
 	*site
 	nats        *bustest.Server
 	here, there *Node // the bridge's session is there
-	bridge      *bridge
+	bridge      *device
 }
 
 func newApart(t *testing.T, pace func(*timings)) *apart {

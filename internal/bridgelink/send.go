@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
@@ -69,7 +70,7 @@ func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeRespon
 	tick := time.NewTicker(n.cfg.timings.moveCheck)
 	defer tick.Stop()
 	for {
-		found, err := lock.LocateBridge(ctx, n.cfg.DB.Read(), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
+		found, err := bridge.Locate(ctx, n.cfg.DB.Read(), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
 		switch {
 		case err != nil:
 			return ""

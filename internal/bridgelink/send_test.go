@@ -25,7 +25,7 @@ func (s *site) draining(n *Node, window time.Duration) {
 }
 
 // left waits until the bridge has received Drain and its row shows it.
-func (b *bridge) left() {
+func (b *device) left() {
 	b.s.t.Helper()
 	if why, _ := b.end(); why != string(shuttingDown) {
 		b.s.t.Fatalf("the session ended with %q", why)
@@ -37,12 +37,12 @@ func TestCommandIsExecutedWhileItsNodeDrains(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		here, address := s.node("nod_a")
 		there, _ := s.node("nod_b")
-		bridges := []*bridge{s.enrol("front"), s.enrol("back")}
+		bridges := []*device{s.enrol("front"), s.enrol("back")}
 		for _, b := range bridges {
 			b.connect(address)
 		}
 		s.draining(here, time.Hour) // one leaves at once, the other in half an hour
-		var stays *bridge
+		var stays *device
 		s.until("one has left", func() bool {
 			switch {
 			case !bridges[0].row().Online:
@@ -157,7 +157,7 @@ func (s *site) greeting(n *Node, node, bridgeID string) <-chan welcomed {
 }
 
 // connectKeyed opens a session of software that supports SmartKeys.
-func (b *bridge) connectKeyed(address string) {
+func (b *device) connectKeyed(address string) {
 	b.s.t.Helper()
 	b.open(address)
 	hello := b.hello()

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -40,7 +41,7 @@ func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, loc
 	if s.node.isDraining() {
 		return shuttingDown.grpcStatus()
 	}
-	return newSession(s.node, st).run(who, lock.PublicKeyHash(cert)).grpcStatus()
+	return newSession(s.node, st).run(who, bridge.PublicKeyHash(cert)).grpcStatus()
 }
 
 // RenewCertificate issues a bridge's next certificate. TLS admits recently expired certificates for this call.
@@ -55,9 +56,9 @@ func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertifica
 	if err != nil {
 		return nil, err
 	}
-	var next *lock.Enrolment
+	var next *bridge.Enrolment
 	err = s.node.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		next, err = lock.RenewCertificate(tx, s.node.cfg.Authority, who, lock.PublicKeyHash(cert), r.CertificateRequest)
+		next, err = bridge.RenewCertificate(tx, s.node.cfg.CA, who, bridge.PublicKeyHash(cert), r.CertificateRequest)
 		return err
 	})
 	if err != nil {
@@ -78,7 +79,7 @@ func refusalCause(err error) cause {
 		}
 	}
 	switch {
-	case errors.Is(err, lock.ErrSuperseded):
+	case errors.Is(err, bridge.ErrSuperseded):
 		return superseded
 	case errors.Is(err, errCrowded):
 		return crowded

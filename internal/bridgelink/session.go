@@ -9,6 +9,7 @@ import (
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
 )
@@ -100,7 +101,7 @@ func (s *session) logPanic(p any) cause {
 }
 
 // run runs a session from Hello to its end. A panic ends the session, not the process.
-func (s *session) run(who lock.Identity, keyHash []byte) (end cause) {
+func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 	defer close(s.done)
 	defer func() {
 		if p := recover(); p != nil {
@@ -180,7 +181,7 @@ func (s *session) awaitHello() (*lockv1.Hello, cause) {
 
 // openSession opens the session in the database and welcomes the bridge. The session is registered before, so that no change is lost between
 // reading the digests and the first wake-up.
-func (s *session) openSession(who lock.Identity, keyHash []byte, hello *lockv1.Hello) cause {
+func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1.Hello) cause {
 	n := s.node
 	opened, err := n.openSession(s.stream.Context(), who, keyHash, hello)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
@@ -195,7 +196,7 @@ func TestRevocationEndsTheSession(t *testing.T) {
 				ctx = context.Background()
 			}
 			s.must(s.db.Write(ctx, func(tx *db.Tx) error {
-				_, err := lock.RevokeBridge(tx, s.house, b.id)
+				_, err := bridge.Revoke(tx, s.house, b.id, lock.MarkLinksLost)
 				return err
 			}))
 			if why, err := b.end(); why != "revoked" || status.Code(err) != codes.PermissionDenied {
@@ -265,7 +266,7 @@ func TestBridgeThatDoesNotReadIsDisconnected(t *testing.T) {
 func TestDrainDisconnectsEveryBridgeAndRefusesNewOnes(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
-		bridges := []*bridge{s.enrol("a"), s.enrol("b"), s.enrol("c")}
+		bridges := []*device{s.enrol("a"), s.enrol("b"), s.enrol("c")}
 		for _, b := range bridges {
 			b.connect(address)
 		}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
@@ -22,8 +23,8 @@ func (s *session) sendChanges(now time.Time) cause {
 	if len(ids) == 0 {
 		return ""
 	}
-	if slices.Contains(ids, lock.KeysChanged) && !s.sendKeys() {
-		s.mailbox.markDirty(lock.KeysChanged)
+	if slices.Contains(ids, bridge.KeysChanged) && !s.sendKeys() {
+		s.mailbox.markDirty(bridge.KeysChanged)
 		s.retryAt = now.Add(s.node.cfg.timings.retry)
 	}
 	sentUpTo := make(map[string]int64, len(ids))
@@ -33,7 +34,7 @@ func (s *session) sendChanges(now time.Time) cause {
 		}
 	}
 	desired, err := s.loadDesired(sentUpTo)
-	if errors.Is(err, lock.ErrSuperseded) {
+	if errors.Is(err, bridge.ErrSuperseded) {
 		return superseded
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -30,23 +31,23 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 type keyState struct {
 	supported           bool
 	version, listNumber uint64
-	reported            lock.InstalledKeys // as the bridge last reported
-	published           lock.InstalledKeys // as published when last sent to the bridge
-	lastUnpublished     lock.InstalledKeys // the last report that was newer than anything published here
-	reportedDigest      []byte             // of the status list in the bridge's Hello
-	publishedDigest     [sha256.Size]byte  // digest of the newest published list
+	reported            bridge.InstalledKeys // as the bridge last reported
+	published           bridge.InstalledKeys // as published when last sent to the bridge
+	lastUnpublished     bridge.InstalledKeys // the last report that was newer than anything published here
+	reportedDigest      []byte               // of the status list in the bridge's Hello
+	publishedDigest     [sha256.Size]byte    // digest of the newest published list
 }
 
 // keysInHello is which keys and list the bridge reports in Hello.
-func keysInHello(h *lockv1.Hello) lock.InstalledKeys {
+func keysInHello(h *lockv1.Hello) bridge.InstalledKeys {
 	if !slices.Contains(h.Capabilities, smartKeys) {
-		return lock.InstalledKeys{Version: lock.NoSmartKeys}
+		return bridge.InstalledKeys{Version: bridge.NoSmartKeys}
 	}
 	return heldKeys(h.SmartkeyKeySetVersion, h.SmartkeyListNumber)
 }
 
-func heldKeys(version, list uint64) lock.InstalledKeys {
-	return lock.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
+func heldKeys(version, list uint64) bridge.InstalledKeys {
+	return bridge.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
 // initKeyState takes the key state from Hello and schedules sending of what is newer.
@@ -54,7 +55,7 @@ func (s *session) initKeyState(h *lockv1.Hello) {
 	s.keys = keyState{supported: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, listNumber: h.SmartkeyListNumber, reported: keysInHello(h), reportedDigest: h.SmartkeyListDigest}
 	s.greetings.setSupported(s.keys.supported)
 	if s.keys.supported {
-		s.mailbox.markDirty(lock.KeysChanged)
+		s.mailbox.markDirty(bridge.KeysChanged)
 	}
 }
 
@@ -91,7 +92,7 @@ func (s *session) sendKeys() bool {
 	if s.keys.version == 0 {
 		s.keys.version = p.Version
 	} else if s.keys.version += uint64(len(p.KeySets)); s.keys.version < p.Version {
-		s.mailbox.markDirty(lock.KeysChanged) // more key sets than fit into one message
+		s.mailbox.markDirty(bridge.KeysChanged) // more key sets than fit into one message
 	}
 	m := &lockv1.DoorRules{}
 	for _, r := range rules {
@@ -141,16 +142,16 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	}
 	held := heldKeys(r.KeySetVersion, r.ListNumber)
 	if why == smartkey.UnknownIssuer || why == smartkey.BadSignature {
-		held = lock.InstalledKeys{} // its numbers count another issuer's keys and lists
+		held = bridge.InstalledKeys{} // its numbers count another issuer's keys and lists
 	}
 	if held == s.keys.reported {
 		return ""
 	}
 	s.keys.reported, s.keys.reportedDigest = held, nil
 	if keys, list := s.keys.isUnpublished(); keys || list {
-		s.mailbox.markDirty(lock.KeysChanged)
+		s.mailbox.markDirty(bridge.KeysChanged)
 	}
-	return s.write("smartkeyState", func(tx *db.Tx) error { return lock.StoreInstalledKeys(tx, s.open.BridgeID, s.open.Epoch, held) })
+	return s.write("smartkeyState", func(tx *db.Tx) error { return bridge.StoreInstalledKeys(tx, s.open.BridgeID, s.open.Epoch, held) })
 }
 
 // resultText is the result in a command's report; for a refused SmartKey it is the reason.

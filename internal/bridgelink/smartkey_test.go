@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
 )
@@ -17,18 +17,18 @@ func TestReportedKeyStateIsStored(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		_, address := s.node("nod_a")
 		b := s.enrol("front")
-		holds := func() (h lock.InstalledKeys) {
+		holds := func() (h bridge.InstalledKeys) {
 			row := b.row()
 			if row.KeySetVersion == nil {
-				return lock.InstalledKeys{Version: -100}
+				return bridge.InstalledKeys{Version: -100}
 			}
-			return lock.InstalledKeys{Version: *row.KeySetVersion, List: row.KeyListNumber}
+			return bridge.InstalledKeys{Version: *row.KeySetVersion, List: row.KeyListNumber}
 		}
 		if h := holds(); h.Version != -100 {
 			t.Errorf("before it ever connected: %+v", h)
 		}
 		b.connect(address)
-		if h := holds(); h.Version != lock.NoSmartKeys {
+		if h := holds(); h.Version != bridge.NoSmartKeys {
 			t.Errorf("software that knows no SmartKeys: %+v", h)
 		}
 		b.open(address)
@@ -39,10 +39,10 @@ func TestReportedKeyStateIsStored(t *testing.T) {
 		if b.epoch = b.next().GetWelcome().GetEpoch(); b.epoch == 0 {
 			t.Fatal("no Welcome")
 		}
-		if h := holds(); h != (lock.InstalledKeys{Version: 3, List: 7}) {
+		if h := holds(); h != (bridge.InstalledKeys{Version: 3, List: 7}) {
 			t.Errorf("as Hello says: %+v", h)
 		}
-		for _, want := range []lock.InstalledKeys{{Version: 4, List: 7}, {Version: 4, List: 9}, {Version: 2, List: 1}} { // the last was restored from a backup
+		for _, want := range []bridge.InstalledKeys{{Version: 4, List: 7}, {Version: 4, List: 9}, {Version: 2, List: 1}} { // the last was restored from a backup
 			b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{
 				KeySetVersion: uint64(want.Version), ListNumber: uint64(want.List), Refused: "notNewer",
 			}}})
@@ -137,8 +137,8 @@ func TestKeyStateIsEmptyWhenTheBridgeRefusesTheIssuer(t *testing.T) {
 	b.connect(address)
 	for _, tt := range []struct {
 		refused string
-		want    lock.InstalledKeys
-	}{{"", lock.InstalledKeys{Version: 3, List: 9}}, {"unknownIssuer", lock.InstalledKeys{}}, {"notNewer", lock.InstalledKeys{Version: 3, List: 9}}, {"badSignature", lock.InstalledKeys{}}} {
+		want    bridge.InstalledKeys
+	}{{"", bridge.InstalledKeys{Version: 3, List: 9}}, {"unknownIssuer", bridge.InstalledKeys{}}, {"notNewer", bridge.InstalledKeys{Version: 3, List: 9}}, {"badSignature", bridge.InstalledKeys{}}} {
 		b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{
 			KeySetVersion: 3, ListNumber: 9, Refused: tt.refused,
 		}}})

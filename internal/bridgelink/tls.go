@@ -17,13 +17,13 @@ import (
 	"google.golang.org/grpc/tap"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/clock"
-	"latchkey.dev/internal/lock"
 )
 
 // TLSConfig is for the bridges' listener: mutual TLS with certificates of the service's own CA. A recently expired certificate passes
 // the handshake, but can only call RenewCertificate. Each call checks revocation in the database.
-func TLSConfig(ca *lock.Authority, c clock.Clock) *tls.Config {
+func TLSConfig(ca *bridge.CA, c clock.Clock) *tls.Config {
 	own := &serverCertificate{ca: ca, clock: c}
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -34,7 +34,7 @@ func TLSConfig(ca *lock.Authority, c clock.Clock) *tls.Config {
 			if len(s.PeerCertificates) == 0 {
 				return errors.New("no client certificate")
 			}
-			_, _, err := ca.VerifyBridge(s.PeerCertificates[0], c.Now())
+			_, _, err := ca.Verify(s.PeerCertificates[0], c.Now())
 			return err
 		},
 	}
@@ -42,7 +42,7 @@ func TLSConfig(ca *lock.Authority, c clock.Clock) *tls.Config {
 
 // serverCertificate is the listener's certificate, renewed before it expires.
 type serverCertificate struct {
-	ca    *lock.Authority
+	ca    *bridge.CA
 	clock clock.Clock
 	mu    sync.Mutex
 	cert  *tls.Certificate
@@ -102,17 +102,17 @@ func ServerOptions(config *tls.Config) []grpc.ServerOption {
 }
 
 // peerIdentity returns the client certificate of a call and the bridge it identifies.
-func peerIdentity(ctx context.Context) (*x509.Certificate, lock.Identity, error) {
+func peerIdentity(ctx context.Context) (*x509.Certificate, bridge.Identity, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return nil, lock.Identity{}, status.Error(codes.Unauthenticated, "no peer")
+		return nil, bridge.Identity{}, status.Error(codes.Unauthenticated, "no peer")
 	}
 	info, ok := p.AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.PeerCertificates) == 0 {
-		return nil, lock.Identity{}, status.Error(codes.Unauthenticated, "a bridge's client certificate is required")
+		return nil, bridge.Identity{}, status.Error(codes.Unauthenticated, "a bridge's client certificate is required")
 	}
 	cert := info.State.PeerCertificates[0]
-	who, err := lock.ParseIdentity(cert)
+	who, err := bridge.ParseIdentity(cert)
 	if err != nil {
 		return nil, who, status.Error(codes.Unauthenticated, err.Error())
 	}

@@ -23,7 +23,7 @@ import (
 func (s *site) later(d time.Duration) string {
 	s.t.Helper()
 	c := clock.At(time.Now().Add(d))
-	n := New(Config{DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, Name: "nod_later", Clock: c, timings: s.pace})
+	n := New(Config{DB: s.db, Keys: s.keys, CA: s.ca, Bus: s.bus, Name: "nod_later", Clock: c, timings: s.pace})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
 	server := grpc.NewServer(ServerOptions(TLSConfig(s.ca, c))...)
@@ -37,7 +37,7 @@ func (s *site) later(d time.Duration) string {
 	return listener.Addr().String()
 }
 
-func (b *bridge) renew(address string) error {
+func (b *device) renew(address string) error {
 	b.s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	b.s.must(err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 )
@@ -52,10 +53,10 @@ func TestConnectedBridgeIsMarkedOnlineByTheNextHeartbeat(t *testing.T) {
 		b := s.enrol("front")
 		b.connect(address)
 		s.change(func(tx *db.Tx) error {
-			lost := tx.Bridge.UpdateOneID(b.id).SetOnline(false).SetOfflineReason(string(lock.NodeLost))
-			return lost.SetLastSeenAt(tx.Now().Add(-2 * lock.MaxSilence)).Exec(tx.Context())
+			lost := tx.Bridge.UpdateOneID(b.id).SetOnline(false).SetOfflineReason(string(bridge.NodeLost))
+			return lost.SetLastSeenAt(tx.Now().Add(-2 * bridge.MaxSilence)).Exec(tx.Context())
 		})
-		s.until("the bridge is online", func() bool { return lock.IsBridgeOnline(b.row(), time.Now()) })
+		s.until("the bridge is online", func() bool { return bridge.IsOnline(b.row(), time.Now()) })
 		if br := b.row(); br.Epoch != int64(b.epoch) {
 			t.Errorf("epoch %d after %d", br.Epoch, b.epoch)
 		}

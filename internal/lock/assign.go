@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -138,7 +138,7 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if changed == 0 {
 		return nil, errSlotMoved
 	}
-	notifyBridge(tx, lk.BridgeID, lk.ID)
+	bridge.Notify(tx, lk.BridgeID, lk.ID)
 	return tx.Slot.Get(tx.Brief(), s.ID)
 }
 
@@ -178,7 +178,7 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 	if err != nil {
 		return nil, err
 	}
-	notifyBridge(tx, lk.BridgeID, lk.ID)
+	bridge.Notify(tx, lk.BridgeID, lk.ID)
 	return &row, nil
 }
 
@@ -273,19 +273,11 @@ func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 		if err != nil || !br.Online || br.RevokedAt != nil {
 			return "", err
 		}
-		return enrolmentID(br), nil
+		return bridge.EnrolmentID(br), nil
 	})
 }
 
 var bridgesTable = []string{"bridges"}
-
-// enrolmentID identifies one enrolment of a bridge. A bridge that is enrolled again may have lost its store.
-func enrolmentID(br *ent.Bridge) string {
-	if br.EnrolledAt == nil {
-		return ""
-	}
-	return br.ID + "/" + strconv.FormatInt(br.EnrolledAt.UnixMicro(), 36)
-}
 
 // pinPurpose binds a sealed PIN to its lock, slot and generation: it cannot be decrypted for another.
 func pinPurpose(lockID string, number int, generation int64) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -97,7 +98,7 @@ func TestOnlyItsGrantUpdatesASlot(t *testing.T) {
 func TestClearSlotFreesAtOnceOnlyUnsentCodes(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
-		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.Disconnected) })
+		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, bridge.Disconnected) })
 		row := s.clear(lk, s.mustPut(lk, "grt_a", "123456"))
 		s.evidence(row.ID, slot.Removed)
 		if row.Pin != nil {
@@ -179,7 +180,7 @@ func TestSlotsAndLocksAreScopedToTheirProperty(t *testing.T) {
 		if _, err := lock.Get(t.Context(), s.db.Read(), "prp_two", lk.ID); !fault.Has(err, fault.LockNotFound) {
 			t.Errorf("another property gets the lock: %v", err)
 		}
-		if _, err := lock.GetBridge(t.Context(), s.db.Read(), "prp_two", s.bridge.ID); !fault.Has(err, fault.BridgeNotFound) {
+		if _, err := bridge.Get(t.Context(), s.db.Read(), "prp_two", s.bridge.ID); !fault.Has(err, fault.BridgeNotFound) {
 			t.Errorf("another property gets the bridge: %v", err)
 		}
 		err := s.db.Write(t.Context(), func(tx *db.Tx) error {

@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	entact "latchkey.dev/ent/act"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -52,7 +53,7 @@ type UnlockCommand struct {
 	PropertyID string
 	ActID      string
 	BridgeID   string
-	Node       string // the node that has the bridge's session, by the bridge's row; empty: none yet, see [MoveTimeout]
+	Node       string // the node that has the bridge's session, by the bridge's row; empty: none yet, see [bridge.MoveTimeout]
 	Address    string // of the lock, on the bridge
 	Operation  string
 	Deadline   time.Time
@@ -94,8 +95,8 @@ func storeCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation strin
 	if !lk.Capabilities.RemoteUnlock {
 		return UnlockCommand{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be unlocked remotely", lockID)
 	}
-	online := IsBridgeOnline(br, tx.Now())
-	if !online && !isMoving(br, tx.Now()) {
+	online := bridge.IsOnline(br, tx.Now())
+	if !online && !bridge.IsMoving(br, tx.Now()) {
 		return UnlockCommand{}, ErrBridgeOffline
 	}
 	if online && !canReachNode(tx, br.Node) {
@@ -145,7 +146,7 @@ func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (O
 // current session.
 func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
-	br, err := bridgeInSession(tx, bridgeID, epoch)
+	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
@@ -228,4 +229,37 @@ func cut(s string, most int) string {
 		return s[:most]
 	}
 	return s
+}
+
+// ReleaseCommand takes back the claim that was stored with a command, so that another session may claim it. Only the caller that stored
+// the command, and knows that nothing was sent, may call it.
+func ReleaseCommand(tx *db.Tx, propertyID, actID string) error {
+	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.State(CommandClaimed)).
+		SetState(CommandStored).Exec(tx.Context())
+}
+
+type nodeKey struct{}
+
+// Node is the server process that makes a change.
+type Node struct {
+	Name    string
+	Reaches func() bool // reports whether other nodes can be reached now; nil: they can
+}
+
+// WithNode returns a context that names the node that makes the changes. Commands for bridges with their session on this node are
+// claimed for it in the transaction that stores them. Commands for other nodes are refused while those cannot be reached.
+func WithNode(ctx context.Context, n Node) context.Context {
+	return context.WithValue(ctx, nodeKey{}, n)
+}
+
+// isOwnNode reports whether the node that makes this change has the name.
+func isOwnNode(tx *db.Tx, node string) bool {
+	here, ok := tx.Context().Value(nodeKey{}).(Node)
+	return ok && here.Name == node && node != ""
+}
+
+// canReachNode reports whether the node that makes this change can send a command to the named one now.
+func canReachNode(tx *db.Tx, node string) bool {
+	here, ok := tx.Context().Value(nodeKey{}).(Node)
+	return !ok || here.Name == node || here.Reaches == nil || here.Reaches()
 }

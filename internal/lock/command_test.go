@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -103,7 +104,7 @@ func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 func TestCommandIsRefusedAtOnceIfTheLockCannotOpen(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
-		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.Disconnected) })
+		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, bridge.Disconnected) })
 		if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
 			t.Errorf("the bridge is offline: %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/ent/predicate"
 	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
@@ -73,7 +74,7 @@ func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 // MarkSent marks slots as sent to the session's bridge, before they are sent: from then on only the lock can prove that a code is gone. A
 // slot that was changed since it was loaded is left out, because its change notifies the bridge again.
 func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error) {
-	if _, err := bridgeInSession(tx, s.BridgeID, s.Epoch); err != nil {
+	if _, err := bridge.InSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
 	}
 	out := make([]DesiredSlot, 0, len(wishes))

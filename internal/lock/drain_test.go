@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -13,7 +14,7 @@ import (
 func TestCommandWaitsForADrainedBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
-		gone := func(reason lock.OfflineReason) {
+		gone := func(reason bridge.OfflineReason) {
 			s.change(func(tx *db.Tx) error {
 				_, err := tx.Bridge.UpdateOneID(s.bridge.ID).SetOnline(true).Save(tx.Context())
 				if err != nil {
@@ -22,13 +23,13 @@ func TestCommandWaitsForADrainedBridge(t *testing.T) {
 				return lock.CloseSession(tx, s.bridge.ID, s.epoch, reason)
 			})
 		}
-		for _, reason := range []lock.OfflineReason{lock.Disconnected, lock.NoHeartbeat, lock.TooSlow, lock.OutOfOrder} {
+		for _, reason := range []bridge.OfflineReason{bridge.Disconnected, bridge.NoHeartbeat, bridge.TooSlow, bridge.OutOfOrder} {
 			gone(reason)
 			if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
 				t.Errorf("%s: %v", reason, err)
 			}
 		}
-		gone(lock.ShuttingDown)
+		gone(bridge.ShuttingDown)
 		o, err := s.store(lk)
 		s.must(err)
 		if o.Node != "" || o.Epoch != 0 {
@@ -37,7 +38,7 @@ func TestCommandWaitsForADrainedBridge(t *testing.T) {
 		if err := s.claim(s.bridge.ID, s.epoch+1, o.ActID); err == nil {
 			t.Error("a session that has not begun claimed the command")
 		}
-		s.clock.Advance(lock.MoveTimeout + time.Millisecond)
+		s.clock.Advance(bridge.MoveTimeout + time.Millisecond)
 		if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
 			t.Errorf("long after: %v", err)
 		}
@@ -84,7 +85,7 @@ func TestADrainedBridgeThatStaysOfflineIsLost(t *testing.T) {
 			}
 		}
 		leave := func() {
-			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.ShuttingDown) })
+			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, bridge.ShuttingDown) })
 		}
 		leave()
 		s.clock.Advance(30 * time.Second)
@@ -93,7 +94,7 @@ func TestADrainedBridgeThatStaysOfflineIsLost(t *testing.T) {
 		s.clock.Advance(10 * time.Minute)
 		notified("back", 0)
 		leave()
-		s.clock.Advance(lock.MaxSilence + time.Second)
+		s.clock.Advance(bridge.MaxSilence + time.Second)
 		notified("away", 1)
 		s.clock.Advance(10 * time.Minute)
 		s.change(func(tx *db.Tx) error { _, err := lock.CheckBridgeLinks(tx, "", 10); return err })

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -19,7 +20,7 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 		s.clock.Advance(time.Second) // an enrolment is named after its time
 		var code string
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = lock.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code) // a slot of the former enrolment has to be claimed
@@ -37,7 +38,7 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 			_, err := lock.MarkSent(tx, old, wishes)
 			return err
 		})
-		if !errors.Is(err, lock.ErrSuperseded) {
+		if !errors.Is(err, bridge.ErrSuperseded) {
 			t.Errorf("the older session's claim: %v", err)
 		}
 		if now := s.row(row.ID); now.Claimant != row.Claimant {
@@ -57,11 +58,11 @@ func TestSessionsOpenedAtOnceHaveDifferentEpochs(t *testing.T) {
 		for range many {
 			all.Go(func() {
 				<-begin
-				open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()})
+				open, err := s.greet(s.cert, bridge.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()})
 				switch {
 				case err == nil:
 					opened <- open
-				case errors.Is(err, lock.ErrSuperseded), fault.Has(err, fault.UnavailableReason): // lost against the others
+				case errors.Is(err, bridge.ErrSuperseded), fault.Has(err, fault.UnavailableReason): // lost against the others
 				default:
 					t.Errorf("not opened: %v", err)
 				}
@@ -77,7 +78,7 @@ func TestSessionsOpenedAtOnceHaveDifferentEpochs(t *testing.T) {
 			}
 			epochs[open.Epoch] = true
 		}
-		br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+		br, err := bridge.Get(t.Context(), s.db.Read(), s.house, s.bridge.ID)
 		s.must(err)
 		if want := first.Epoch + int64(len(epochs)); len(epochs) == 0 || br.Epoch != want || !epochs[want] {
 			t.Errorf("epoch %d after %d and the sessions %v", br.Epoch, first.Epoch, epochs)
@@ -87,7 +88,7 @@ func TestSessionsOpenedAtOnceHaveDifferentEpochs(t *testing.T) {
 				_, err := lock.ApplyReports(tx, s.bridge.ID, epoch, []lock.LockReport{{Address: "front"}})
 				return err
 			})
-			if current := epoch == br.Epoch; current != (err == nil) || !current && !errors.Is(err, lock.ErrSuperseded) {
+			if current := epoch == br.Epoch; current != (err == nil) || !current && !errors.Is(err, bridge.ErrSuperseded) {
 				t.Errorf("session %d of %d: %v", epoch, br.Epoch, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -30,7 +31,7 @@ type site struct {
 	db     *db.DB
 	clock  *clock.Fixed
 	keys   *keyring.Ring
-	ca     *lock.Authority
+	ca     *bridge.CA
 	house  string
 	bridge *ent.Bridge
 	cert   *x509.Certificate
@@ -49,7 +50,7 @@ func each(t *testing.T, f func(t *testing.T, s *site)) {
 		}}
 		s.keys = dbtest.Keys(t, d, s.house)
 		s.change(func(tx *db.Tx) (err error) {
-			s.ca, err = lock.LoadOrCreateAuthority(tx, s.keys)
+			s.ca, err = bridge.LoadOrCreateCA(tx, s.keys)
 			return err
 		})
 		s.bridge, s.cert = s.enrol("cellar")
@@ -74,7 +75,7 @@ func (s *site) code(name string) (*ent.Bridge, string) {
 	var br *ent.Bridge
 	var code string
 	s.change(func(tx *db.Tx) (err error) {
-		br, code, err = lock.CreateBridge(tx, s.keys, s.ca, s.house, name)
+		br, code, err = bridge.Create(tx, s.keys, s.ca, s.house, name)
 		return err
 	})
 	return br, code
@@ -88,12 +89,12 @@ func (s *site) enrol(name string) (*ent.Bridge, *x509.Certificate) {
 	return e.Bridge, s.parse(e.Certificate)
 }
 
-func (s *site) apply(code string) (e *lock.Enrolment, err error) {
+func (s *site) apply(code string) (e *bridge.Enrolment, err error) {
 	s.t.Helper()
 	_, public, err := pinseal.GenerateKey()
 	s.must(err)
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		e, err = lock.Enroll(tx, s.keys, s.ca, lock.EnrolmentRequest{JoinCode: code, CertificateRequest: request(s.t), HPKEKey: public, Software: "test"})
+		e, err = bridge.Enrol(tx, s.keys, s.ca, bridge.EnrolmentRequest{JoinCode: code, CertificateRequest: request(s.t), HPKEKey: public, Software: "test"}, lock.MarkLinksLost)
 		return err
 	})
 	return e, err
@@ -122,23 +123,23 @@ func request(t *testing.T) []byte {
 // connect opens a session in which the bridge names these locks and knows nothing of their slots.
 func (s *site) connect(addresses ...string) *lock.Session {
 	s.t.Helper()
-	hello := lock.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()}
+	var reports []lock.LockReport
 	for _, a := range addresses {
-		hello.Locks = append(hello.Locks, lock.LockReport{
+		reports = append(reports, lock.LockReport{
 			Address: a, Capabilities: &s.caps, Status: &lock.Status{Online: true}, Digest: slot.LockDigest(nil),
 		})
 	}
-	open, err := s.greet(s.cert, hello)
+	open, err := s.greet(s.cert, bridge.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()}, reports...)
 	s.must(err)
 	s.epoch = open.Epoch
 	return open
 }
 
-func (s *site) greet(cert *x509.Certificate, hello lock.Hello) (open *lock.Session, err error) {
-	who, err := lock.ParseIdentity(cert)
+func (s *site) greet(cert *x509.Certificate, hello bridge.Hello, reports ...lock.LockReport) (open *lock.Session, err error) {
+	who, err := bridge.ParseIdentity(cert)
 	s.must(err)
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		open, err = lock.OpenSession(tx, who, lock.PublicKeyHash(cert), hello)
+		open, err = lock.OpenSession(tx, who, bridge.PublicKeyHash(cert), hello, reports)
 		return err
 	})
 	return open, err

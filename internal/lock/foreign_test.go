@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -58,7 +59,7 @@ func TestForeignSlotsAreListedAndNotAssigned(t *testing.T) {
 		if err := s.db.Write(t.Context(), func(tx *db.Tx) error {
 			_, err := lock.StoreForeignSlots(tx, s.bridge.ID, s.epoch, "front", map[int]bool{2: true})
 			return err
-		}); !errors.Is(err, lock.ErrSuperseded) {
+		}); !errors.Is(err, bridge.ErrSuperseded) {
 			t.Errorf("of an older session: %v", err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 )
@@ -132,7 +133,7 @@ func TestFlappingIsNotifiedOnce(t *testing.T) {
 		}
 		links := []string{"lock.offline", "lock.online", "bridge.offline", "bridge.online"}
 		for range 50 {
-			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.Disconnected) })
+			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, bridge.Disconnected) })
 			s.clock.Advance(5 * time.Second)
 			look()
 			s.connect("front")
@@ -140,7 +141,7 @@ func TestFlappingIsNotifiedOnce(t *testing.T) {
 			look()
 		}
 		is("flapping", count(links...), 1, 1, 1, 1)
-		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.Disconnected) })
+		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, bridge.Disconnected) })
 		s.clock.Advance(6 * time.Minute)
 		look()
 		look()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/fault"
 )
 
@@ -16,10 +17,10 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 		return string(fault.NoBridge)
 	case br.RevokedAt != nil:
 		return string(fault.BridgeRevoked)
-	case !IsBridgeOnline(br, now) && br.OfflineReason != "":
+	case !bridge.IsOnline(br, now) && br.OfflineReason != "":
 		return br.OfflineReason
-	case !IsBridgeOnline(br, now):
-		return string(NodeLost) // its row says online, but the heartbeat is too old
+	case !bridge.IsOnline(br, now):
+		return string(bridge.NodeLost) // its row says online, but the heartbeat is too old
 	case !lk.Status.Online:
 		return cmp.Or(lk.Status.OfflineCause, string(fault.LockOffline))
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
-	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -26,34 +25,6 @@ const (
 
 // PhoneActorPrefix begins the actor of events that a guest's phone caused. The phone's id follows.
 const PhoneActorPrefix = "phone:"
-
-// KeysChanged takes the place of a lock's id in a [Waker] call: the property's issuer keys, status list or door rules have changed.
-const KeysChanged = "keys"
-
-// NoSmartKeys is the version of the key set of a bridge that does not support SmartKeys.
-const NoSmartKeys = -1
-
-// InstalledKeys is what a bridge reports that it has stored: the version of its key set and the number of its status list.
-type InstalledKeys struct{ Version, List int64 }
-
-// StoreInstalledKeys stores what a bridge reports that it has.
-func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys) error {
-	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).
-		SetKeySetVersion(k.Version).SetKeyListNumber(k.List).Save(tx.Context())
-	if err != nil || n == 0 {
-		return orSuperseded(err)
-	}
-	return nil
-}
-
-// NotifyKeysChanged notifies the connected bridges of a property of new issuer keys, lists or door rules.
-func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
-	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
-	for _, id := range ids {
-		notifyBridge(tx, id, KeysChanged)
-	}
-	return err
-}
 
 // GetByAddress loads the lock with an address on a bridge.
 func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address string) (*ent.Lock, error) {

@@ -12,14 +12,11 @@ import (
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
 )
-
-// MaxSilence is the age of the last heartbeat from which on a bridge counts as offline, whatever its row says, because its node may have
-// died. It is three heartbeats of 15 s, and one more for the write.
-const MaxSilence = time.Minute
 
 // Get loads a lock of the property.
 func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
@@ -170,16 +167,11 @@ func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID st
 
 // IsOnline reports whether a lock can be reached now: its bridge is online and reports that it reaches the lock.
 func IsOnline(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
-	return br != nil && IsBridgeOnline(br, now) && lk.Status.Online
+	return br != nil && bridge.IsOnline(br, now) && lk.Status.Online
 }
 
 // IsJammed reports whether the last report of a lock says that its bolt does not move.
 func IsJammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
-
-// IsBridgeOnline reports whether a bridge has a session with a recent heartbeat.
-func IsBridgeOnline(br *ent.Bridge, now time.Time) bool {
-	return br.Online && br.RevokedAt == nil && br.LastSeenAt != nil && now.Sub(*br.LastSeenAt) <= MaxSilence
-}
 
 func bridgesOf(ctx context.Context, c *ent.Client, propertyID string, locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 	found := map[string]*ent.Bridge{}

@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
@@ -48,7 +49,7 @@ var eventKinds = map[string]event.Kind{
 // StoreEvents stores events of a bridge's journal, each sequence once, in order. It returns the sequence up to which all are stored now,
 // and the slots whose codes were used.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
-	br, err := bridgeInSession(tx, bridgeID, epoch)
+	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
 		return 0, nil, err
 	}

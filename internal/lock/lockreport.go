@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -45,7 +46,7 @@ type LockReport struct {
 // ApplyReports stores a bridge's reports about its locks, and creates new locks at the bridge's property. It returns every reported
 // lock.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
-	br, err := bridgeInSession(tx, bridgeID, epoch)
+	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
 		return nil, err
 	}

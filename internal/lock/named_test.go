@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -52,8 +53,8 @@ func TestALockHasTheNameOfItsBridgeUntilStaffRenameIt(t *testing.T) {
 
 func TestDiscoveredLockHasTheNameOfItsBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
-		hello := lock.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now(), Locks: []lock.LockReport{{Address: "0x1", Name: "room 101", Capabilities: &s.caps}}}
-		open, err := s.greet(s.cert, hello)
+		hello := bridge.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()}
+		open, err := s.greet(s.cert, hello, lock.LockReport{Address: "0x1", Name: "room 101", Capabilities: &s.caps})
 		s.must(err)
 		lk, err := lock.Get(t.Context(), s.db.Read(), s.house, open.Locks[0].ID)
 		s.must(err)

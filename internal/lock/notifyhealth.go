@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
@@ -208,7 +209,7 @@ func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 
 // checkLockLink checks the link of one lock. If its bridge is offline, staff are notified of the bridge only.
 func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
-	reason := string(Disconnected)
+	reason := string(bridge.Disconnected)
 	if !lk.Status.Online {
 		reason = "lockOffline"
 	}
@@ -242,7 +243,7 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 		return nil
 	}
 	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
-	if err != nil || !IsBridgeOnline(br, tx.Now()) {
+	if err != nil || !bridge.IsOnline(br, tx.Now()) {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{

@@ -6,6 +6,7 @@ import (
 	"latchkey.dev/ent"
 	entlock "latchkey.dev/ent/lock"
 	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
@@ -27,7 +28,7 @@ type EvidenceChange struct {
 
 // lockForSession loads the lock with an address on a bridge in session, nil if there is none, and some of its slots, by number.
 func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []int) (*ent.Lock, map[int]*ent.Slot, error) {
-	br, err := bridgeInSession(tx, bridgeID, epoch)
+	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,7 +51,7 @@ func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, num
 }
 
 // ApplyObservations stores what a bridge observed of slots of one lock. Observations of an older generation, or of an unknown slot or
-// lock, change nothing. A session that is not current gets ErrSuperseded.
+// lock, change nothing. A session that is not current gets bridge.ErrSuperseded.
 func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
 	numbers := make([]int, len(seen))
 	for i, s := range seen {

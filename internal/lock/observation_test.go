@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -74,7 +75,7 @@ func TestAReenrolledBridgeLearnsThatASlotMayHoldOurs(t *testing.T) {
 		var code string
 		s.clock.Advance(1e9)
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = lock.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code)
@@ -154,7 +155,7 @@ func TestBridgesAreNotifiedAfterTheCommit(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		var woken []string
-		ctx := lock.WithWaker(t.Context(), func(bridgeID, lockID string) { woken = append(woken, bridgeID+"/"+lockID) })
+		ctx := bridge.WithWaker(t.Context(), func(bridgeID, lockID string) { woken = append(woken, bridgeID+"/"+lockID) })
 		err := s.db.Write(ctx, func(tx *db.Tx) error {
 			if _, err := lock.AssignSlot(tx, s.keys, lk, s.placeOf("grt_a", "123456")); err != nil {
 				return err

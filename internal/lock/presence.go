@@ -9,11 +9,12 @@ import (
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 )
 
 // CloseSession marks a bridge offline, unless another session has begun.
-func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
+func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
 		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).Save(tx.Context())
 	switch {
@@ -21,20 +22,20 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason)
 		return err
 	case n == 0:
 		return setOfflineReason(tx, bridgeID, epoch, reason)
-	case reason == ShuttingDown:
+	case reason == bridge.ShuttingDown:
 		return nil
 	}
-	return markLinksLost(tx, bridgeID, string(reason))
+	return MarkLinksLost(tx, bridgeID, string(reason))
 }
 
 // setOfflineReason stores why a session ended that was considered lost before. Otherwise a late heartbeat would mark the bridge online.
-func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
-	return tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(NodeLost))).
+func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
+	return tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(bridge.NodeLost))).
 		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// markLinksLost records the loss of a bridge and of the locks on doors that it reached.
-func markLinksLost(tx *db.Tx, bridgeID, reason string) error {
+// MarkLinksLost records the loss of a bridge and of the locks on doors that it reached.
+func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 			return err
 		}
 		lost, err := tx.Bridge.Query().Where(entbridge.IDIn(ids...), entbridge.Node(node), entbridge.Online(false),
-			entbridge.OfflineReason(string(NodeLost)), entbridge.RevokedAtIsNil()).All(tx.Context())
+			entbridge.OfflineReason(string(bridge.NodeLost)), entbridge.RevokedAtIsNil()).All(tx.Context())
 		if err != nil {
 			return err
 		}
@@ -114,7 +115,7 @@ func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	return markLocksOnline(tx, was, func(*ent.Lock) bool { return true })
 }
 
-// MarkSilentBridgesOffline marks bridges offline whose node has stored no heartbeat for MaxSilence. The caller makes sure that nodes
+// MarkSilentBridgesOffline marks bridges offline whose node has stored no heartbeat for bridge.MaxSilence. The caller makes sure that nodes
 // could store heartbeats.
 func MarkSilentBridgesOffline(tx *db.Tx) error {
 	now, err := tx.DatabaseNow()
@@ -122,18 +123,18 @@ func MarkSilentBridgesOffline(tx *db.Tx) error {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
 	lost, err := tx.Bridge.Query().
-		Where(entbridge.Online(true), entbridge.LastSeenAtLT(now.Add(-MaxSilence))).Limit(chunkSize).All(tx.Context())
+		Where(entbridge.Online(true), entbridge.LastSeenAtLT(now.Add(-bridge.MaxSilence))).Limit(chunkSize).All(tx.Context())
 	if err != nil {
 		return err
 	}
 	for _, br := range lost {
 		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(true)).
-			SetOnline(false).SetOfflineReason(string(NodeLost)).SetLinkAt(tx.Now()).Save(tx.Context())
+			SetOnline(false).SetOfflineReason(string(bridge.NodeLost)).SetLinkAt(tx.Now()).Save(tx.Context())
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			if err := markLinksLost(tx, br.ID, string(NodeLost)); err != nil {
+			if err := MarkLinksLost(tx, br.ID, string(bridge.NodeLost)); err != nil {
 				return err
 			}
 		}
@@ -146,25 +147,25 @@ func MarkSilentBridgesOffline(tx *db.Tx) error {
 // [MarkDrainedBridgesLost] does that for bridges that stay offline.
 func MarkAllBridgesOffline(tx *db.Tx) error {
 	return tx.Bridge.Update().Where(entbridge.Online(true)).
-		SetOnline(false).SetOfflineReason(string(ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
+		SetOnline(false).SetOfflineReason(string(bridge.ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
 // MarkDrainedBridgesLost records the loss of bridges that their node drained and that have connected to no node since. The stop of a
 // node is no loss.
 func MarkDrainedBridgesLost(tx *db.Tx) error {
-	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(ShuttingDown)), entbridge.RevokedAtIsNil(),
-		entbridge.LinkAtLT(tx.Now().Add(-MaxSilence))).Limit(chunkSize).All(tx.Context())
+	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(bridge.ShuttingDown)), entbridge.RevokedAtIsNil(),
+		entbridge.LinkAtLT(tx.Now().Add(-bridge.MaxSilence))).Limit(chunkSize).All(tx.Context())
 	if err != nil {
 		return err
 	}
 	for _, br := range left {
 		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(false)).
-			SetOfflineReason(string(Disconnected)).Save(tx.Context())
+			SetOfflineReason(string(bridge.Disconnected)).Save(tx.Context())
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			if err := markLinksLost(tx, br.ID, string(Disconnected)); err != nil {
+			if err := MarkLinksLost(tx, br.ID, string(bridge.Disconnected)); err != nil {
 				return err
 			}
 		}

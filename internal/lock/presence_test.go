@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 )
 
 func (s *site) bridgeRow() *ent.Bridge {
 	s.t.Helper()
-	br, err := lock.GetBridge(s.t.Context(), s.db.Read(), s.house, s.bridge.ID)
+	br, err := bridge.Get(s.t.Context(), s.db.Read(), s.house, s.bridge.ID)
 	s.must(err)
 	return br
 }
@@ -19,9 +20,9 @@ func (s *site) bridgeRow() *ent.Bridge {
 // lose has a sweep take the bridge in session for lost.
 func (s *site) lose() {
 	s.t.Helper()
-	s.clock.Advance(lock.MaxSilence + time.Second)
+	s.clock.Advance(bridge.MaxSilence + time.Second)
 	s.change(lock.MarkSilentBridgesOffline)
-	if br := s.bridgeRow(); br.Online || br.OfflineReason != string(lock.NodeLost) {
+	if br := s.bridgeRow(); br.Online || br.OfflineReason != string(bridge.NodeLost) {
 		s.t.Fatalf("online %v, reason %q", br.Online, br.OfflineReason)
 	}
 }
@@ -38,19 +39,19 @@ func TestASingleServerStartsWithoutBridgesOnline(t *testing.T) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
 		s.change(lock.MarkAllBridgesOffline)
-		if br := s.bridgeRow(); lock.IsBridgeOnline(br, s.clock.Now()) || br.OfflineReason != string(lock.ShuttingDown) {
+		if br := s.bridgeRow(); bridge.IsOnline(br, s.clock.Now()) || br.OfflineReason != string(bridge.ShuttingDown) {
 			t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
 		}
 		if n := len(s.events("bridge.offline")); n != 0 {
 			t.Errorf("a restart is reported %d times", n)
 		}
-		s.clock.Advance(lock.MaxSilence + time.Second)
+		s.clock.Advance(bridge.MaxSilence + time.Second)
 		s.change(lock.MarkDrainedBridgesLost)
 		if n := len(s.events("bridge.offline")); n != 1 {
 			t.Errorf("a bridge that does not come back is reported %d times", n)
 		}
 		s.connect("front")
-		if br := s.bridgeRow(); !lock.IsBridgeOnline(br, s.clock.Now()) {
+		if br := s.bridgeRow(); !bridge.IsOnline(br, s.clock.Now()) {
 			t.Error("offline in a session")
 		}
 	})
@@ -75,7 +76,7 @@ func TestAHeartbeatRestoresALostBridge(t *testing.T) {
 		}
 		s.touch("nod_a", s.epoch)
 		br := s.bridgeRow()
-		if !lock.IsBridgeOnline(br, s.clock.Now()) || br.OfflineReason != "" || br.Epoch != s.epoch {
+		if !bridge.IsOnline(br, s.clock.Now()) || br.OfflineReason != "" || br.Epoch != s.epoch {
 			t.Errorf("online %v, reason %q, last seen %v", br.Online, br.OfflineReason, br.LastSeenAt)
 		}
 		if _, err := s.store(lk); err != nil {
@@ -97,9 +98,9 @@ func TestAHeartbeatRestoresNoEndedSession(t *testing.T) {
 			if taken {
 				s.lose()
 			}
-			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.NoHeartbeat) })
+			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, bridge.NoHeartbeat) })
 			s.touch("nod_a", s.epoch)
-			if br := s.bridgeRow(); br.Online || br.OfflineReason != string(lock.NoHeartbeat) {
+			if br := s.bridgeRow(); br.Online || br.OfflineReason != string(bridge.NoHeartbeat) {
 				t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
 			}
 		})
@@ -110,7 +111,7 @@ func TestAHeartbeatRestoresNoRevokedBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.door()
 		s.change(func(tx *db.Tx) error {
-			_, err := lock.RevokeBridge(tx, s.house, s.bridge.ID)
+			_, err := bridge.Revoke(tx, s.house, s.bridge.ID, lock.MarkLinksLost)
 			return err
 		})
 		s.touch("nod_a", s.epoch)

@@ -9,6 +9,7 @@ import (
 
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -20,7 +21,7 @@ func TestDigestsShowLocksOutOfSync(t *testing.T) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
 		hello := func(rows ...slot.DigestRow) []string {
-			open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", Locks: []lock.LockReport{{Address: "front", Digest: slot.LockDigest(rows)}}})
+			open, err := s.greet(s.cert, bridge.Hello{Node: "nod_a"}, lock.LockReport{Address: "front", Digest: slot.LockDigest(rows)})
 			s.must(err)
 			s.epoch = open.Epoch
 			return open.OutOfSync
@@ -66,12 +67,12 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 				return err
 			},
 		} {
-			if err := s.db.Write(t.Context(), fn); !errors.Is(err, lock.ErrSuperseded) {
+			if err := s.db.Write(t.Context(), fn); !errors.Is(err, bridge.ErrSuperseded) {
 				t.Errorf("%s of an older epoch: %v", name, err)
 			}
 		}
-		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, old, lock.Disconnected) })
-		br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, old, bridge.Disconnected) })
+		br, err := bridge.Get(t.Context(), s.db.Read(), s.house, s.bridge.ID)
 		s.must(err)
 		if !br.Online {
 			t.Error("the older session's end marked the newer offline")
@@ -102,14 +103,14 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 		if st := states(); !st[locks[0].ID].Online || st[locks[1].ID].Online {
 			t.Errorf("states %v, want the lock that was not named offline", st)
 		}
-		s.clock.Advance(lock.MaxSilence + time.Second)
+		s.clock.Advance(bridge.MaxSilence + time.Second)
 		if st := states(); st[locks[0].ID].Online {
 			t.Error("a lock is online whose bridge sent no heartbeat for a minute")
 		}
 		s.change(lock.MarkSilentBridgesOffline)
-		br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+		br, err := bridge.Get(t.Context(), s.db.Read(), s.house, s.bridge.ID)
 		s.must(err)
-		if br.Online || br.OfflineReason != string(lock.NodeLost) {
+		if br.Online || br.OfflineReason != string(bridge.NodeLost) {
 			t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/mobilekey"
 )
 
@@ -17,9 +17,9 @@ func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
 		d.must(err)
 		ids := map[string]string{}
 		d.change(func(tx *db.Tx) error {
-			for name, held := range map[string]lock.InstalledKeys{
+			for name, held := range map[string]bridge.InstalledKeys{
 				"current": {Version: issuer.KeySetVersion, List: issuer.ListNumber}, "older set": {Version: issuer.KeySetVersion - 1, List: issuer.ListNumber},
-				"older list": {Version: issuer.KeySetVersion, List: issuer.ListNumber - 1}, "no SmartKeys": {Version: lock.NoSmartKeys},
+				"older list": {Version: issuer.KeySetVersion, List: issuer.ListNumber - 1}, "no SmartKeys": {Version: bridge.NoSmartKeys},
 			} {
 				br, err := tx.Bridge.Create().SetID("brg_" + strings.ReplaceAll(name, " ", "_")).SetPropertyID(propertyID).SetName(name).SetCreatedAt(tx.Now()).
 					SetKeySetVersion(held.Version).SetKeyListNumber(held.List).Save(tx.Context())

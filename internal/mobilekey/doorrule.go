@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent"
 	entdoorrule "latchkey.dev/ent/doorrule"
 	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
@@ -33,7 +34,7 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	if _, err := i.publish(true); err != nil {
 		return 0, err
 	}
-	return i.row.Generation, lock.NotifyKeysChanged(tx, propertyID)
+	return i.row.Generation, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
 // SetListAge sets the maximum age of the status list with which a door opens.
@@ -51,7 +52,7 @@ func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age ti
 	if _, err := i.publish(false); err != nil {
 		return err
 	}
-	return lock.NotifyKeysChanged(tx, propertyID)
+	return bridge.NotifyKeysChanged(tx, propertyID)
 }
 
 // setRule stores one field of a lock's rule, and creates the rule if the lock has none.

@@ -18,9 +18,9 @@ import (
 	entphone "latchkey.dev/ent/phone"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -73,7 +73,7 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	if !moved && !listed {
 		return false, nil
 	}
-	return true, lock.NotifyKeysChanged(tx, propertyID)
+	return true, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
 // findOutdated returns the ids of the indexes whose tokens may no longer open their doors: the phone's access was revoked,
@@ -191,7 +191,7 @@ func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int6
 	if err := of(entkeystatus.RevokedListGT(0)).SetRevokedList(i.row.ListNumber).Exec(ctx); err != nil {
 		return fmt.Errorf("record which list revokes tokens: %w", err)
 	}
-	return lock.NotifyKeysChanged(tx, propertyID)
+	return bridge.NotifyKeysChanged(tx, propertyID)
 }
 
 // content returns the content of the next list, and a digest of the parts that do not change with time.

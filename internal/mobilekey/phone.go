@@ -14,11 +14,11 @@ import (
 	entphone "latchkey.dev/ent/phone"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -318,7 +318,7 @@ func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) er
 	if !listed {
 		return nil
 	}
-	return lock.NotifyKeysChanged(i.tx, i.row.ID)
+	return bridge.NotifyKeysChanged(i.tx, i.row.ID)
 }
 
 // evidence records, for the tokens of an index, at which locks a token was verified, which doors it opened, and since when

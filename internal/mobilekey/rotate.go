@@ -9,10 +9,10 @@ import (
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	entissuerkey "latchkey.dev/ent/issuerkey"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -64,7 +64,7 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 	if err != nil {
 		return Rotation{}, err
 	}
-	if err := lock.NotifyKeysChanged(tx, propertyID); err != nil {
+	if err := bridge.NotifyKeysChanged(tx, propertyID); err != nil {
 		return Rotation{}, err
 	}
 	return i.rotation()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -68,7 +69,7 @@ func TestLockUnreachable(t *testing.T) {
 // A bridge that fell silent is away, whatever its row says.
 func TestBridgeSilent(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
-		h.clock.Advance(lock.MaxSilence + time.Second)
+		h.clock.Advance(bridge.MaxSilence + time.Second)
 		s := h.checkIn("A", "r1")
 		same(t, "doors", []string{"r1 queued lockOffline", "g1 queued lockOffline"}, doorsOf(s.Plan))
 	})
@@ -76,7 +77,7 @@ func TestBridgeSilent(t *testing.T) {
 
 func TestBridgeRevoked(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
-		h.write(func(tx *db.Tx) error { _, err := lock.RevokeBridge(tx, h.id, h.at("brg")); return err })
+		h.write(func(tx *db.Tx) error { _, err := bridge.Revoke(tx, h.id, h.at("brg"), lock.MarkLinksLost); return err })
 		s := h.checkIn("A", "r1")
 		same(t, "doors", []string{"r1 queued bridgeRevoked", "g1 queued bridgeRevoked"}, doorsOf(s.Plan))
 		same(t, "status", access.StatusFailed, s.Plan.Status)

@@ -20,11 +20,11 @@ import (
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridgelink"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/test/bustest"
@@ -254,7 +254,7 @@ func TestTrioDatabaseHangs(t *testing.T) {
 	<-over.Done()
 	// As after a minute: the bridge's node could not note that it hears it.
 	err := in.direct.Write(t.Context(), func(tx *db.Tx) error {
-		return tx.Bridge.Update().SetLastSeenAt(tx.Now().Add(-lock.MaxSilence - time.Minute)).Exec(tx.Context())
+		return tx.Bridge.Update().SetLastSeenAt(tx.Now().Add(-bridge.MaxSilence - time.Minute)).Exec(tx.Context())
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ import (
 	partnerapi "latchkey.dev/internal/api/partner"
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/api/rest"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridgelink"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -47,7 +48,7 @@ import (
 // parts are the running parts of a server.
 type parts struct {
 	node         *bridgelink.Node
-	authority    *lock.Authority
+	ca           *bridge.CA
 	reservations reservation.Service
 	registry     *partner.Registry
 	pms          *pms.Client
@@ -76,7 +77,7 @@ type parts struct {
 func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p := &parts{reservations: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, newEvents: make(chan struct{}, 1), keys: newChangedProperties()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-		if p.authority, err = lock.LoadOrCreateAuthority(tx, s.keys); err != nil || !s.db.SQLite() {
+		if p.ca, err = bridge.LoadOrCreateCA(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err
 		}
 		return lock.MarkAllBridgesOffline(tx)
@@ -85,7 +86,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		return nil, err
 	}
 	p.node = bridgelink.New(bridgelink.Config{
-		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, OnEvidence: s.applyEvidence, Metrics: s.metrics, Clock: s.clock,
+		DB: s.db, Keys: s.keys, CA: p.ca, Bus: s.bus, Logger: s.log, OnEvidence: s.applyEvidence, Metrics: s.metrics, Clock: s.clock,
 		Name: s.name, Intervals: s.nodePace,
 	})
 	p.background["bridge link"] = p.node.Run
@@ -216,14 +217,14 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	p.grpc = grpc.NewServer(s.grpcOptions(p.chain)...)
 	p.local = inproc.New(p.chain.Unary)
 	p.connect = connectrpc.New(p.chain)
-	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLSConfig(p.authority, s.clock))...)
+	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLSConfig(p.ca, s.clock))...)
 	p.node.Register(p.bridges)
 
 	all := p.chain.Registrar(p.grpc, p.local, p.connect)
 	s.registerPartner(p, all)
 	s.registerProperty(p, all)
 	healthv1.RegisterHealthServer(all, p.health)
-	enrolment := &bridgeapi.Enrolment{DB: s.db, Keys: s.keys, Authority: p.authority, Address: s.advertisedBridgeAddr}
+	enrolment := &bridgeapi.Enrolment{DB: s.db, Keys: s.keys, CA: p.ca, Address: s.advertisedBridgeAddr}
 	direct := p.chain.Registrar(p.grpc)
 	lockv1.RegisterEnrolmentServiceServer(direct, enrolment)
 	// The descriptors are public: they are in the repository.
@@ -290,7 +291,7 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	stays := propertyapi.Stays{Replan: p.reservations.Replan, CompleteDays: p.days.Soon}
 	deps := propertyapi.Deps{
-		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Stays: stays,
+		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
 			out, err := p.spaces.ReadNow(ctx, propertyID, integrationID)
 			if err != nil {

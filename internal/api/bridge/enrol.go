@@ -6,6 +6,7 @@ import (
 	"context"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
@@ -15,22 +16,22 @@ import (
 // Enrolment implements EnrolmentService.
 type Enrolment struct {
 	lockv1.UnimplementedEnrolmentServiceServer
-	DB        *db.DB
-	Keys      *keyring.Ring
-	Authority *lock.Authority
+	DB   *db.DB
+	Keys *keyring.Ring
+	CA   *bridge.CA
 	// Address returns the host:port at which bridges reach their listener.
 	Address func() string
 }
 
 // Enroll exchanges a join code for a certificate. The join code is the caller's only proof.
 func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
-	application := lock.EnrolmentRequest{
+	application := bridge.EnrolmentRequest{
 		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),
 	}
-	var e *lock.Enrolment
+	var e *bridge.Enrolment
 	var keys mobilekey.Published
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		if e, err = lock.Enroll(tx, s.Keys, s.Authority, application); err != nil {
+		if e, err = bridge.Enrol(tx, s.Keys, s.CA, application, lock.MarkLinksLost); err != nil {
 			return err
 		}
 		if err := mobilekey.EnsureIssuer(tx, s.Keys, e.Bridge.PropertyID); err != nil {
@@ -44,7 +45,7 @@ func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv
 	}
 	answer := &lockv1.EnrollResponse{
 		BridgeId: e.Bridge.ID, PropertyId: e.Bridge.PropertyID, Certificate: e.Certificate,
-		CaCertificate: s.Authority.Certificate(), ConnectAddress: s.Address(), ServerName: lock.ServerName,
+		CaCertificate: s.CA.Certificate(), ConnectAddress: s.Address(), ServerName: bridge.ServerName,
 		SmartkeySite: mobilekey.Site(e.Bridge.PropertyID), SmartkeyStatusList: keys.List,
 	}
 	if len(keys.KeySets) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -113,7 +114,7 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	at, err := lock.LocateBridge(ctx, view.Client, bearer.Property, lk.BridgeID, view.Now())
+	at, err := bridge.Locate(ctx, view.Client, bearer.Property, lk.BridgeID, view.Now())
 	if err != nil {
 		return nil, err
 	}

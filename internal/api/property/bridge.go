@@ -8,6 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
@@ -23,7 +24,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 		if err := Named("name", r.GetName()); err != nil {
 			return nil, err
 		}
-		row, code, err := lock.CreateBridge(tx, s.Keys, s.Authority, propertyID, r.GetName())
+		row, code, err := bridge.Create(tx, s.Keys, s.CA, propertyID, r.GetName())
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +34,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
-		row, code, err := lock.ReplaceJoinCode(tx, s.Keys, s.Authority, propertyID, r.GetId())
+		row, code, err := bridge.ReplaceJoinCode(tx, s.Keys, s.CA, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +48,7 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	if err != nil {
 		return nil, err
 	}
-	rows, err := lock.ListBridges(ctx, s.DB.Read(), propertyID)
+	rows, err := bridge.List(ctx, s.DB.Read(), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
-		row, err := lock.RevokeBridge(tx, propertyID, r.GetId())
+		row, err := bridge.Revoke(tx, propertyID, r.GetId(), lock.MarkLinksLost)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +95,7 @@ func bridgeMessage(b *bridgeRow, locks int, now time.Time) *propertyv1.Bridge {
 		m.State = "revoked"
 	case b.EnrolledAt == nil:
 		m.State = "waiting"
-	case lock.IsBridgeOnline(b, now):
+	case bridge.IsOnline(b, now):
 		m.State = "online"
 	default:
 		m.OfflineReason = optional.Text(b.OfflineReason)

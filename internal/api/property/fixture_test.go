@@ -10,6 +10,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -79,7 +80,7 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 		Act: func(_ context.Context, order lock.UnlockCommand) (lock.Outcome, error) { return w.act(order) },
 	}
 	w.write(t, func(tx *db.Tx) (err error) {
-		if w.deps.Authority, err = lock.LoadOrCreateAuthority(tx, keys); err != nil {
+		if w.deps.CA, err = bridge.LoadOrCreateCA(tx, keys); err != nil {
 			return err
 		}
 		a, _, err := w.deps.Partners.CreateApp(tx, "CloudPMS")

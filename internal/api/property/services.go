@@ -13,6 +13,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -35,12 +36,12 @@ type Stays struct {
 
 // Deps are the dependencies of the services. All but OpenWithin are required.
 type Deps struct {
-	DB        *db.DB
-	Memory    *idem.Memory
-	Keys      *keyring.Ring
-	Partners  *partner.Registry
-	Mappings  space.Mappings
-	Authority *lock.Authority
+	DB       *db.DB
+	Memory   *idem.Memory
+	Keys     *keyring.Ring
+	Partners *partner.Registry
+	Mappings space.Mappings
+	CA       *bridge.CA
 	Stays
 	// ReadSpaces calls a partner's getSpaces once, immediately, and stores the result. Its error
 	// says why the reading failed.

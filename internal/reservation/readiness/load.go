@@ -11,6 +11,7 @@ import (
 	entconflict "latchkey.dev/ent/conflict"
 	entendpoint "latchkey.dev/ent/endpoint"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -111,7 +112,7 @@ func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 		out.Clock = time.Duration(*ms) * time.Millisecond
 	}
 	if br != nil {
-		out.BridgeOnline, out.BridgeClock = lock.IsBridgeOnline(br, now), time.Duration(br.ClockOffsetMs)*time.Millisecond
+		out.BridgeOnline, out.BridgeClock = bridge.IsOnline(br, now), time.Duration(br.ClockOffsetMs)*time.Millisecond
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package lock
+package bridge
 
 import (
 	"crypto"
@@ -29,59 +29,59 @@ import (
 const ServerName = "bridges.latchkey.internal"
 
 const (
-	authoritySecret = "bridge-ca"
-	authorityLife   = 25 * 365 * 24 * time.Hour
+	caSecret        = "bridge-ca"
+	caLife          = 25 * 365 * 24 * time.Hour
 	certificateLife = 30 * 24 * time.Hour
 	backdate        = time.Hour // certificates begin earlier by this, for bridges whose clock is behind
 	// RenewGrace is how long after its end a certificate can still be renewed.
 	RenewGrace = 90 * 24 * time.Hour
 )
 
-// Authority is the installation's own CA. It signs the certificates of bridges and of their listener, and nothing else.
-type Authority struct {
+// CA is the installation's own CA. It signs the certificates of bridges and of their listener, and nothing else.
+type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// storedAuthority is the content of the sealed secret.
-type storedAuthority struct {
+// storedCA is the content of the sealed secret.
+type storedCA struct {
 	Key  []byte `json:"key"`  // PKCS #8
 	Cert []byte `json:"cert"` // X.509, DER
 }
 
-// LoadOrCreateAuthority loads the CA, and creates it the first time.
-func LoadOrCreateAuthority(tx *db.Tx, keys *keyring.Ring) (*Authority, error) {
+// LoadOrCreateCA loads the CA, and creates it the first time.
+func LoadOrCreateCA(tx *db.Tx, keys *keyring.Ring) (*CA, error) {
 	ctx := tx.Context()
-	row, err := tx.Secret.Get(ctx, authoritySecret)
+	row, err := tx.Secret.Get(ctx, caSecret)
 	if err == nil {
-		raw, err := keys.Open(ctx, keyring.System, "secret "+authoritySecret, row.Sealed)
+		raw, err := keys.Open(ctx, keyring.System, "secret "+caSecret, row.Sealed)
 		if err != nil {
 			return nil, fmt.Errorf("open the bridge CA's key: %w", err)
 		}
-		return parseAuthority(raw)
+		return parseCA(raw)
 	}
 	if !ent.IsNotFound(err) {
 		return nil, err
 	}
-	a, raw, err := newAuthority(tx.Now())
+	ca, raw, err := newCA(tx.Now())
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := keys.Seal(ctx, keyring.System, "secret "+authoritySecret, raw)
+	sealed, err := keys.Seal(ctx, keyring.System, "secret "+caSecret, raw)
 	if err != nil {
 		return nil, fmt.Errorf("seal the bridge CA's key: %w", err)
 	}
-	return a, tx.Secret.Create().SetID(authoritySecret).SetSealed(sealed).SetCreatedAt(tx.Now()).Exec(ctx)
+	return ca, tx.Secret.Create().SetID(caSecret).SetSealed(sealed).SetCreatedAt(tx.Now()).Exec(ctx)
 }
 
-func newAuthority(now time.Time) (*Authority, []byte, error) {
+func newCA(now time.Time) (*CA, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: newSerial(), Subject: pkix.Name{CommonName: "Latchkey bridges"},
-		NotBefore: now.Add(-backdate), NotAfter: now.Add(authorityLife),
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(caLife),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign,
 	}
@@ -93,16 +93,16 @@ func newAuthority(now time.Time) (*Authority, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := json.Marshal(storedAuthority{Key: private, Cert: der})
+	raw, err := json.Marshal(storedCA{Key: private, Cert: der})
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := parseAuthority(raw)
-	return a, raw, err
+	ca, err := parseCA(raw)
+	return ca, raw, err
 }
 
-func parseAuthority(raw []byte) (*Authority, error) {
-	var s storedAuthority
+func parseCA(raw []byte) (*CA, error) {
+	var s storedCA
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, errors.New("the bridge CA's secret is damaged")
 	}
@@ -118,7 +118,7 @@ func parseAuthority(raw []byte) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the bridge CA's certificate: %w", err)
 	}
-	return &Authority{cert: cert, key: key}, nil
+	return &CA{cert: cert, key: key}, nil
 }
 
 func newSerial() *big.Int {
@@ -129,18 +129,18 @@ func newSerial() *big.Int {
 }
 
 // Certificate returns the CA's own certificate, X.509 in DER.
-func (a *Authority) Certificate() []byte { return a.cert.Raw }
+func (ca *CA) Certificate() []byte { return ca.cert.Raw }
 
 // Fingerprint returns the SHA-256 of Certificate.
-func (a *Authority) Fingerprint() [32]byte { return sha256.Sum256(a.cert.Raw) }
+func (ca *CA) Fingerprint() [32]byte { return sha256.Sum256(ca.cert.Raw) }
 
 // ServerCertificate signs a certificate for the bridge listener, for 30 days.
-func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
+func (ca *CA) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	der, err := a.sign(&x509.Certificate{
+	der, err := ca.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: ServerName}, DNSNames: []string{ServerName},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, key.Public(), now)
@@ -148,22 +148,22 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	leaf, err := x509.ParseCertificate(der)
-	return tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key, Leaf: leaf}, err
+	return tls.Certificate{Certificate: [][]byte{der, ca.cert.Raw}, PrivateKey: key, Leaf: leaf}, err
 }
 
-func (a *Authority) bridgeCertificate(propertyID, bridgeID string, public crypto.PublicKey, now time.Time) ([]byte, error) {
-	return a.sign(&x509.Certificate{
+func (ca *CA) bridgeCertificate(propertyID, bridgeID string, public crypto.PublicKey, now time.Time) ([]byte, error) {
+	return ca.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: bridgeID}, URIs: []*url.URL{Identity{propertyID, bridgeID}.url()},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, public, now)
 }
 
-func (a *Authority) sign(template *x509.Certificate, public crypto.PublicKey, now time.Time) ([]byte, error) {
+func (ca *CA) sign(template *x509.Certificate, public crypto.PublicKey, now time.Time) ([]byte, error) {
 	template.SerialNumber = newSerial()
 	template.NotBefore, template.NotAfter = now.Add(-backdate), now.Add(certificateLife)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.BasicConstraintsValid = true
-	return x509.CreateCertificate(rand.Reader, template, a.cert, public, a.key)
+	return x509.CreateCertificate(rand.Reader, template, ca.cert, public, ca.key)
 }
 
 // Identity is the bridge that a certificate names.
@@ -176,9 +176,9 @@ func (i Identity) url() *url.URL {
 	return &url.URL{Scheme: "latchkey", Host: "property", Path: "/" + i.PropertyID + "/bridge/" + i.BridgeID}
 }
 
-// VerifyBridge checks that this CA signed a certificate for a bridge, and returns the bridge. A certificate that ended at most
+// Verify checks that this CA signed a certificate for a bridge, and returns the bridge. A certificate that ended at most
 // RenewGrace before now is accepted as expired.
-func (a *Authority) VerifyBridge(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
+func (ca *CA) Verify(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
 	at := now
 	if now.After(cert.NotAfter) {
 		if now.After(cert.NotAfter.Add(RenewGrace)) {
@@ -187,7 +187,7 @@ func (a *Authority) VerifyBridge(cert *x509.Certificate, now time.Time) (who Ide
 		at, expired = cert.NotAfter, true
 	}
 	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
+	roots.AddCert(ca.cert)
 	_, err = cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
 		return who, expired, fmt.Errorf("the certificate was not signed by the bridge CA of this installation: %w", err)

@@ -1,11 +1,11 @@
-package lock_test
+package bridge_test
 
 import (
 	"strings"
 	"testing"
 
 	entnotice "latchkey.dev/ent/notice"
-	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/bridge"
 )
 
 func TestAClonedBridgeIsDetected(t *testing.T) {
@@ -13,9 +13,8 @@ func TestAClonedBridgeIsDetected(t *testing.T) {
 		boots := func(ids ...string) {
 			t.Helper()
 			for _, id := range ids {
-				open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", BootID: id})
+				_, err := s.advance(s.cert, bridge.Hello{Node: "nod_a", BootID: id})
 				s.must(err)
-				s.epoch = open.Epoch
 			}
 		}
 		notified := func() int {

@@ -1,0 +1,156 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+)
+
+// Enrolment is the answer to a bridge's join code, or to its old certificate.
+type Enrolment struct {
+	Bridge      *ent.Bridge
+	Certificate []byte // X.509, DER
+}
+
+// EnrolmentRequest is a bridge's request to be enrolled.
+type EnrolmentRequest struct {
+	JoinCode           string
+	CertificateRequest []byte // PKCS #10, DER
+	HPKEKey            []byte // X25519
+	Software           string
+}
+
+// errJoinCode does not say which of the causes applies, because the code is a secret.
+var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
+
+// Enrol enrols the caller as the bridge that its join code was created for. The bridge's earlier certificate, session and event
+// sequence become invalid. Its locks stay.
+func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost) (*Enrolment, error) {
+	csr, err := parseRequest(a.CertificateRequest)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHPKEKey(a.HPKEKey); err != nil {
+		return nil, err
+	}
+	secret, ok := parseJoinCode(a.JoinCode)
+	if !ok {
+		return nil, errJoinCode
+	}
+	br, err := tx.Bridge.Query().Where(entbridge.JoinMAC(keys.MAC(joinMAC, secret))).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, errJoinCode
+	}
+	if err != nil {
+		return nil, err
+	}
+	if br.JoinExpiresAt == nil || !tx.Now().Before(*br.JoinExpiresAt) {
+		return nil, errJoinCode
+	}
+	der, err := ca.bridgeCertificate(br.PropertyID, br.ID, csr.PublicKey, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	next, err := markOffline(tx, br, Reenrolled, lost, tx.Bridge.UpdateOne(br).
+		ClearJoinMAC().ClearJoinExpiresAt().ClearRevokedAt().ClearPreviousKey().
+		SetEnrolledAt(tx.Now()).SetHpkeKey(a.HPKEKey).SetCertificateKey(keyHash(csr.RawSubjectPublicKeyInfo)).
+		SetCertificateExpiresAt(tx.Now().Add(certificateLife)).SetSoftware(a.Software).
+		AddEpoch(1).SetEventSequence(0).SetBootID(""))
+	return &Enrolment{Bridge: next, Certificate: der}, err
+}
+
+// RenewCertificate gives a bridge its next certificate, for the same key or a new one. The bridge must show its stored certificate. The
+// old key stays valid until the bridge shows the new one, so that a lost answer does not lock the bridge out.
+func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []byte) (*Enrolment, error) {
+	csr, err := parseRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	br, err := authenticate(tx.Context(), tx.Client, who, shown)
+	if err != nil {
+		return nil, err
+	}
+	der, err := ca.bridgeCertificate(br.PropertyID, br.ID, csr.PublicKey, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	update := tx.Bridge.UpdateOne(br).SetCertificateExpiresAt(tx.Now().Add(certificateLife))
+	if next := keyHash(csr.RawSubjectPublicKeyInfo); !bytes.Equal(next, shown) {
+		update.SetPreviousKey(shown).SetCertificateKey(next)
+	}
+	br, err = update.Save(tx.Context())
+	return &Enrolment{Bridge: br, Certificate: der}, err
+}
+
+// authenticate loads the bridge of a certificate that [CA.Verify] accepted. The bridge must be enrolled and not
+// revoked, and shown, the [PublicKeyHash] of the certificate, must be its present or previous one.
+func authenticate(ctx context.Context, c *ent.Client, who Identity, shown []byte) (*ent.Bridge, error) {
+	br, err := c.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		return nil, errNotAuthenticated
+	case err != nil:
+		return nil, err
+	case br.RevokedAt != nil || br.EnrolledAt == nil:
+		return nil, errNotAuthenticated
+	case bytes.Equal(shown, br.CertificateKey), len(br.PreviousKey) > 0 && bytes.Equal(shown, br.PreviousKey):
+		return br, nil
+	}
+	return nil, errNotAuthenticated
+}
+
+var errNotAuthenticated = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled again with another key; enrol it with a new join code")
+
+// RenewalDue reports whether a bridge should renew its certificate now: two thirds of its life are over.
+func RenewalDue(br *ent.Bridge, now time.Time) bool {
+	return br.CertificateExpiresAt != nil && now.After(br.CertificateExpiresAt.Add(-certificateLife/3))
+}
+
+const joinMAC = "join"
+
+func newJoinCode(keys *keyring.Ring, ca *CA) (code string, mac []byte, err error) {
+	secret := keyring.NewToken(keyring.JoinCode)
+	return joinCode(secret, ca.Fingerprint()), keys.MAC(joinMAC, secret), nil
+}
+
+func keyHash(spki []byte) []byte {
+	sum := sha256.Sum256(spki)
+	return sum[:]
+}
+
+// joinLife is how long a join code can be used.
+const joinLife = time.Hour
+
+// joinCode returns the code that staff enter at a bridge: the secret authenticates the bridge, and the fingerprint of the CA
+// authenticates the server.
+func joinCode(secret string, fingerprint [32]byte) string {
+	return secret + "." + base64.RawURLEncoding.EncodeToString(fingerprint[:])
+}
+
+// parseJoinCode returns the secret of a join code. Only the bridge checks the fingerprint.
+func parseJoinCode(code string) (secret string, ok bool) {
+	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
+	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {
+		return "", false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(print)
+	return secret, err == nil && len(raw) == 32
+}
+
+// EnrolmentID identifies one enrolment of a bridge. A bridge that is enrolled again may have lost its store.
+func EnrolmentID(br *ent.Bridge) string {
+	if br.EnrolledAt == nil {
+		return ""
+	}
+	return br.ID + "/" + strconv.FormatInt(br.EnrolledAt.UnixMicro(), 36)
+}
