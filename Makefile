@@ -138,15 +138,9 @@ check-generate: ## Fail if committed generated code differs from what would be g
 	@$(LOCKED) scripts/generate --check
 
 .PHONY: migration
-migration: ## Write the next migration of both engines: make migration NAME=what_changes
-	@[ -n "$(NAME)" ] || { echo "usage: make migration NAME=what_changes"; exit 1; }
+migration: ## Write what ent/schema changed as NNNN_next for both engines, again at each call; NAME=what_changes: under its final name
 	@scripts/need go gcc postgresql
-	go run ./internal/db/migrationgen $(NAME)
-
-.PHONY: migration-init
-migration-init: ## Write 0001_init again and delete the other migrations: only before the first release
-	@scripts/need go gcc postgresql
-	@go run ./internal/db/migrationgen -fresh
+	@go run ./internal/db/migrationgen $(NAME)
 
 .PHONY: prepare
 prepare: tools proto-imports

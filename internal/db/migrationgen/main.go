@@ -1,9 +1,11 @@
 // Command migrationgen writes the next versioned migration for both engines: the difference between the existing migrations
-// and ent/schema. Run it with make migration NAME=what_changes.
+// and ent/schema. Run it with make migration, which names it NNNN_next and replaces it at each call, so that changes collect in
+// one migration. NAME=what_changes gives it its final name.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	atlas "ariga.io/atlas/sql/migrate"
 	"entgo.io/ent/dialect"
@@ -25,22 +28,20 @@ import (
 )
 
 func main() {
-	fresh := flag.Bool("fresh", false, "delete the existing migrations and write 0001_init: only before the first release")
 	dir := flag.String("dir", "ent/migrate", "directory that contains sqlite/ and postgres/")
 	flag.Parse()
-	name := flag.Arg(0)
-	if *fresh {
-		name = "init"
-	}
-	if err := run(context.Background(), *dir, name, *fresh); err != nil {
+	if err := run(context.Background(), *dir, cmp.Or(flag.Arg(0), next)); err != nil {
 		fmt.Fprintln(os.Stderr, "migration:", err)
 		os.Exit(1)
 	}
 }
 
+// next is the name of the migration that the next call replaces.
+const next = "next"
+
 var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{1,60}$`)
 
-func run(ctx context.Context, dir, name string, fresh bool) error {
+func run(ctx context.Context, dir, name string) error {
 	if !goodName.MatchString(name) {
 		return fmt.Errorf("name %q: want lower-case words with underscores", name)
 	}
@@ -49,13 +50,13 @@ func run(ctx context.Context, dir, name string, fresh bool) error {
 		return err
 	}
 	defer cluster.Stop()
-	next := map[string][]byte{}
+	texts := map[string][]byte{}
 	number := 1
 	for engine, open := range map[string]func() (*sql.DB, error){
 		dialect.SQLite:   func() (*sql.DB, error) { return sql.Open("sqlite3", "file:dev?mode=memory&_fk=1") },
 		dialect.Postgres: func() (*sql.DB, error) { return sql.Open("pgx", cluster.URL("postgres")) },
 	} {
-		existing, err := existing(filepath.Join(dir, folder(engine)), fresh)
+		existing, err := existing(filepath.Join(dir, folder(engine)))
 		if err != nil {
 			return err
 		}
@@ -64,11 +65,11 @@ func run(ctx context.Context, dir, name string, fresh bool) error {
 			return err
 		}
 		number = max(number, len(files)+1)
-		if next[engine], err = difference(ctx, engine, open, existing); err != nil {
+		if texts[engine], err = difference(ctx, engine, open, existing); err != nil {
 			return fmt.Errorf("%s: %w", engine, err)
 		}
 	}
-	return write(dir, fmt.Sprintf("%04d_%s.sql", number, name), next, fresh)
+	return write(dir, fmt.Sprintf("%04d_%s.sql", number, name), texts)
 }
 
 // folder returns the directory of a dialect's migrations; ent calls SQLite "sqlite3".
@@ -79,17 +80,17 @@ func folder(engine string) string {
 	return engine
 }
 
-// existing loads the migrations of one engine into memory, where atlas replays them.
-func existing(dir string, fresh bool) (*atlas.MemDir, error) {
+// existing loads the migrations of one engine into memory, where atlas replays them. It leaves out the one to replace.
+func existing(dir string) (*atlas.MemDir, error) {
 	mem := &atlas.MemDir{}
-	if fresh {
-		return mem, nil
-	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.sql"))
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range paths {
+		if strings.HasSuffix(p, "_"+next+".sql") {
+			continue
+		}
 		text, err := os.ReadFile(p)
 		if err != nil {
 			return nil, err
@@ -140,11 +141,20 @@ func (s *statements) Format(plan *atlas.Plan) ([]atlas.File, error) {
 	return nil, nil
 }
 
-// write writes the migration for both engines, or for neither if nothing changes.
-func write(dir, file string, texts map[string][]byte, fresh bool) error {
+// write writes the migration for both engines in place of the one to replace, or for neither if nothing changes.
+func write(dir, file string, texts map[string][]byte) error {
 	empty := true
-	for _, text := range texts {
+	for engine, text := range texts {
 		empty = empty && len(text) == 0
+		replaced, err := filepath.Glob(filepath.Join(dir, folder(engine), "*_"+next+".sql"))
+		if err != nil {
+			return err
+		}
+		for _, f := range replaced {
+			if err := os.Remove(f); err != nil {
+				return err
+			}
+		}
 	}
 	if empty {
 		fmt.Println("nothing to change")
@@ -155,11 +165,6 @@ func write(dir, file string, texts map[string][]byte, fresh bool) error {
 			text = []byte("-- Nothing changes on this engine.\n")
 		}
 		to := filepath.Join(dir, folder(engine))
-		if fresh {
-			if err := os.RemoveAll(to); err != nil {
-				return err
-			}
-		}
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return err
 		}

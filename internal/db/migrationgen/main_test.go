@@ -21,10 +21,10 @@ func files(t *testing.T, dir string) []string {
 
 func TestNextMigrationHoldsWhatIsMissing(t *testing.T) {
 	dir := t.TempDir()
-	if err := run(t.Context(), dir, "init", true); err != nil {
+	if err := run(t.Context(), dir, "init"); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), dir, "nothing", false); err != nil {
+	if err := run(t.Context(), dir, "nothing"); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(files(t, dir), " "); got != "postgres/0001_init.sql sqlite/0001_init.sql" {
@@ -39,7 +39,7 @@ func TestNextMigrationHoldsWhatIsMissing(t *testing.T) {
 	if err := os.WriteFile(init, text[:i], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), dir, "more", false); err != nil {
+	if err := run(t.Context(), dir, "more"); err != nil {
 		t.Fatal(err)
 	}
 	lite, err := os.ReadFile(filepath.Join(dir, "sqlite", "0002_more.sql"))
@@ -54,7 +54,7 @@ func TestNextMigrationHoldsWhatIsMissing(t *testing.T) {
 
 func TestBadNames(t *testing.T) {
 	for _, name := range []string{"", "../x", "Upper", "a b", "1x"} {
-		if run(t.Context(), t.TempDir(), name, false) == nil {
+		if run(t.Context(), t.TempDir(), name) == nil {
 			t.Errorf("%q was accepted", name)
 		}
 	}
