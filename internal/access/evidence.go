@@ -37,6 +37,18 @@ type SlotChange struct {
 	Here                                bool      // the code was used at this lock
 }
 
+// ApplyReports is [ApplyEvidence] for what bridges reported.
+func ApplyReports(rec Reconciler, reported []lock.EvidenceChange) error {
+	changes := make([]SlotChange, len(reported))
+	for i, c := range reported {
+		changes[i] = SlotChange{
+			PropertyID: c.Slot.PropertyID, LockID: c.Slot.LockID, DoorID: c.Slot.DoorID, GrantID: c.Slot.GrantID, Before: c.Before, After: c.After,
+			UsedAt: c.UsedAt, Here: c.AtThisLock,
+		}
+	}
+	return ApplyEvidence(rec, changes)
+}
+
 // ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a slot that became free.
 func ApplyEvidence(rec Reconciler, changed []SlotChange) error {
 	seen, freed := map[string]bool{}, map[string]int{}

@@ -15,6 +15,8 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
 )
 
 // Actions for which a partner can register an endpoint.
@@ -40,6 +42,13 @@ type Target struct {
 	TokenIn        string
 	SigningSecrets []string // one, or two during a rotation; "whsec_" and base64 of 24 to 64 bytes
 	Urgent         bool     // getSpaces only: make the call even if the breaker is open
+}
+
+// TargetOf returns the target of an endpoint that a partner registered.
+func TargetOf(e partner.Endpoint, signingSecrets []string) Target {
+	return Target{
+		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: signingSecrets,
+	}
 }
 
 // Limits bound every call; see [DefaultLimits].
@@ -133,6 +142,19 @@ func (c *Client) Spaces(ctx context.Context, t Target) ([]Space, error) {
 	}
 	spaces, violations := DecodeSpaces(a.body)
 	return spaces, c.contractError(t, a, violations)
+}
+
+// Listed reads the partner's rooms and beds for package space.
+func (c *Client) Listed(ctx context.Context, t Target) ([]space.Listed, error) {
+	all, err := c.Spaces(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]space.Listed, len(all))
+	for i, l := range all {
+		out[i] = space.Listed{ExternalID: l.ID, Type: l.Type, Name: l.Name, ParentExternalID: l.ParentID, Floor: l.Floor, IsPrivate: l.IsPrivate, IsActive: l.IsActive}
+	}
+	return out, nil
 }
 
 // CheckInStatus asks whether the guest of a reservation may check in. It always calls the partner, without a cache and

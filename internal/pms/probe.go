@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"latchkey.dev/internal/checkin"
@@ -27,6 +28,17 @@ type Report struct {
 	Violations []fault.Field // violations of the contract; paths in the partner's answer
 	Reason     string        // from the partner's error, for staff
 	PartnerMsg string
+}
+
+// Problems returns what is wrong with the endpoint, without text from the partner.
+func (p *Report) Problems() (all []string) {
+	for _, v := range p.Violations {
+		all = append(all, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
+	}
+	if p.Message != "" {
+		all = append(all, p.Message)
+	}
+	return all
 }
 
 // Probe calls a target once, immediately, even if the breaker is open. It returns an error only for an unknown action.
