@@ -11,32 +11,6 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Kind is the kind of an event. The values are those of the webhooks.
-type Kind string
-
-// The kinds.
-const (
-	PINGenerated       Kind = "reservationPinGenerated"
-	AccessIssued       Kind = "access.issued"
-	AccessUpdated      Kind = "access.updated"
-	AccessRemoved      Kind = "access.removed"
-	AccessFailed       Kind = "access.failed"
-	CredentialVerified Kind = "credential.verified"
-	DoorOpened         Kind = "door.opened"
-	DoorDenied         Kind = "door.denied"
-	LockOffline        Kind = "lock.offline"
-	LockBatteryLow     Kind = "lock.batteryLow"
-	ConflictOpened     Kind = "mapping.conflictOpened"
-	ConflictClosed     Kind = "mapping.conflictClosed"
-	EndpointFailing    Kind = "endpoint.failing"
-)
-
-// Kinds are the kinds that webhooks deliver. [Kind.Internal] kinds are not among them.
-var Kinds = []Kind{
-	PINGenerated, AccessIssued, AccessUpdated, AccessRemoved, AccessFailed, CredentialVerified, DoorOpened, DoorDenied,
-	LockOffline, LockBatteryLow, ConflictOpened, ConflictClosed, EndpointFailing,
-}
-
 // Event is something that happened to a subject.
 type Event struct {
 	PropertyID string

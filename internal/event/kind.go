@@ -2,6 +2,35 @@ package event
 
 import "slices"
 
+// Kind is the kind of an event. The values are those of the webhooks.
+type Kind string
+
+// The kinds.
+const (
+	PINGenerated       Kind = "reservationPinGenerated"
+	AccessIssued       Kind = "access.issued"
+	AccessUpdated      Kind = "access.updated"
+	AccessRemoved      Kind = "access.removed"
+	AccessFailed       Kind = "access.failed"
+	CredentialVerified Kind = "credential.verified"
+	DoorOpened         Kind = "door.opened"
+	DoorDenied         Kind = "door.denied"
+	LockOffline        Kind = "lock.offline"
+	LockBatteryLow     Kind = "lock.batteryLow"
+	ConflictOpened     Kind = "mapping.conflictOpened"
+	ConflictClosed     Kind = "mapping.conflictClosed"
+	EndpointFailing    Kind = "endpoint.failing"
+
+	LockTampered Kind = "lock.tampered" // codes were changed at the lock, or it was opened, forced or reset
+	LockJammed   Kind = "lock.jammed"
+)
+
+// Kinds are the kinds that webhooks deliver. [Kind.Internal] kinds are not among them.
+var Kinds = []Kind{
+	PINGenerated, AccessIssued, AccessUpdated, AccessRemoved, AccessFailed, CredentialVerified, DoorOpened, DoorDenied,
+	LockOffline, LockBatteryLow, LockTampered, LockJammed, ConflictOpened, ConflictClosed, EndpointFailing,
+}
+
 // Internal kinds record steps inside the service. They explain a stay and are not delivered to webhooks. Their subject is
 // [Inside] of an id, so that the sequence numbers of subjects that partners see have no gaps.
 const (
