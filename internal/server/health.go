@@ -85,12 +85,12 @@ func (s *Server) condition(ctx context.Context) (c condition) {
 	} else if err != nil {
 		c.unready = append(c.unready, "the database does not answer")
 	}
-	v := s.clockVerdict()
-	if v.unready != "" {
-		c.unready = append(c.unready, v.unready)
+	_, v := s.nodeClock.Last()
+	if v.Unready != "" {
+		c.unready = append(c.unready, v.Unready)
 	}
-	if v.degraded != "" {
-		c.degraded = append(c.degraded, v.degraded)
+	if v.Degraded != "" {
+		c.degraded = append(c.degraded, v.Degraded)
 	}
 	if !s.bus.Connected() {
 		c.degraded = append(c.degraded, "no NATS server is connected, so openings for bridges of other nodes are refused and codes for them come some seconds late")

@@ -16,6 +16,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/test/dbtest"
@@ -272,5 +273,26 @@ func TestPortInUse(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "--listen-grpc") {
 		t.Errorf("does not say which: %v", err)
+	}
+}
+
+// A server that was killed left its bridges online in the database. The next one on SQLite knows better at once.
+func TestBridgesOfAKilledServerAreNotOnline(t *testing.T) {
+	c := settings(t, "")
+	n := open(t, c, server.Options{})
+	err := n.Database().Write(t.Context(), func(tx *db.Tx) error {
+		return tx.Bridge.Create().SetID("brg_1").SetPropertyID("prp_1").SetName("cellar").SetEnrolledAt(tx.Now()).
+			SetOnline(true).SetLastSeenAt(tx.Now()).SetEpoch(1).SetNode("nod_killed").Exec(tx.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	n = open(t, c, server.Options{})
+	br, err := n.Database().Read().Bridge.Get(t.Context(), "brg_1")
+	if err != nil || br.Online {
+		t.Errorf("online in a server that has just started, %v", err)
 	}
 }

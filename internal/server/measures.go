@@ -117,7 +117,7 @@ func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context) err
 	})
 }
 
-// measureStorage registers the metrics of the database's connections and of the listeners' certificates. The database must be open.
+// measureStorage registers the metrics of the database's connections, of the clock and of the listeners' certificates. The database must be open.
 func (s *Server) measureStorage() {
 	value := func(name, help string, f func() float64) {
 		s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "latchkey", Name: name, Help: help}, f))
@@ -130,6 +130,10 @@ func (s *Server) measureStorage() {
 	count("db_connection_waits_total", "How often a query waited for a free connection.", func() float64 { return float64(s.db.Pool().Waits) })
 	count("db_connection_wait_seconds_total", "How long queries waited for a free connection, together.", func() float64 { return s.db.Pool().Waited.Seconds() })
 	count("db_changes_rerun_total", "Changes that were retried because of a serialization conflict on PostgreSQL.", func() float64 { return float64(s.db.Reruns()) })
+	value("clock_offset_seconds", "How far this machine's clock is ahead of the database's; negative: behind. With SQLite always 0.", func() float64 {
+		ahead, _ := s.nodeClock.Last()
+		return ahead.Seconds()
+	})
 	if s.cfg.TLS.On() {
 		s.metrics.MustRegister(certificates{s, prometheus.NewDesc("latchkey_certificate_expiry_seconds", "When a certificate of the HTTP and gRPC listeners expires, as a Unix time.", []string{"name"}, nil)})
 	}

@@ -26,6 +26,7 @@ import (
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/telemetry"
+	"latchkey.dev/internal/worker"
 )
 
 // Options are set by tests and the demo in addition to the configuration.
@@ -64,9 +65,9 @@ type Server struct {
 	sweep      time.Duration // interval of the sweeps; 0: the default
 	wall       clock.Clock   // this machine's; nil: the system's
 	name       string        // of this node
-	clocks     clocks
-	busPing    time.Duration        // between pings of the NATS server; 0: the usual
+	nodeClock  *worker.NodeClock
 	clockEvery time.Duration        // between measurements of the clock; 0: the usual
+	busPing    time.Duration        // between pings of the NATS server; 0: the usual
 	nodePace   bridgelink.Intervals // zero: the usual
 	check      time.Duration        // between two pings of PostgreSQL; 0: the usual
 
@@ -150,8 +151,8 @@ func (s *Server) openFoundation(ctx context.Context) (err error) {
 	}
 	s.clock = s.db.Clock()
 	s.closers = append(s.closers, s.db.Close)
+	s.nodeClock = &worker.NodeClock{DB: s.db, Node: s.name, Log: s.log, Limit: s.cfg.ClockOffsetLimit, Every: s.clockEvery}
 	s.measureStorage()
-	s.measureClock()
 	if err := s.db.EnsureSchema(ctx); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -27,6 +27,7 @@ import (
 	bridgeapi "latchkey.dev/internal/api/bridge"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/connectrpc"
+	guestapi "latchkey.dev/internal/api/guest"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/inproc"
 	partnerapi "latchkey.dev/internal/api/partner"
@@ -57,8 +58,8 @@ type parts struct {
 	days         worker.Days
 	dispatcher   *worker.Dispatcher
 	arrivals     worker.Arrivals
-	newEvents    chan struct{} // capacity 1
-	keys         *changedProperties
+	announcer    *worker.Announcer
+	smartKeys    *worker.SmartKeys
 	memory       *idem.Memory
 	chain        *chain.Chain
 	grpc         *grpc.Server
@@ -75,7 +76,7 @@ type parts struct {
 
 // wire creates the parts and connects them.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{reservations: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, newEvents: make(chan struct{}, 1), keys: newChangedProperties()}
+	p := &parts{reservations: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		if p.ca, err = bridge.LoadOrCreateCA(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err
@@ -86,12 +87,17 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		return nil, err
 	}
 	p.node = bridgelink.New(bridgelink.Config{
-		DB: s.db, Keys: s.keys, CA: p.ca, Bus: s.bus, Logger: s.log, OnEvidence: s.applyEvidence, Metrics: s.metrics, Clock: s.clock,
+		DB: s.db, Keys: s.keys, CA: p.ca, Bus: s.bus, Logger: s.log,
+		OnEvidence: func(tx *db.Tx, reported []lock.EvidenceChange) error {
+			return access.ApplyReports(access.Reconciler{Tx: tx, Keys: s.keys}, reported)
+		},
+		Metrics: s.metrics, Clock: s.clock,
 		Name: s.name, Intervals: s.nodePace,
 	})
 	p.background["bridge link"] = p.node.Run
+	s.wireEvents(p)
 	s.wake = func(ctx context.Context) context.Context {
-		return access.WithKeyWaker(event.WithWaker(p.node.Context(ctx), p.notifyEvents), p.keys.add)
+		return access.WithKeyWaker(event.WithWaker(p.node.Context(ctx), p.announcer.Notify), p.smartKeys.Wake)
 	}
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
@@ -102,18 +108,6 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p.setServing(false)
 	s.wireWork(p)
 	return p, nil
-}
-
-// applyEvidence updates access by what bridges report, in the transaction that stores the report.
-func (s *Server) applyEvidence(tx *db.Tx, all []lock.EvidenceChange) error {
-	changes := make([]access.SlotChange, len(all))
-	for i, l := range all {
-		changes[i] = access.SlotChange{
-			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
-			UsedAt: l.UsedAt, Here: l.AtThisLock,
-		}
-	}
-	return access.ApplyEvidence(access.Reconciler{Tx: tx, Keys: s.keys}, changes)
 }
 
 // wirePartners creates the client of the partners' endpoints and the reader of their spaces.
@@ -138,10 +132,10 @@ func (s *Server) wirePartners(p *parts) error {
 		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: p.reservations.Replan, Log: s.log,
 		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string, urgent bool) ([]space.Listed, error) {
 			ctx, end := s.span(ctx, "partner "+e.Action, attribute.String("latchkey.integration", e.IntegrationID))
-			t := target(e, secrets)
+			t := pms.TargetOf(e, secrets)
 			t.Urgent = urgent || e.Health.State() == partner.Unknown
 			began := time.Now()
-			all, err := fetch(ctx, p.pms, t)
+			all, err := p.pms.Listed(ctx, t)
 			s.measures.recordPartnerCall(began, e.Action, err)
 			end(err)
 			return all, err
@@ -153,44 +147,17 @@ func (s *Server) wirePartners(p *parts) error {
 	return nil
 }
 
-// target converts a partner's endpoint for the client.
-func target(e partner.Endpoint, secrets []string) pms.Target {
-	return pms.Target{
-		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: secrets,
-	}
-}
-
-// fetch calls getSpaces.
-func fetch(ctx context.Context, c *pms.Client, t pms.Target) ([]space.Listed, error) {
-	all, err := c.Spaces(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]space.Listed, len(all))
-	for i, l := range all {
-		out[i] = space.Listed{ExternalID: l.ID, Type: l.Type, Name: l.Name, ParentExternalID: l.ParentID, Floor: l.Floor, IsPrivate: l.IsPrivate, IsActive: l.IsActive}
-	}
-	return out, nil
-}
-
 // probe calls an endpoint once, for a partner who tests it.
 func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partnerapi.Probed, error) {
 	ctx, end := s.span(ctx, "partner "+e.Action+" :test", attribute.String("latchkey.integration", e.IntegrationID))
 	began := time.Now()
-	r, err := s.parts.pms.Probe(ctx, target(e, secrets))
+	r, err := s.parts.pms.Probe(ctx, pms.TargetOf(e, secrets))
 	s.measures.recordPartnerCall(began, e.Action, err)
 	end(err)
 	if err != nil {
 		return partnerapi.Probed{}, err
 	}
-	found := partnerapi.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Reason: r.Reason, Message: r.PartnerMsg}
-	for _, v := range r.Violations {
-		found.Violations = append(found.Violations, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
-	}
-	if r.Message != "" {
-		found.Violations = append(found.Violations, r.Message)
-	}
-	return found, nil
+	return partnerapi.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Violations: r.Problems(), Reason: r.Reason, Message: r.PartnerMsg}, nil
 }
 
 // wireAPI creates the services and registers each with every protocol.
@@ -329,4 +296,10 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)
+}
+
+// registerSmartKeys registers the services of phones and of the staff who invite them.
+func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff propertyapi.Deps) {
+	propertyv1.RegisterSmartKeyServiceServer(to, propertyapi.NewSmartKeys(staff))
+	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Wake: s.wake, Greeting: p.node.Greet, Act: staff.Act, Unsent: staff.Unsent, OpenWithin: s.openWithin})
 }

@@ -1,20 +1,15 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/internal/bus"
-	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/notice"
-	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/worker"
 )
 
@@ -26,17 +21,29 @@ func (s *Server) wireWork(p *parts) {
 	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
 	p.background["health"] = s.watchHealth
 	if !s.db.SQLite() {
-		p.background["clock"] = s.watchClock
+		p.background["clock"] = s.nodeClock.Run
 	}
-	p.background["smartkeys"] = func(ctx context.Context) error { return s.reconcileChangedKeys(ctx, p) }
+	p.background["smartkeys"] = p.smartKeys.Run
+	p.background["events"] = p.announcer.Run
 
+	s.metrics.MustRegister(newInstallation(s, s.measures.holdsLease))
+	sweeps := slices.Concat([]worker.Sweep{
+		p.readings.Periodic(s.cfg.SpacesEvery),
+		p.arrivals.Sweep(),
+		worker.Plans{DB: s.db, Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
+		p.smartKeys.Sweep(),
+	}, worker.Maintenance{DB: s.db, Keys: s.keys, Log: s.log, Every: s.sweep, KeepEvents: s.cfg.KeepEvents}.Sweeps())
+	p.background["work for all"] = func(ctx context.Context) error {
+		return worker.Run(ctx, measuredLease{s.lease(), s.measures}, s.log, p.dispatcher, sweeps...)
+	}
+}
+
+// wireEvents creates the delivery of events. The functions that changes call after their commit must exist before the first change.
+func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{DB: s.db, Reservations: p.reservations, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
-	p.background["events"] = func(ctx context.Context) error { return s.announceEvents(ctx, p) }
-	s.metrics.MustRegister(newInstallation(s, s.measures.holdsLease))
-	p.background["work for all"] = func(ctx context.Context) error {
-		return worker.Run(ctx, measuredLease{s.lease(), s.measures}, s.log, p.dispatcher, s.sweeps(p)...)
-	}
+	p.announcer = worker.NewAnnouncer(s.bus, p.dispatcher.Wake)
+	p.smartKeys = worker.NewSmartKeys(s.db, s.keys, s.log)
 }
 
 // lease ensures that one process of the installation does the work that must not run twice.
@@ -45,67 +52,6 @@ func (s *Server) lease() worker.Lease {
 		return worker.Alone{}
 	}
 	return worker.PostgresLease{DB: s.db, Name: worker.LeaseName, Log: s.log}
-}
-
-func (s *Server) sweeps(p *parts) []worker.Sweep {
-	soon := cmp.Or(s.sweep, 15*time.Second)
-	return []worker.Sweep{
-		p.readings.Periodic(s.cfg.SpacesEvery),
-		p.arrivals.Sweep(),
-		worker.Plans{DB: s.db, Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
-		{Name: "windows that end", Every: soon, Run: s.expireAccess},
-		{Name: "links", Every: soon, Run: s.checkLinks},
-		{Name: "codes", Every: soon, Run: s.reconcileCodes},
-		{Name: "status lists", Every: 30 * time.Second, Run: s.sweepKeys},
-		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
-			return worker.ExpireIdempotencyKeys(ctx, s.db)
-		}},
-		{Name: "nodes", Every: nodeRetention, Run: s.deleteOldNodes},
-		{Name: "events", Every: 6 * time.Hour, Run: s.deleteOldEvents},
-		worker.Changes{DB: s.db}.Sweep(),
-		s.deletion("tokens", tokenRetention, credential.Sweep),
-		s.deletion("notices", s.cfg.KeepEvents, notice.Forget),
-		s.deletion("conflicts", s.cfg.KeepEvents, space.ForgetConflicts),
-	}
-}
-
-// eventsSubject is the subject of the bus on which nodes announce new events.
-const eventsSubject = "latchkey.events"
-
-// announceInterval is the minimum time between two announcements of a node.
-const announceInterval = 2 * time.Millisecond
-
-// notifyEvents reports that there are new events. It never waits.
-func (p *parts) notifyEvents() {
-	select {
-	case p.newEvents <- struct{}{}:
-	default:
-	}
-}
-
-// announceEvents wakes the dispatcher on the node that runs it, once for many events in a row. The dispatcher's own sweep finds events
-// whose announcement was lost.
-func (s *Server) announceEvents(ctx context.Context, p *parts) error {
-	stop, err := s.bus.Subscribe(eventsSubject, func(bus.Message) { p.dispatcher.Wake() })
-	if err != nil {
-		return err
-	}
-	defer stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-p.newEvents:
-		}
-		if err := s.bus.Publish(eventsSubject, nil); err != nil || !s.bus.Connected() {
-			p.dispatcher.Wake()
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(announceInterval):
-		}
-	}
 }
 
 // countEvents returns the subscriber that counts events by kind.

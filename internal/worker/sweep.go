@@ -2,15 +2,12 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
 
-	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/clock"
-	"latchkey.dev/internal/db"
 )
 
 // Sweep is periodic work. It also completes work whose wake-up was lost.
@@ -43,27 +40,22 @@ func withJitter(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(d/5+1)
 }
 
-// sweepBatch bounds the rows that one transaction of a sweep changes.
-const sweepBatch = 500
-
-// ExpireIdempotencyKeys deletes expired answers, a bounded number per transaction.
-func ExpireIdempotencyKeys(ctx context.Context, d *db.DB) error {
-	for {
-		n := 0
-		err := d.Write(ctx, func(tx *db.Tx) error {
-			ids, err := tx.Idempotency.Query().Where(idempotency.ExpiresAtLTE(tx.Now())).Limit(sweepBatch).IDs(tx.Context())
-			if err != nil || len(ids) == 0 {
-				n = 0
-				return err
-			}
-			n, err = tx.Idempotency.Delete().Where(idempotency.IDIn(ids...)).Exec(tx.Context())
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("expire idempotency keys: %w", err)
+// Run dispatches events and runs sweeps whenever the process holds the lease. It returns when ctx has ended and all its
+// goroutines have stopped.
+func Run(ctx context.Context, lease Lease, log *slog.Logger, d *Dispatcher, sweeps ...Sweep) error {
+	return lease.Hold(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var all sync.WaitGroup
+		all.Go(func() { runSweeps(ctx, log, sweeps) })
+		var err error
+		if d != nil {
+			err = d.Run(ctx)
+		} else {
+			<-ctx.Done()
 		}
-		if n < sweepBatch {
-			return nil
-		}
-	}
+		cancel()
+		all.Wait()
+		return err
+	})
 }

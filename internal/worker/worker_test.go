@@ -262,7 +262,7 @@ func TestExpireIdempotencyKeys(t *testing.T) {
 			}
 			return nil
 		})
-		if err := ExpireIdempotencyKeys(t.Context(), d); err != nil {
+		if err := inBatches(t.Context(), d, sweepBatch, deleteExpiredAnswers); err != nil {
 			t.Fatal(err)
 		}
 		if n := d.Read().Idempotency.Query().CountX(t.Context()); n != 6 {

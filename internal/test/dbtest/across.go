@@ -63,7 +63,7 @@ var acrossProperties = map[string]string{
 	"credential.List":                     "the operator's tokens belong to no property",
 	"credential.Revoke":                   "the operator's tokens belong to no property",
 	"credential.Sweep":                    sweep,
-	"worker.ExpireIdempotencyKeys":        sweep,
+	"worker.deleteExpiredAnswers":         sweep,
 
 	"api/idem.(*Memory).loadAnswer":      secret,
 	"api/idem.(*Memory).storeAnswer":     secret,

@@ -1,4 +1,4 @@
-package server
+package worker
 
 import (
 	"testing"
@@ -25,11 +25,11 @@ func TestOneWrongClockTakesItsNodeOutAndManyRaiseAnAlarm(t *testing.T) {
 		v := judgeClock(c.ahead, limit, c.others)
 		got := ""
 		switch {
-		case v.unready != "" && v.degraded == "":
+		case v.Unready != "" && v.Degraded == "":
 			got = "unready"
-		case v.unready == "" && v.degraded != "":
+		case v.Unready == "" && v.Degraded != "":
 			got = "degraded"
-		case v != clockVerdict{}:
+		case v != ClockVerdict{}:
 			got = "both"
 		}
 		if got != c.want {

@@ -1,0 +1,61 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/clock"
+)
+
+// eventsSubject is the subject of the bus on which nodes announce new events.
+const eventsSubject = "latchkey.events"
+
+// announceInterval is the minimum time between two announcements of a node.
+const announceInterval = 2 * time.Millisecond
+
+// Announcer tells the node that runs the dispatcher that a node stored new events, once for many events in a row. The
+// dispatcher's own sweep finds events whose announcement was lost.
+type Announcer struct {
+	bus  *bus.Bus
+	wake func() // of the dispatcher of this node
+	news chan struct{}
+}
+
+// NewAnnouncer creates an announcer; wake is called for the announcements of all nodes.
+func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
+	return &Announcer{bus: b, wake: wake, news: make(chan struct{}, 1)}
+}
+
+// Notify reports that this node stored events. It never blocks and is safe for concurrent use.
+func (a *Announcer) Notify() { notify(a.news) }
+
+// notify sends on a channel with capacity 1, unless it is full.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run announces events and receives announcements until ctx ends.
+func (a *Announcer) Run(ctx context.Context) error {
+	stop, err := a.bus.Subscribe(eventsSubject, func(bus.Message) { a.wake() })
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.news:
+		}
+		if err := a.bus.Publish(eventsSubject, nil); err != nil || !a.bus.Connected() {
+			a.wake()
+		}
+		if !clock.Sleep(ctx, announceInterval) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"latchkey.dev/ent/idempotency"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/space"
+)
+
+// Maintenance is the periodic work on rows of the whole installation.
+type Maintenance struct {
+	DB         *db.DB
+	Keys       *keyring.Ring
+	Log        *slog.Logger
+	Every      time.Duration // interval of the sweeps that end access and check links; 0 means 15 s
+	KeepEvents time.Duration // retention of events, notices and closed conflicts
+}
+
+// tokenRetention is how long a revoked or expired token is still listed.
+const tokenRetention = 30 * 24 * time.Hour
+
+// Bounds of one transaction.
+const (
+	sweepBatch  = 500 // rows that a sweep deletes
+	codeBatch   = 50  // codes that are reconciled or created
+	linkBatch   = 200 // bridges or locks that are checked
+	expiryBatch = 100 // stays whose access ends
+)
+
+// Sweeps returns the sweeps. Only one process of an installation may run them: see [Lease].
+func (m Maintenance) Sweeps() []Sweep {
+	soon := cmp.Or(m.Every, 15*time.Second)
+	return []Sweep{
+		{Name: "windows that end", Every: soon, Run: m.expireAccess},
+		{Name: "links", Every: soon, Run: m.checkLinks},
+		{Name: "codes", Every: soon, Run: m.reconcileCodes},
+		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error { return inBatches(ctx, m.DB, sweepBatch, deleteExpiredAnswers) }},
+		{Name: "nodes", Every: nodeRetention, Run: func(ctx context.Context) error { return m.DB.Write(ctx, deleteOldNodes) }},
+		{Name: "events", Every: 6 * time.Hour, Run: m.deleteOldEvents},
+		Changes{DB: m.DB}.Sweep(),
+		m.deletion("tokens", tokenRetention, credential.Sweep),
+		m.deletion("notices", m.KeepEvents, notice.Forget),
+		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
+	}
+}
+
+// inBatches repeats a change, each time in its own transaction, until it changes fewer rows than the limit.
+func inBatches(ctx context.Context, d *db.DB, limit int, change func(tx *db.Tx, limit int) (int, error)) error {
+	for {
+		n := 0
+		err := d.Write(ctx, func(tx *db.Tx) (err error) {
+			n, err = change(tx, limit)
+			return err
+		})
+		if err != nil || n < limit {
+			return err
+		}
+	}
+}
+
+// deletion returns a sweep that deletes rows that are older than the retention.
+func (m Maintenance) deletion(name string, retention time.Duration, remove func(tx *db.Tx, before time.Time, limit int) (int, error)) Sweep {
+	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context) error {
+		return inBatches(ctx, m.DB, sweepBatch, func(tx *db.Tx, limit int) (int, error) { return remove(tx, tx.Now().Add(-retention), limit) })
+	}}
+}
+
+// deleteOldEvents deletes events that are older than the retention.
+func (m Maintenance) deleteOldEvents(ctx context.Context) error {
+	for after := int64(0); ; {
+		next := int64(0)
+		err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			next, err = event.Forget(tx, tx.Now().Add(-m.KeepEvents), after, sweepBatch)
+			return err
+		})
+		if after = next; err != nil || after == 0 {
+			return err
+		}
+	}
+}
+
+// deleteExpiredAnswers deletes answers under Idempotency-Keys that have expired.
+func deleteExpiredAnswers(tx *db.Tx, limit int) (int, error) {
+	ids, err := tx.Idempotency.Query().Where(idempotency.ExpiresAtLTE(tx.Now())).Limit(limit).IDs(tx.Context())
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return tx.Idempotency.Delete().Where(idempotency.IDIn(ids...)).Exec(tx.Context())
+}
+
+// expireAccess ends the access of stays whose window is over.
+func (m Maintenance) expireAccess(ctx context.Context) error {
+	return inBatches(ctx, m.DB, expiryBatch, func(tx *db.Tx, limit int) (int, error) { return access.Expire(m.reconciler(tx), limit) })
+}
+
+// reconcileCodes reconciles the codes that are due, and the backup codes of every property.
+func (m Maintenance) reconcileCodes(ctx context.Context) error {
+	err := inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) { return access.ReconcileDueCodes(m.reconciler(tx), limit) })
+	if err != nil {
+		return err
+	}
+	keep, drop, err := access.BackupProperties(m.DB.View(ctx))
+	if err != nil {
+		return err
+	}
+	var failed []error // a failure at one property does not stop the others
+	for _, propertyID := range keep {
+		failed = append(failed, inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) {
+			return m.reconciler(tx).EnsureBackups(propertyID, limit)
+		}))
+	}
+	for _, propertyID := range drop {
+		failed = append(failed, inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) {
+			return m.reconciler(tx).EndBackups(propertyID, "system", limit)
+		}))
+	}
+	return errors.Join(failed...)
+}
+
+func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {
+	return access.Reconciler{Tx: tx, Keys: m.Keys, Log: m.Log}
+}
+
+// checkLinks records which bridges and locks have been offline for long enough to notify staff, and which are back.
+func (m Maintenance) checkLinks(ctx context.Context) error {
+	for _, check := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
+		for after, more := "", true; more; more = after != "" {
+			err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+				after, err = check(tx, after, linkBatch)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"latchkey.dev/ent"
+	entnode "latchkey.dev/ent/node"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+)
+
+const (
+	clockEvery    = 5 * time.Second  // between two measurements
+	nodeTimeout   = 20 * time.Second // since its last report; then a node counts as stopped
+	nodeRetention = time.Hour        // since its last report; then its row is deleted
+)
+
+// NodeClock compares the clock of a node's machine with PostgreSQL's and stores the result, so that each node knows whether
+// only its own clock is wrong. Stored times follow the database's clock in any case: see db.SyncClock.
+type NodeClock struct {
+	DB    *db.DB
+	Node  string // the name of this node
+	Log   *slog.Logger
+	Limit time.Duration // the largest offset that is right
+	Every time.Duration // between two measurements; 0 means 5 s
+
+	mu      sync.Mutex
+	ahead   time.Duration // of the database's clock
+	verdict ClockVerdict
+}
+
+// ClockVerdict has the reasons why a node's clock makes it unready or degraded. Both are empty while the clock is right.
+type ClockVerdict struct {
+	Unready  string
+	Degraded string
+}
+
+// judgeClock compares a node's offset from the database's clock with those of the other live nodes. If another node agrees with the
+// database, this node is wrong and gets no calls. If none does, the database may be wrong: every node keeps serving, degraded.
+func judgeClock(ahead, limit time.Duration, others []time.Duration) ClockVerdict {
+	if ahead.Abs() <= limit {
+		return ClockVerdict{}
+	}
+	off := fmt.Sprintf("%v ahead of", ahead.Round(time.Millisecond))
+	if ahead < 0 {
+		off = fmt.Sprintf("%v behind", -ahead.Round(time.Millisecond))
+	}
+	if slices.ContainsFunc(others, func(d time.Duration) bool { return d.Abs() <= limit }) {
+		return ClockVerdict{Unready: "this machine's clock is " + off + " the database's, and other nodes' are not: set it right, best by NTP"}
+	}
+	return ClockVerdict{Degraded: "this machine's clock is " + off + " the database's, and no other node's agrees with the database: find out which is wrong and set it right, best by NTP"}
+}
+
+// Last returns the last measurement: how far this machine's clock is ahead of the database's, and the verdict.
+func (c *NodeClock) Last() (ahead time.Duration, v ClockVerdict) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ahead, c.verdict
+}
+
+// Run compares the clocks at intervals until ctx ends.
+func (c *NodeClock) Run(ctx context.Context) error {
+	for {
+		if err := c.compare(ctx); err != nil && ctx.Err() == nil {
+			c.Log.Warn("comparing this machine's clock with the database's failed", "error", err)
+		}
+		if !clock.Sleep(ctx, cmp.Or(c.Every, clockEvery)) {
+			return nil
+		}
+	}
+}
+
+func (c *NodeClock) compare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, nodeTimeout/2)
+	defer cancel()
+	ahead, err := c.DB.SyncClock(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.DB.Write(ctx, func(tx *db.Tx) error { return reportNode(tx, c.Node, ahead) }); err != nil {
+		return err
+	}
+	view := c.DB.View(ctx)
+	rows, err := view.Node.Query().Where(entnode.IDNEQ(c.Node), entnode.SeenAtGT(view.Now().Add(-nodeTimeout))).All(ctx)
+	if err != nil {
+		return fmt.Errorf("read the other nodes: %w", err)
+	}
+	others := make([]time.Duration, len(rows))
+	for i, n := range rows {
+		others[i] = time.Duration(n.ClockAheadMs) * time.Millisecond
+	}
+	c.record(ahead, judgeClock(ahead, c.Limit, others))
+	return nil
+}
+
+// record stores a verdict, and logs when it changes.
+func (c *NodeClock) record(ahead time.Duration, v ClockVerdict) {
+	c.mu.Lock()
+	before := c.verdict
+	c.ahead, c.verdict = ahead, v
+	c.mu.Unlock()
+	had, has := before != ClockVerdict{}, v != ClockVerdict{}
+	switch {
+	case has && ((before.Unready != "") != (v.Unready != "") || !had):
+		c.Log.Error("the clocks differ", "reason", v.Unready+v.Degraded)
+	case had && !has:
+		c.Log.Info("this machine's clock and the database's agree again", "offset", ahead)
+	}
+}
+
+// reportNode stores that a node is alive, and the offset of its clock.
+func reportNode(tx *db.Tx, name string, ahead time.Duration) error {
+	now, err := tx.DatabaseNow()
+	if err != nil {
+		return err
+	}
+	err = tx.Node.UpdateOneID(name).SetSeenAt(now).SetClockAheadMs(ahead.Milliseconds()).Exec(tx.Context())
+	if ent.IsNotFound(err) {
+		err = tx.Node.Create().SetID(name).SetSeenAt(now).SetClockAheadMs(ahead.Milliseconds()).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("report this node: %w", err)
+	}
+	return nil
+}
+
+// deleteOldNodes deletes nodes that stopped reporting.
+func deleteOldNodes(tx *db.Tx) error {
+	_, err := tx.Node.Delete().Where(entnode.SeenAtLT(tx.Now().Add(-nodeRetention))).Exec(tx.Context())
+	return err
+}

@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mobilekey"
+)
+
+const (
+	// gatherTime is how long changes of stays are gathered before the status lists of their properties are updated.
+	gatherTime = 20 * time.Millisecond
+	// maxChanged bounds the properties that wait; the sweep finds the others.
+	maxChanged = 10_000
+	issuerPage = 200
+)
+
+// SmartKeys revokes the SmartKeys of stays as soon as their access changes, and renews status lists and issuer keys.
+type SmartKeys struct {
+	DB   *db.DB
+	Keys *keyring.Ring
+	Log  *slog.Logger
+
+	mu      sync.Mutex
+	waiting map[string]bool // properties in which the access of a stay changed
+	changed chan struct{}   // capacity 1
+}
+
+// NewSmartKeys creates the worker.
+func NewSmartKeys(d *db.DB, keys *keyring.Ring, log *slog.Logger) *SmartKeys {
+	return &SmartKeys{DB: d, Keys: keys, Log: log, waiting: map[string]bool{}, changed: make(chan struct{}, 1)}
+}
+
+// Wake announces that the access of a stay changed in a property. It never blocks and is safe for concurrent use.
+func (k *SmartKeys) Wake(propertyID string) {
+	k.mu.Lock()
+	if len(k.waiting) < maxChanged {
+		k.waiting[propertyID] = true
+	}
+	k.mu.Unlock()
+	notify(k.changed)
+}
+
+func (k *SmartKeys) takeWaiting() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ids := slices.Collect(maps.Keys(k.waiting))
+	clear(k.waiting)
+	return ids
+}
+
+// Run reconciles the properties that Wake announces, until ctx ends. The sweep finds changes that it misses.
+func (k *SmartKeys) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-k.changed:
+		}
+		clock.Sleep(ctx, gatherTime)
+		k.reconcileAll(ctx, k.takeWaiting())
+	}
+}
+
+// reconcileAll reconciles properties. A failure at one does not stop the others; the next sweep retries it.
+func (k *SmartKeys) reconcileAll(ctx context.Context, propertyIDs []string) {
+	for _, id := range propertyIDs {
+		if err := k.reconcile(ctx, id); err != nil && ctx.Err() == nil {
+			k.Log.Warn("reconciling the SmartKeys of a property failed; the next sweep retries", "property", id, "error", err)
+		}
+	}
+}
+
+// reconcile updates the SmartKeys of a property. It writes only if there is a change.
+func (k *SmartKeys) reconcile(ctx context.Context, propertyID string) error {
+	due, suspected, err := mobilekey.Inspect(k.DB.View(ctx), propertyID)
+	if err != nil || !due {
+		return err
+	}
+	return k.DB.Write(ctx, func(tx *db.Tx) error {
+		_, err := mobilekey.Reconcile(tx, k.Keys, propertyID, suspected...)
+		return err
+	})
+}
+
+// Sweep renews status lists, replaces issuer keys and frees indexes. Only one process of an installation may run it: see
+// [Lease].
+func (k *SmartKeys) Sweep() Sweep {
+	return Sweep{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error {
+		for after, more := "", true; more; {
+			ids, err := mobilekey.IssuersAfter(ctx, k.DB.Read(), after, issuerPage)
+			if err != nil {
+				return err
+			}
+			k.reconcileAll(ctx, ids)
+			if more = len(ids) == issuerPage; more {
+				after = ids[len(ids)-1]
+			}
+		}
+		return k.DB.Write(ctx, func(tx *db.Tx) error { return mobilekey.Sweep(tx, 1000) })
+	}}
+}
