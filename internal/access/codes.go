@@ -133,6 +133,35 @@ func DoorNames(tx *db.Tx, propertyID string, doors []string) (map[string]string,
 	return out, nil
 }
 
+// CodeRow is a code as stored.
+type CodeRow = ent.Code
+
+// CodeFilter narrows and pages a list of codes.
+type CodeFilter struct {
+	Kind, LockID string // empty: any
+	Ended        bool   // include ended codes
+	After        string // last id of the previous page
+	Limit        int
+}
+
+// ListCodes returns the codes of a property, oldest first.
+func ListCodes(tx *db.Tx, propertyID string, f CodeFilter) ([]*CodeRow, error) {
+	q := tx.Code.Query().Where(entcode.PropertyID(propertyID))
+	if f.Kind != "" {
+		q.Where(entcode.Kind(f.Kind))
+	}
+	if f.LockID != "" {
+		q.Where(entcode.LockID(f.LockID))
+	}
+	if !f.Ended {
+		q.Where(entcode.EndedAtIsNil())
+	}
+	if f.After != "" {
+		q.Where(entcode.IDGT(f.After))
+	}
+	return q.Order(entcode.ByID()).Limit(f.Limit).All(tx.Context())
+}
+
 // GetCode returns a code of the property.
 func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	c, err := tx.Code.Query().Where(entcode.ID(codeID), entcode.PropertyID(propertyID)).Only(tx.Context())

@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
 	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
@@ -212,4 +213,14 @@ func (run *grantRun) reconcileOpenGrants(others []*ent.Grant) error {
 		}
 	}
 	return nil
+}
+
+// ReservationsOf maps each of some grants to its reservation.
+func ReservationsOf(view *db.Tx, propertyID string, grantIDs []string) (map[string]string, error) {
+	grants, err := view.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.IDIn(grantIDs...)).All(view.Context())
+	stays := make(map[string]string, len(grants))
+	for _, g := range grants {
+		stays[g.ID] = g.ReservationID
+	}
+	return stays, err
 }

@@ -30,6 +30,9 @@ const (
 	Reenrolled     OfflineReason = "enrolled" // the bridge was enrolled again, perhaps on another machine
 )
 
+// Row is a bridge as stored.
+type Row = ent.Bridge
+
 // Create creates a bridge of the property and its first join code, which is shown once.
 func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)

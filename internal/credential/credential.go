@@ -81,6 +81,9 @@ func isValid(now time.Time) predicate.Token {
 	return token.And(token.RevokedAtIsNil(), token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(now)))
 }
 
+// Row is a credential as stored.
+type Row = ent.Token
+
 // Mint creates a token and returns its secret, which is not stored.
 func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	ctx := tx.Context()

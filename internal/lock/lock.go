@@ -18,6 +18,9 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
+// Row is a lock as stored.
+type Row = ent.Lock
+
 // Get loads a lock of the property.
 func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
 	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(ctx)

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	entslot "latchkey.dev/ent/slot"
 	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
 )
 
 // chunkSize keeps a list of ids within what one statement takes on both databases.
@@ -23,6 +24,15 @@ func spaceIs(propertyID, id string) []predicate.Space {
 
 func gateIs(propertyID, id string) []predicate.Gate {
 	return []predicate.Gate{entgate.ID(id), entgate.PropertyID(propertyID)}
+}
+
+// SlotRow is a slot of a lock as stored.
+type SlotRow = ent.Slot
+
+// Slots returns the slots of a lock that were ever used, by number.
+func Slots(view *db.Tx, propertyID, lockID string) ([]*SlotRow, error) {
+	by, err := slotsOfLocks(view.Context(), view.Client, propertyID, []string{lockID})
+	return by[lockID], err
 }
 
 // slotsOfLocks loads every slot row of some locks, by lock and ordered by number.

@@ -92,6 +92,9 @@ func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
+// Row is a notice as stored.
+type Row = ent.Notice
+
 // List returns notices of a property, newest first: at most size after the one with the id after.
 func List(ctx context.Context, c *ent.Client, propertyID string, unreadOnly bool, size int, after string) ([]*ent.Notice, error) {
 	q := c.Notice.Query().Where(notice.PropertyID(propertyID))

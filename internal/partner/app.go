@@ -19,6 +19,9 @@ import (
 // maxApps bounds the list of apps. There are a few hundred PMS vendors in the world.
 const maxApps = 2000
 
+// AppRow is a partner's application as stored.
+type AppRow = ent.App
+
 // CreateApp creates a partner app and its first client token (lkc_), which is shown once.
 func (r *Registry) CreateApp(tx *db.Tx, name string) (*ent.App, string, error) {
 	ctx := tx.Context()

@@ -74,6 +74,9 @@ func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []s
 	return row, secret, nil
 }
 
+// IntegrationRow is an integration as stored.
+type IntegrationRow = ent.Integration
+
 // Integrations returns the integrations of a property by name, including that of its own scripts.
 func Integrations(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Integration, error) {
 	return c.Integration.Query().Where(integration.PropertyID(propertyID)).

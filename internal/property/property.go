@@ -126,6 +126,9 @@ func NewID(ctx context.Context, keys *keyring.Ring) (string, error) {
 	return propertyID, nil
 }
 
+// Row is a property as stored.
+type Row = ent.Property
+
 // Create creates a property with an id from [NewID]. Name and time zone are required.
 func Create(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Complete(); err != nil {

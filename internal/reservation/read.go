@@ -24,6 +24,9 @@ func notFound() error {
 	return fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
 }
 
+// Row is a reservation as stored.
+type Row = ent.Reservation
+
 // Get returns a reservation by its Latchkey id.
 func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	row, err := tx.Reservation.Query().Where(s.inScope(), entreservation.ID(reservationID)).Only(tx.Context())

@@ -61,9 +61,6 @@ var exceptions = []string{
 	"cmd/latchkey imports internal/api/jsonpb",
 	"cmd/latchkey imports internal/api/chain",
 	"cmd/latchkey imports internal/worker",
-	"internal/api/admin imports ent",
-	"internal/api/partner imports ent",
-	"internal/api/property imports ent",
 	"internal/bench imports internal/test/pgtemp",
 }
 

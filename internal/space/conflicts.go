@@ -29,6 +29,9 @@ type ConflictFilter struct {
 	Page
 }
 
+// ConflictRow is a conflict as stored.
+type ConflictRow = ent.Conflict
+
 // ListConflicts returns one page of conflicts, newest first, and the total number.
 func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
 	where := []predicate.Conflict{conflict.PropertyID(propertyID)}

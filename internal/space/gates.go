@@ -35,6 +35,9 @@ type GateFilter struct {
 	Page
 }
 
+// GateRow is a gate as stored.
+type GateRow = ent.Gate
+
 // CreateGate creates a gate.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, Touched, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)

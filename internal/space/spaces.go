@@ -23,6 +23,9 @@ const (
 	maxGates  = 1_000
 )
 
+// Row is a space as stored.
+type Row = ent.Space
+
 // Page selects a page of a list. Limit is 1 to 200, 0 means 50; Number counts from 0.
 type Page struct{ Limit, Number int }
 

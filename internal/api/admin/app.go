@@ -105,6 +105,6 @@ func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTok
 	})
 }
 
-func appMessage(a *appRow, connected int) *adminv1.App {
+func appMessage(a *partner.AppRow, connected int) *adminv1.App {
 	return &adminv1.App{Id: a.ID, Name: a.Name, Integrations: int32(connected), CreatedAt: timestamppb.New(a.CreatedAt)}
 }

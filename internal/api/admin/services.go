@@ -60,14 +60,14 @@ func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
 func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
-func tokenMessage(t *tokenRow) *adminv1.Token {
+func tokenMessage(t *credential.Row) *adminv1.Token {
 	return &adminv1.Token{
 		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: optional.Text(t.Role), PropertyId: optional.Text(t.PropertyID),
 		ExpiresAt: optional.At(t.ExpiresAt), RevokedAt: optional.At(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
 	}
 }
 
-func tokenList(rows []*tokenRow) *adminv1.TokenList {
+func tokenList(rows []*credential.Row) *adminv1.TokenList {
 	list := &adminv1.TokenList{Total: int32(len(rows))}
 	for _, row := range rows {
 		list.List = append(list.List, tokenMessage(row))

@@ -74,7 +74,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 }
 
 // createStaffToken creates a token for a person or script, or a session for one command of the calling operator.
-func (s *tokens) createStaffToken(ctx context.Context, tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*tokenRow, string, error) {
+func (s *tokens) createStaffToken(ctx context.Context, tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(ctx)
 		return credential.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), minutes(r.GetTtlMinutes()))

@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"latchkey.dev/ent"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/api/optional"
@@ -18,8 +17,8 @@ import (
 )
 
 // reservationMessage converts a reservation for partners. Times have the UTC offset of the property.
-func reservationMessage(r *ent.Reservation, b reservation.Booker, property *ent.Property) (*partnerv1.Reservation, error) {
-	zone, err := clock.Zone(property.TimeZone)
+func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone string) (*partnerv1.Reservation, error) {
+	zone, err := clock.Zone(timeZone)
 	if err != nil {
 		return nil, err
 	}
@@ -46,28 +45,28 @@ func reservationMessage(r *ent.Reservation, b reservation.Booker, property *ent.
 
 // storedMessage converts the result of a change.
 func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
-	out, err := reservationMessage(s.Row, s.Booker, s.Property)
+	out, err := reservationMessage(s.Row, s.Booker, s.Property.TimeZone)
 	if err != nil {
 		return nil, err
 	}
 	if s.Stale {
 		out.Stale = &s.Stale
 	}
-	out.Access, err = planMessage(s.Plan, s.Row, s.Property)
+	out.Access, err = planMessage(s.Plan, s.Row, s.Property.TimeZone)
 	return out, err
 }
 
-func planMessage(p access.Plan, row *ent.Reservation, property *ent.Property) (*partnerv1.AccessPlan, error) {
+func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
 	if slices.Contains(p.Reasons, fault.SpaceUnknown) || slices.Contains(p.Reasons, fault.SpaceNotMapped) {
 		out.UnresolvedSpaceId = optional.Text(cmp.Or(row.SpaceKey, deref(row.OwnSpaceID)))
 	}
 	if p.Window != nil {
-		zone, err := clock.Zone(property.TimeZone)
+		zone, err := clock.Zone(timeZone)
 		if err != nil {
 			return nil, err
 		}
-		out.Window = &partnerv1.AccessWindow{From: formatTime(p.Window.From, zone), To: formatTime(p.Window.To, zone), TimeZone: property.TimeZone}
+		out.Window = &partnerv1.AccessWindow{From: formatTime(p.Window.From, zone), To: formatTime(p.Window.To, zone), TimeZone: timeZone}
 	}
 	for _, d := range p.Doors {
 		door := &partnerv1.AccessDoor{DoorId: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), SmartKey: string(d.SmartKey)}

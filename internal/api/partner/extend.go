@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"latchkey.dev/ent"
-	entintegration "latchkey.dev/ent/integration"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
@@ -25,7 +24,7 @@ const (
 )
 
 // extendedMessage converts a reservation and adds what extend asks for.
-func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *ent.Reservation, extend []string) (*partnerv1.Reservation, error) {
+func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
 	property, err := tx.Property.Get(tx.Context(), a.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property: %w", err)
@@ -34,7 +33,7 @@ func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *ent.Reservation
 	if err != nil {
 		return nil, err
 	}
-	out, err := reservationMessage(row, booker, property)
+	out, err := reservationMessage(row, booker, property.TimeZone)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +57,12 @@ func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *ent.Reservation
 }
 
 // accessOf returns the current access plan of a reservation.
-func (s *Service) accessOf(tx *db.Tx, row *ent.Reservation, property *ent.Property) (*partnerv1.AccessPlan, error) {
-	p, err := s.reservations().Plan(tx, row, property)
+func (s *Service) accessOf(tx *db.Tx, row *reservation.Row, in *property.Row) (*partnerv1.AccessPlan, error) {
+	p, err := s.reservations().Plan(tx, row, in)
 	if err != nil {
 		return nil, err
 	}
-	out, err := planMessage(p, row, property)
+	out, err := planMessage(p, row, in.TimeZone)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func (s *Service) accessOf(tx *db.Tx, row *ent.Reservation, property *ent.Proper
 	return out, err
 }
 
-func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *ent.Reservation, out *partnerv1.Reservation, wants func(string) bool) error {
+func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *reservation.Row, out *partnerv1.Reservation, wants func(string) bool) error {
 	if !a.Has(actor.PINsRead) {
 		return fault.New(fault.Denied, fault.ScopeMissing, "reading PINs needs the scope pins:read; the property's owner can grant it").Put("scope", actor.PINsRead)
 	}
@@ -92,7 +91,7 @@ func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *ent.Reservation, out *p
 }
 
 // spaceMessage returns the space of a reservation, or nil if it is unknown.
-func (s *Service) spaceMessage(tx *db.Tx, row *ent.Reservation) (*partnerv1.Space, error) {
+func (s *Service) spaceMessage(tx *db.Tx, row *reservation.Row) (*partnerv1.Space, error) {
 	place, _, err := space.Resolve(tx.Context(), tx.Client, space.Request{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: deref(row.PmsSpaceID),
 		ExternalParentID: deref(row.PmsParentSpaceID), OwnID: deref(row.OwnSpaceID),
@@ -100,7 +99,7 @@ func (s *Service) spaceMessage(tx *db.Tx, row *ent.Reservation) (*partnerv1.Spac
 	if err != nil || place.Space == nil {
 		return nil, err
 	}
-	list, err := s.spaceMessages(tx, row.PropertyID, row.IntegrationID, []*ent.Space{place.Space})
+	list, err := s.spaceMessages(tx, row.PropertyID, row.IntegrationID, []*space.Row{place.Space})
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +111,6 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-func integrationIDs(tx *db.Tx, propertyID string) ([]string, error) {
-	return tx.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(tx.Context())
 }
 
 // pageSize returns the size of a page, 50 by default.

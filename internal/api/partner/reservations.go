@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -131,7 +132,11 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 		scope.IntegrationID = integrationID
 		return scope, nil, nil
 	}
-	ids, err := integrationIDs(tx, a.PropertyID)
+	all, err := partner.Integrations(tx.Context(), tx.Client, a.PropertyID)
+	ids := make([]string, len(all))
+	for i, in := range all {
+		ids[i] = in.ID
+	}
 	return scope, ids, err
 }
 
@@ -173,7 +178,7 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 		if err != nil {
 			return nil, err
 		}
-		one, err := reservationMessage(row, booker, property)
+		one, err := reservationMessage(row, booker, property.TimeZone)
 		if err != nil {
 			return nil, err
 		}

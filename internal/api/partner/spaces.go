@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"latchkey.dev/ent"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
@@ -37,7 +36,7 @@ func spacePage(p *partnerv1.Page) space.Page {
 }
 
 // spaceMessages converts spaces for an integration, with the integration's own ids.
-func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, rows []*ent.Space) ([]*partnerv1.Space, error) {
+func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, rows []*space.Row) ([]*partnerv1.Space, error) {
 	ids := make([]string, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID

@@ -8,6 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/partner"
 )
@@ -57,6 +58,6 @@ func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRe
 
 func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
-func tokenMessage(t *tokenRow) *propertyv1.Token {
+func tokenMessage(t *credential.Row) *propertyv1.Token {
 	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: optional.At(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}
 }

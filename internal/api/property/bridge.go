@@ -77,7 +77,7 @@ func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRe
 	})
 }
 
-func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bridgeRow) (*propertyv1.Bridge, error) {
+func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1.Bridge, error) {
 	counts, err := lock.CountPerBridge(ctx, tx.Client, propertyID)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bri
 	return bridgeMessage(row, counts[row.ID], tx.Now()), nil
 }
 
-func bridgeMessage(b *bridgeRow, locks int, now time.Time) *propertyv1.Bridge {
+func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
 		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: optional.At(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
 		CertificateExpiresAt: optional.At(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: optional.At(b.LinkAt),

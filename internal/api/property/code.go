@@ -66,8 +66,8 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 		size = defaultPage
 	}
 	view := s.DB.View(ctx)
-	rows, err := listCodes(ctx, view.Client, propertyID, codeFilter{
-		kind: r.GetKind(), lockID: r.GetLockId(), ended: r.GetEnded(), after: r.GetPageToken(), limit: size + 1,
+	rows, err := access.ListCodes(view, propertyID, access.CodeFilter{
+		Kind: r.GetKind(), LockID: r.GetLockId(), Ended: r.GetEnded(), After: r.GetPageToken(), Limit: size + 1,
 	})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 }
 
 // codePlaces returns the locks with a slot that contains a code, or whose last code it was.
-func codePlaces(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
+func codePlaces(view *db.Tx, c *access.CodeRow) ([]*propertyv1.CodePlace, error) {
 	slots, err := lock.SlotsOfGrants(view.Context(), view.Client, c.PropertyID, c.ID)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func codePlaces(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(slots, func(a, b *slotRow) int { return strings.Compare(a.LockID, b.LockID) })
+	slices.SortFunc(slots, func(a, b *lock.SlotRow) int { return strings.Compare(a.LockID, b.LockID) })
 	var out []*propertyv1.CodePlace
 	for _, sl := range slots {
 		window := lock.WindowAt(sl, view.Now())
@@ -199,7 +199,7 @@ func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCod
 	})
 }
 
-func codeMessage(view *db.Tx, c *codeRow) (*propertyv1.Code, error) {
+func codeMessage(view *db.Tx, c *access.CodeRow) (*propertyv1.Code, error) {
 	list, err := codeMessages(view, c.PropertyID, c)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func codeMessage(view *db.Tx, c *codeRow) (*propertyv1.Code, error) {
 	return list[0], nil
 }
 
-func codeMessages(view *db.Tx, propertyID string, rows ...*codeRow) ([]*propertyv1.Code, error) {
+func codeMessages(view *db.Tx, propertyID string, rows ...*access.CodeRow) ([]*propertyv1.Code, error) {
 	zone, err := access.ZoneOf(view, propertyID)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func codeMessages(view *db.Tx, propertyID string, rows ...*codeRow) ([]*property
 }
 
 // codeAt converts a code with its state at a time in the property's time zone.
-func codeAt(zone *time.Location, now time.Time, c *codeRow) *propertyv1.Code {
+func codeAt(zone *time.Location, now time.Time, c *access.CodeRow) *propertyv1.Code {
 	m := &propertyv1.Code{
 		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: optional.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
 		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: access.CodeState(c, zone, now),

@@ -21,11 +21,13 @@ func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (
 	if err != nil {
 		return nil, err
 	}
-	rows, err := allGates(ctx, s.DB.Read(), propertyID)
+	rows, err := allPages(func(p space.Page) ([]*space.GateRow, int, error) {
+		return space.ListGates(ctx, s.DB.Read(), propertyID, space.GateFilter{Page: p})
+	})
 	if err != nil {
 		return nil, err
 	}
-	list, err := gateMessages(ctx, s.DB.Read(), propertyID, rows...)
+	list, err := gateMessages(s.DB.View(ctx), propertyID, rows...)
 	if err != nil {
 		return nil, err
 	}
@@ -75,37 +77,23 @@ func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest)
 }
 
 // replanAndRender replans the access that a changed gate affects, and converts the gate.
-func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *gateRow, touched space.Touched) (*propertyv1.Gate, error) {
+func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *space.GateRow, touched space.Touched) (*propertyv1.Gate, error) {
 	if err := s.Replan(tx, propertyID, touched); err != nil {
 		return nil, err
 	}
-	list, err := gateMessages(tx.Context(), tx.Client, propertyID, row)
+	list, err := gateMessages(tx, propertyID, row)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-// allGates loads all pages of the gates of a property.
-func allGates(ctx context.Context, c *client, propertyID string) ([]*gateRow, error) {
-	var all []*gateRow
-	for number := 0; ; number++ {
-		rows, total, err := space.ListGates(ctx, c, propertyID, space.GateFilter{Page: space.Page{Limit: 200, Number: number}})
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, rows...); len(all) >= total || len(rows) == 0 {
-			return all, nil
-		}
-	}
-}
-
-func gateMessages(ctx context.Context, c *client, propertyID string, rows ...*gateRow) ([]*propertyv1.Gate, error) {
+func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*propertyv1.Gate, error) {
 	ids := make([]string, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	locked, err := lock.LocksByDoor(ctx, c, propertyID, ids)
+	locked, err := lock.LocksByDoor(view.Context(), view.Client, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}}, nil
 }
 
-func integrationMessage(ctx context.Context, view *db.Tx, propertyID string, row *integrationRow) (*propertyv1.Integration, error) {
+func integrationMessage(ctx context.Context, view *db.Tx, propertyID string, row *partner.IntegrationRow) (*propertyv1.Integration, error) {
 	list, err := integrationMessages(ctx, view, propertyID, row)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func integrationMessage(ctx context.Context, view *db.Tx, propertyID string, row
 	return list[0], nil
 }
 
-func integrationMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*integrationRow) ([]*propertyv1.Integration, error) {
+func integrationMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*partner.IntegrationRow) ([]*propertyv1.Integration, error) {
 	endpoints, err := partner.EndpointsOf(ctx, view.Client, propertyID)
 	if err != nil {
 		return nil, err

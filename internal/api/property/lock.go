@@ -58,7 +58,17 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	slots, stays, err := loadSlots(ctx, s.DB.Read(), propertyID, row.ID)
+	slots, err := lock.Slots(s.DB.View(ctx), propertyID, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	var grants []string
+	for _, sl := range slots {
+		if sl.GrantID != "" {
+			grants = append(grants, sl.GrantID)
+		}
+	}
+	stays, err := access.ReservationsOf(s.DB.View(ctx), propertyID, grants)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +188,7 @@ func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	m.FinishedAt = optional.Time(o.At)
 }
 
-func lockMessage(ctx context.Context, view *db.Tx, propertyID string, row *lockRow) (*propertyv1.Lock, error) {
+func lockMessage(ctx context.Context, view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Lock, error) {
 	list, err := lockMessages(ctx, view, propertyID, row)
 	if err != nil {
 		return nil, err
@@ -186,7 +196,7 @@ func lockMessage(ctx context.Context, view *db.Tx, propertyID string, row *lockR
 	return list[0], nil
 }
 
-func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*lockRow) ([]*propertyv1.Lock, error) {
+func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propertyv1.Lock, error) {
 	states, err := lock.LoadStates(ctx, view.Client, view.Now(), propertyID, rows)
 	if err != nil {
 		return nil, err
@@ -216,7 +226,7 @@ func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*
 	return list, nil
 }
 
-func abilitiesMessage(row *lockRow) *propertyv1.LockAbilities {
+func abilitiesMessage(row *lock.Row) *propertyv1.LockAbilities {
 	c := row.Capabilities
 	m := &propertyv1.LockAbilities{
 		PinMinLength: int32(c.PINMin), PinMaxLength: int32(c.PINMax), SlotsTotal: int32(c.Slots),

@@ -11,7 +11,7 @@ import (
 )
 
 // healthMessage converts the last status report of a lock and its current state.
-func healthMessage(row *lockRow, state lock.State, now time.Time) *propertyv1.LockStatus {
+func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.LockStatus {
 	s := row.Status
 	m := &propertyv1.LockStatus{
 		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: optional.At(s.BatteryObservedAt), LastSeenAt: optional.At(s.LastSeenAt),
@@ -33,7 +33,7 @@ func healthMessage(row *lockRow, state lock.State, now time.Time) *propertyv1.Lo
 }
 
 // slotMessage converts a slot. owner is the reservation that its code belongs to, or empty.
-func slotMessage(s *slotRow, owner string, now time.Time) *propertyv1.LockSlot {
+func slotMessage(s *lock.SlotRow, owner string, now time.Time) *propertyv1.LockSlot {
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{
 		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: optional.Text(owner),

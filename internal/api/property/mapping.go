@@ -40,7 +40,7 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	if err != nil {
 		return nil, err
 	}
-	own, err := allSpaces(ctx, c, propertyID, "")
+	own, err := allSpaces(s.DB.View(ctx), propertyID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	return &propertyv1.ListPartnerSpacesResponse{Data: &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
-func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*spaceRow) []*propertyv1.PartnerSpace {
+func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*space.Row) []*propertyv1.PartnerSpace {
 	names := make(map[string]string, len(own))
 	for _, o := range own {
 		names[o.ID] = o.Name
@@ -232,7 +232,7 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	return &propertyv1.ListConflictsResponse{Data: list}, nil
 }
 
-func conflictMessage(c *conflictRow) *propertyv1.Conflict {
+func conflictMessage(c *space.ConflictRow) *propertyv1.Conflict {
 	return &propertyv1.Conflict{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: c.Detail,
 		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: optional.At(c.ClosedAt),

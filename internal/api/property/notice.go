@@ -59,7 +59,7 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 	})
 }
 
-func noticeMessage(n *noticeRow) *propertyv1.Notice {
+func noticeMessage(n *notice.Row) *propertyv1.Notice {
 	return &propertyv1.Notice{
 		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: n.Text, Stands: n.OnceKey != nil,
 		ReadAt: optional.At(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt),

@@ -66,7 +66,7 @@ func intOrNil(v *int32) *int {
 }
 
 // Message converts a property.
-func Message(p *propertyRow) *propertyv1.Property {
+func Message(p *property.Row) *propertyv1.Property {
 	return &propertyv1.Property{
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,
 		EarlyInMinutes: int32(p.EarlyInMinutes), LateOutMinutes: int32(p.LateOutMinutes), PinLength: int32(p.PinLength),

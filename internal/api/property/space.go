@@ -30,12 +30,11 @@ func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest
 	if err != nil {
 		return nil, err
 	}
-	c := s.DB.Read()
-	rows, total, err := space.List(ctx, c, propertyID, space.Filter{Type: r.GetType(), ParentID: r.GetParentSpaceId(), Page: p})
+	rows, total, err := space.List(ctx, s.DB.Read(), propertyID, space.Filter{Type: r.GetType(), ParentID: r.GetParentSpaceId(), Page: p})
 	if err != nil {
 		return nil, err
 	}
-	list, err := spaceMessages(ctx, c, propertyID, rows...)
+	list, err := spaceMessages(s.DB.View(ctx), propertyID, rows...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +50,7 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	m, err := spaceMessage(ctx, s.DB.Read(), propertyID, row)
+	m, err := spaceMessage(s.DB.View(ctx), propertyID, row)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceReque
 		if err != nil {
 			return nil, Under("space", err)
 		}
-		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
+		m, err := spaceMessage(tx, propertyID, row)
 		return &propertyv1.CreateSpaceResponse{Data: m}, err
 	})
 }
@@ -88,7 +87,7 @@ func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreat
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchCreateSpacesResponse, error) {
 		known := &dormFinder{}
 		var wrong []fault.Field
-		rows := make([]*spaceRow, 0, len(r.GetSpaces()))
+		rows := make([]*space.Row, 0, len(r.GetSpaces()))
 		for i, n := range r.GetSpaces() {
 			row, err := createSpace(tx, propertyID, n, known)
 			if f, ok := fault.Of(err); ok && len(f.Fields) > 0 {
@@ -109,12 +108,12 @@ func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreat
 		if len(wrong) > 0 {
 			return nil, fault.Fields(wrong...)
 		}
-		list, err := spaceMessages(tx.Context(), tx.Client, propertyID, rows...)
+		list, err := spaceMessages(tx, propertyID, rows...)
 		return &propertyv1.BatchCreateSpacesResponse{Data: &propertyv1.SpaceList{List: list, Total: int32(len(list))}}, err
 	})
 }
 
-func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dormFinder) (*spaceRow, error) {
+func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dormFinder) (*space.Row, error) {
 	if wrong := parentErrors(n); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
 	}
@@ -160,7 +159,7 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 		if err := s.Replan(tx, propertyID, touched); err != nil {
 			return nil, err
 		}
-		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
+		m, err := spaceMessage(tx, propertyID, row)
 		return &propertyv1.UpdateSpaceResponse{Data: m}, err
 	})
 }
@@ -178,7 +177,7 @@ func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceReque
 		if err := s.Replan(tx, propertyID, touched); err != nil {
 			return nil, err
 		}
-		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
+		m, err := spaceMessage(tx, propertyID, row)
 		return &propertyv1.DeleteSpaceResponse{Data: m}, err
 	})
 }
@@ -195,7 +194,7 @@ func (d *dormFinder) add(name, spaceID string) {
 func (d *dormFinder) find(tx *db.Tx, propertyID, name string) (string, error) {
 	if d.byName == nil {
 		d.byName = map[string]string{}
-		rows, err := allSpaces(tx.Context(), tx.Client, propertyID, space.Dorm)
+		rows, err := allSpaces(tx, propertyID, space.Dorm)
 		if err != nil {
 			return "", err
 		}
@@ -209,11 +208,18 @@ func (d *dormFinder) find(tx *db.Tx, propertyID, name string) (string, error) {
 	return "", fault.Fields(fault.Field{Path: "parentName", Reason: fault.WrongValue, Message: "names no dorm of the property; create the dorm first, or earlier in the same batch"})
 }
 
-// allSpaces loads all pages of the spaces of a property.
-func allSpaces(ctx context.Context, c *client, propertyID, kind string) ([]*spaceRow, error) {
-	var all []*spaceRow
+// allSpaces loads the spaces of a property.
+func allSpaces(view *db.Tx, propertyID, kind string) ([]*space.Row, error) {
+	return allPages(func(p space.Page) ([]*space.Row, int, error) {
+		return space.List(view.Context(), view.Client, propertyID, space.Filter{Type: kind, Page: p})
+	})
+}
+
+// allPages loads all pages of a list.
+func allPages[R any](load func(space.Page) ([]R, int, error)) ([]R, error) {
+	var all []R
 	for number := 0; ; number++ {
-		rows, total, err := space.List(ctx, c, propertyID, space.Filter{Type: kind, Page: space.Page{Limit: 200, Number: number}})
+		rows, total, err := load(space.Page{Limit: 200, Number: number})
 		if err != nil {
 			return nil, err
 		}
@@ -223,12 +229,12 @@ func allSpaces(ctx context.Context, c *client, propertyID, kind string) ([]*spac
 	}
 }
 
-func spaceMessages(ctx context.Context, c *client, propertyID string, rows ...*spaceRow) ([]*propertyv1.Space, error) {
+func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*propertyv1.Space, error) {
 	ids := make([]string, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	locked, err := lock.LocksByDoor(ctx, c, propertyID, ids)
+	locked, err := lock.LocksByDoor(view.Context(), view.Client, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -246,8 +252,8 @@ func spaceMessages(ctx context.Context, c *client, propertyID string, rows ...*s
 	return list, nil
 }
 
-func spaceMessage(ctx context.Context, c *client, propertyID string, row *spaceRow) (*propertyv1.Space, error) {
-	list, err := spaceMessages(ctx, c, propertyID, row)
+func spaceMessage(view *db.Tx, propertyID string, row *space.Row) (*propertyv1.Space, error) {
+	list, err := spaceMessages(view, propertyID, row)
 	if err != nil {
 		return nil, err
 	}
