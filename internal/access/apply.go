@@ -13,7 +13,6 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
@@ -129,13 +128,13 @@ func (run *grantRun) loadOlderGrants() (err error) {
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):
-		return Right{Reason: fault.Reason(g.EndReason)}
+		return Right{Reason: g.EndReason}
 	case !g.NotAfter.After(now):
-		return Right{Reason: fault.WindowPast}
+		return Right{Reason: WindowPast}
 	}
 	r := Right{Open: true, Window: Window{From: g.NotBefore, To: g.NotAfter}}
 	if g.NotBefore.After(now) {
-		r.HeldBack, r.Reason = true, fault.WindowInFuture
+		r.HeldBack, r.Reason = true, WindowInFuture
 	}
 	return r
 }
@@ -185,7 +184,7 @@ type grantRun struct {
 	singleUseID   string // the id of a one-time code
 	place         space.Place
 	fromPMS       bool // place is what the reservation names now, not what the grant stored
-	noPlaceReason fault.Reason
+	noPlaceReason string
 	grant         *ent.Grant
 	olderGrants   []*ent.Grant // of the same stay, whose codes may still be on a lock
 	pins          *pinSet

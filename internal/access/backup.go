@@ -25,10 +25,10 @@ func (rec Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Cod
 		return nil, err
 	}
 	if !p.BackupCodes {
-		return nil, fault.New(fault.Precondition, fault.PINNotPossible, "backup codes are off for this property; turn on its setting backupCodes")
+		return nil, fault.New(fault.Precondition, PINNotPossible, "backup codes are off for this property; turn on its setting backupCodes")
 	}
 	if lk.DoorID == nil || lk.Capabilities.Slots < minBackupSlots {
-		return nil, fault.New(fault.Precondition, fault.PINNotPossible,
+		return nil, fault.New(fault.Precondition, PINNotPossible,
 			"a lock has backup codes only if it is on a door and has at least %d slots", minBackupSlots)
 	}
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).

@@ -190,7 +190,7 @@ func (rec Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error)
 // takes no possible PIN has none.
 func (rec Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[string]string, err error) {
 	if c.EndedAt != nil {
-		return "", nil, fault.New(fault.Precondition, fault.WindowPast, "this code has ended: it opens no door")
+		return "", nil, fault.New(fault.Precondition, WindowPast, "this code has ended: it opens no door")
 	}
 	run, err := rec.newCodeRun(c)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/access/pin"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
@@ -23,10 +22,10 @@ import (
 var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
 // resolvePlace returns the space that a stay is in, or the reason why there is none.
-func resolvePlace(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error) {
+func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	type answer struct {
 		place    space.Place
-		unplaced fault.Reason
+		unplaced string
 	}
 	a, err := db.Cached(tx, planTables, r, func() (a answer, err error) {
 		a.place, a.unplaced, err = space.Resolve(tx.Brief(), tx.Client, r)
@@ -132,9 +131,9 @@ func (f installedLock) toLock(now time.Time) *Lock {
 	}
 	switch {
 	case f.bridge == nil:
-		out.Bridge = fault.NoBridge
+		out.Bridge = lock.NoBridge
 	case f.bridge.RevokedAt != nil:
-		out.Bridge = fault.BridgeRevoked
+		out.Bridge = lock.BridgeRevoked
 	}
 	return out
 }

@@ -16,7 +16,6 @@ import (
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -156,7 +155,7 @@ func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, 
 		return false, err
 	}
 	p, err := run.reconcileGrant()
-	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == fault.SlotsFull }), err
+	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == lock.SlotsFull }), err
 }
 
 // grantsForDoor selects the grants that may open a door: those of its space and its beds or, at a gate, those of the spaces it

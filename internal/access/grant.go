@@ -8,7 +8,6 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -28,7 +27,7 @@ func (run *grantRun) applyRight() error {
 		return run.openGrant()
 	case isLive(run.grant):
 		return run.endGrant()
-	case endedByTime(run.grant) && run.right.Reason != fault.WindowPast:
+	case endedByTime(run.grant) && run.right.Reason != WindowPast:
 		return run.setEndReason()
 	}
 	return nil
@@ -36,7 +35,7 @@ func (run *grantRun) applyRight() error {
 
 // endedByTime reports whether a grant ended because its window did, not because the PMS ended the stay.
 func endedByTime(g *ent.Grant) bool {
-	return g != nil && g.EndedAt != nil && g.EndReason == string(fault.WindowPast)
+	return g != nil && g.EndedAt != nil && g.EndReason == WindowPast
 }
 
 func (run *grantRun) canReopen() bool {
@@ -127,7 +126,7 @@ func takesOver(has, leaves *ent.Grant) bool {
 }
 
 func (run *grantRun) endGrant() (err error) {
-	run.grant, err = run.tx.Grant.UpdateOne(run.grant).SetEndedAt(run.tx.Now()).SetEndReason(string(run.right.Reason)).
+	run.grant, err = run.tx.Grant.UpdateOne(run.grant).SetEndedAt(run.tx.Now()).SetEndReason(run.right.Reason).
 		ClearOpenKey().AddKeyGeneration(1).Save(run.ctx())
 	if err != nil {
 		return fmt.Errorf("end a grant: %w", err)
@@ -137,7 +136,7 @@ func (run *grantRun) endGrant() (err error) {
 
 // setEndReason stores that the PMS has ended a stay whose window had ended before.
 func (run *grantRun) setEndReason() (err error) {
-	run.grant, err = run.tx.Grant.UpdateOne(run.grant).SetEndReason(string(run.right.Reason)).Save(run.ctx())
+	run.grant, err = run.tx.Grant.UpdateOne(run.grant).SetEndReason(run.right.Reason).Save(run.ctx())
 	if err != nil {
 		return fmt.Errorf("end a grant for good: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 	entlock "latchkey.dev/ent/lock"
 	entslot "latchkey.dev/ent/slot"
 	entspace "latchkey.dev/ent/space"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
@@ -99,7 +98,7 @@ func (run *grantRun) loadHeld(doors []Door) ([]installedSlot, error) {
 func (h *Held) setLock(f installedLock, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {
-		h.Unreachable = fault.NoBridge
+		h.Unreachable = lock.NoBridge
 		return
 	}
 	if f.lock.DoorID != nil {

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/space"
 )
 
 // Status summarizes a plan.
@@ -22,12 +23,32 @@ const (
 	StatusFailed   Status = "failed"   // the stay has a right to enter, and no door opens
 )
 
+// Reasons why a stay has no access, or a door does not open, that the packages space and lock do not decide.
+const (
+	NotCheckedIn        = "notCheckedIn"
+	WindowInFuture      = "windowInFuture"
+	WindowPast          = "windowPast"
+	CheckedOut          = "checkedOut"
+	ReservationCanceled = "reservationCanceled"
+	NotFirm             = "notFirm"
+	NoLock              = "noLock"
+	MovingOut           = "movingOut"
+	SpaceShared         = "spaceShared"
+	FormerCode          = "formerCode"
+	OwnPIN              = "ownPin"
+	PINNotPossible      = "pinNotPossible"
+	DuplicateOnLock     = "duplicateOnLock"
+	LockRefused         = "lockRefused"
+	LockJammed          = "lockJammed"
+	ClockUntrusted      = "clockUntrusted"
+)
+
 // Plan says for each door whether it opens, and why not.
 type Plan struct {
 	Status  Status
 	Window  *Window
 	Doors   []PlannedDoor
-	Reasons []fault.Reason
+	Reasons []string
 }
 
 // PlannedDoor is one door of a plan.
@@ -36,7 +57,7 @@ type PlannedDoor struct {
 	Kind           Kind
 	PIN            slot.Evidence
 	SmartKey       slot.Evidence
-	Reason         fault.Reason
+	Reason         string
 	Left           bool // the stay has no right to the door, but a code or SmartKey of it is or was there
 	MayBeInstalled bool // see [Held]
 	former         bool // a code from before the last change may open the door
@@ -51,9 +72,9 @@ func (d PlannedDoor) isShut() bool {
 		return true
 	}
 	switch d.Reason {
-	case fault.SpaceInactive, fault.LockJammed:
+	case space.SpaceInactive, LockJammed:
 		return true
-	case fault.NoBridge, fault.BridgeRevoked:
+	case lock.NoBridge, lock.BridgeRevoked:
 		return !d.former && !isInstalled(d.PIN)
 	}
 	return false
@@ -62,8 +83,8 @@ func (d PlannedDoor) isShut() bool {
 // Facts are the input of Describe.
 type Facts struct {
 	Right    Right
-	Doubt    fault.Reason // why another place may be meant
-	Unplaced fault.Reason // why the stay leads to no space, or that the space is inactive
+	Doubt    string // why another place may be meant
+	Unplaced string // why the stay leads to no space, or that the space is inactive
 	Doors    []Door
 	Held     []Held             // codes of the grant, after the steps
 	Older    []Held             // codes of earlier grants of the stay
@@ -92,12 +113,12 @@ func Describe(f Facts) Plan {
 	p.addReason(f.Doubt)
 	p.addReason(f.Right.Reason)
 	if f.Shared {
-		p.addReason(fault.SpaceShared)
+		p.addReason(SpaceShared)
 	}
 	for _, d := range p.Doors {
 		p.addReason(d.Reason)
 		if d.former && d.stuck {
-			p.addReason(fault.FormerCode)
+			p.addReason(FormerCode)
 		}
 	}
 	p.Status = f.status(p)
@@ -111,9 +132,9 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
 	case d.Lock == nil:
-		out.Reason = fault.NoLock
+		out.Reason = NoLock
 	case d.Inactive:
-		out.Reason = fault.SpaceInactive
+		out.Reason = space.SpaceInactive
 	}
 	own, has := f.currentCode(d)
 	if f.Right.Open && out.Reason == "" {
@@ -128,14 +149,14 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 		}
 	}
 	// No code opens a jammed lock, but the former code opens it again once the bolt is free.
-	out.stuck = out.stuck || out.former && out.Reason == fault.LockJammed
+	out.stuck = out.stuck || out.former && out.Reason == LockJammed
 	return out
 }
 
 // describeClosed describes a door that the stay may not open now, or that takes no code.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
-	planned := !has && out.Reason == "" && f.Right.Reason == fault.NotCheckedIn
+	planned := !has && out.Reason == "" && f.Right.Reason == NotCheckedIn
 	switch {
 	case has:
 		out.PIN = h.Evidence
@@ -161,9 +182,9 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 	out.SmartKey = f.keyOpen(d)
 	switch {
 	case !has && f.NoPIN[d.ID]:
-		out.PIN, out.Reason = slot.Failed, fault.PINNotPossible
+		out.PIN, out.Reason = slot.Failed, PINNotPossible
 	case !has:
-		out.PIN, out.Reason = slot.Failed, fault.SlotsFull
+		out.PIN, out.Reason = slot.Failed, lock.SlotsFull
 	default:
 		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
 		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // sent: the bridge has not written the code yet
@@ -218,34 +239,34 @@ func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 }
 
 // doorReason says why a desired code does not open the door yet, or only under a condition.
-func (f Facts) doorReason(d Door, h Held) fault.Reason {
+func (f Facts) doorReason(d Door, h Held) string {
 	switch {
 	case h.Evidence == slot.Failed:
 		return refusalReason(h.Result)
 	case !isInstalled(h.Evidence) && d.Lock.unreachable() != "":
 		return d.Lock.unreachable()
 	case d.Lock.Jammed:
-		return fault.LockJammed
+		return LockJammed
 	case h.Result == string(slot.ClockUntrusted):
-		return fault.ClockUntrusted
+		return ClockUntrusted
 	case f.Right.HeldBack:
-		return fault.WindowInFuture
+		return WindowInFuture
 	case f.OwnPIN[d.ID]:
-		return fault.OwnPIN
+		return OwnPIN
 	}
 	return ""
 }
 
-func refusalReason(result string) fault.Reason {
+func refusalReason(result string) string {
 	switch slot.Result(result) {
 	case slot.Duplicate:
-		return fault.DuplicateOnLock
+		return DuplicateOnLock
 	case slot.SlotsFull:
-		return fault.SlotsFull
+		return lock.SlotsFull
 	case slot.ClockUntrusted:
-		return fault.ClockUntrusted
+		return ClockUntrusted
 	}
-	return fault.LockRefused
+	return LockRefused
 }
 
 // formerDoors lists the doors, by id, that are not the stay's but that its codes or SmartKeys may open. For an ended stay it
@@ -282,7 +303,7 @@ func (f Facts) describeFormer(id string) PlannedDoor {
 	d.stuck = d.former && h.Unreachable != ""
 	switch {
 	case h.Present && f.Right.Open:
-		d.Reason = fault.MovingOut
+		d.Reason = MovingOut
 		if len(f.Doors) == 0 { // without a place, the stay keeps its doors
 			d.SmartKey = f.keyOpen(f.Names[id])
 		}
@@ -292,7 +313,7 @@ func (f Facts) describeFormer(id string) PlannedDoor {
 	return d
 }
 
-func (p *Plan) addReason(r fault.Reason) {
+func (p *Plan) addReason(r string) {
 	if r != "" && !slices.Contains(p.Reasons, r) {
 		p.Reasons = append(p.Reasons, r)
 	}
@@ -303,9 +324,9 @@ func (f Facts) status(p Plan) Status {
 	opens, shut, moving := 0, 0, false
 	for _, d := range p.Doors {
 		leaving := d.PIN == slot.Removing || d.SmartKey == slot.Removing
-		moving = moving || d.former || d.changing || leaving || d.Reason == fault.MovingOut
+		moving = moving || d.former || d.changing || leaving || d.Reason == MovingOut
 		switch {
-		case d.Left && d.Reason != fault.MovingOut, d.Reason == fault.NoLock:
+		case d.Left && d.Reason != MovingOut, d.Reason == NoLock:
 		case d.isShut():
 			shut++
 		default:

@@ -9,10 +9,10 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/space"
 )
 
 // publish describes the result, releases what no lock holds, and emits events and notices.
@@ -170,15 +170,11 @@ func eventBody(reservationID string, p Plan) map[string]any {
 	for _, d := range p.Doors {
 		door := map[string]any{"doorId": d.ID, "kind": string(d.Kind), "pin": string(d.PIN)}
 		if d.Reason != "" {
-			door["reason"] = string(d.Reason)
+			door["reason"] = d.Reason
 		}
 		doors = append(doors, door)
 	}
-	reasons := make([]string, 0, len(p.Reasons))
-	for _, r := range p.Reasons {
-		reasons = append(reasons, string(r))
-	}
-	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": reasons}
+	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
 }
 
 // shortPIN and codeLate are kinds of notices that are no reason of a plan.
@@ -189,22 +185,22 @@ const (
 )
 
 // noticeTexts are the notices about plans that give less than the stay has a right to, by reason.
-var noticeTexts = map[fault.Reason]string{
-	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
-	fault.SpacesDisagree:  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed: correct the reservation in the PMS if the room is right.",
-	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access. Check whether one is a mistake.",
-	fault.FormerCode:      "A former code of this stay (another PIN, room or date) may still open a door, because a lock does not answer or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
-	fault.LockJammed:      "A lock of this stay is jammed: its bolt does not move, and no code opens it. Send a person to free it, and give the guest another room or key.",
-	fault.SlotsFull:       "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
-	fault.PINNotPossible:  "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
-	fault.LockRefused:     "A lock of this stay refused the code. latchkey reservation explain says why.",
-	fault.DuplicateOnLock: "A lock of this stay refused every PIN as a duplicate of one that it holds. Check which codes it has, then reset the PIN.",
-	fault.SpaceUnknown:    noDoorText,
-	fault.SpaceNotMapped:  noDoorText,
-	fault.RoomNotAssigned: noDoorText,
-	fault.SpaceInactive:   "This guest is checked in to a space that is switched off. Switch it on, or assign another room.",
-	fault.BridgeRevoked:   noBridgeText,
-	fault.NoBridge:        noBridgeText,
+var noticeTexts = map[string]string{
+	WindowInFuture:        "The PMS checked this guest in before the booked day. The codes open on that day.",
+	space.SpacesDisagree:  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed: correct the reservation in the PMS if the room is right.",
+	SpaceShared:           "Two stays are checked in to the same private space. Both have access. Check whether one is a mistake.",
+	FormerCode:            "A former code of this stay (another PIN, room or date) may still open a door, because a lock does not answer or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
+	LockJammed:            "A lock of this stay is jammed: its bolt does not move, and no code opens it. Send a person to free it, and give the guest another room or key.",
+	lock.SlotsFull:        "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
+	PINNotPossible:        "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
+	LockRefused:           "A lock of this stay refused the code. latchkey reservation explain says why.",
+	DuplicateOnLock:       "A lock of this stay refused every PIN as a duplicate of one that it holds. Check which codes it has, then reset the PIN.",
+	space.SpaceUnknown:    noDoorText,
+	space.SpaceNotMapped:  noDoorText,
+	space.RoomNotAssigned: noDoorText,
+	space.SpaceInactive:   "This guest is checked in to a space that is switched off. Switch it on, or assign another room.",
+	lock.BridgeRevoked:    noBridgeText,
+	lock.NoBridge:         noBridgeText,
 }
 
 const (
@@ -217,7 +213,7 @@ func (run *grantRun) noticesOf(p Plan) []notice.Notice {
 	var out []notice.Notice
 	for _, r := range p.Reasons {
 		if text := noticeTexts[r]; text != "" {
-			out = append(out, notice.Notice{Kind: string(r), Text: text})
+			out = append(out, notice.Notice{Kind: r, Text: text})
 		}
 	}
 	if run.pins != nil && run.pins.tooShort {
@@ -235,11 +231,11 @@ func (run *grantRun) clearResolvedNotices(current []notice.Notice) error {
 	}
 	keys := []string{onceKey(run.grant, codeLate)}
 	for r := range noticeTexts {
-		if r == fault.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
+		if r == space.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
 			continue // a grant does not store which space the PMS named
 		}
-		if !slices.ContainsFunc(current, func(n notice.Notice) bool { return n.Kind == string(r) }) {
-			keys = append(keys, onceKey(run.grant, string(r)))
+		if !slices.ContainsFunc(current, func(n notice.Notice) bool { return n.Kind == r }) {
+			keys = append(keys, onceKey(run.grant, r))
 		}
 	}
 	err := run.tx.Notice.Update().Where(entnotice.PropertyID(run.propertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.ctx())

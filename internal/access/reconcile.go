@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access/pin"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -32,7 +32,7 @@ type Door struct {
 // Lock is the part of a lock that the decision depends on.
 type Lock struct {
 	ID       string
-	Bridge   fault.Reason // why no bridge can drive the lock until a person acts; empty: one can
+	Bridge   string // why no bridge can drive the lock until a person acts; empty: one can
 	Online   bool
 	Jammed   bool // its bolt does not move
 	ReadBack bool // the bridge can read which codes it holds
@@ -43,12 +43,12 @@ type Lock struct {
 }
 
 // unreachable returns why the lock cannot be reached now, or empty.
-func (l *Lock) unreachable() fault.Reason {
+func (l *Lock) unreachable() string {
 	switch {
 	case l.Bridge != "":
 		return l.Bridge
 	case !l.Online:
-		return fault.LockOffline
+		return lock.LockOffline
 	}
 	return ""
 }
@@ -67,12 +67,12 @@ type Held struct {
 	Later       slot.Windows
 	PIN         string // the id of its PIN
 	Evidence    slot.Evidence
-	Result      string       // the lock's last answer
-	ReadBack    bool         // of its lock
-	LockMoved   bool         // the lock is no longer on this door, and may be on another
-	LockDoorID  string       // the door that the lock is on now; DoorID if it is on none
-	Unreachable fault.Reason // why the lock cannot be reached; empty: it can
-	Changed     time.Time    // when the desired state of the slot last changed
+	Result      string    // the lock's last answer
+	ReadBack    bool      // of its lock
+	LockMoved   bool      // the lock is no longer on this door, and may be on another
+	LockDoorID  string    // the door that the lock is on now; DoorID if it is on none
+	Unreachable string    // why the lock cannot be reached; empty: it can
+	Changed     time.Time // when the desired state of the slot last changed
 	// The desired state changed since the grant got the slot.
 	Rewritten      bool
 	MayBeInstalled bool // a bridge received a code for the slot, and there is no proof of what the lock holds

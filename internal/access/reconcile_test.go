@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -38,7 +38,7 @@ func TestReconcile(t *testing.T) {
 	off := room("new")
 	off.Inactive = true
 	revoked := room("new")
-	revoked.Lock.Bridge = fault.BridgeRevoked
+	revoked.Lock.Bridge = lock.BridgeRevoked
 	relocked := room("old")
 	relocked.Lock.ID = "l-second"
 	taken := func(h *Held) { h.TakenOver = true }

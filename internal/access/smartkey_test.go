@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -43,12 +43,12 @@ func TestKeyEvidence(t *testing.T) {
 }
 
 func TestDescribeSmartKeys(t *testing.T) {
-	confirmed, over := Right{Reason: fault.NotCheckedIn}, Right{Reason: fault.CheckedOut}
+	confirmed, over := Right{Reason: NotCheckedIn}, Right{Reason: CheckedOut}
 	at := func(door string, tokens ...Token) map[string][]Token { return map[string][]Token{"l-" + door: tokens} }
 	live, gone, lives := Token{Valid: true, BridgeKnows: true, Opened: true}, Token{Gone: true}, Token{}
 	mute, cut := room("a"), room("a")
 	mute.Lock.SmartKey = false
-	cut.Lock.Bridge = fault.BridgeRevoked
+	cut.Lock.Bridge = lock.BridgeRevoked
 	kept := func(d Door) map[string]Door { return map[string]Door{d.ID: d} }
 	off := room("a")
 	off.Inactive = true
@@ -129,8 +129,8 @@ func TestStaleSmartKeyIsAPendingChange(t *testing.T) {
 		{"a good one", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Valid: true})}, StatusIssued},
 		{"one from before the change", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true})}, StatusUpdating},
 		{"the bridge refuses it", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusIssued},
-		{"checked out", Facts{Right: Right{Reason: fault.CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},
-		{"checked out, and the bridge refuses it", Facts{Right: Right{Reason: fault.CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusRemoved},
+		{"checked out", Facts{Right: Right{Reason: CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},
+		{"checked out, and the bridge refuses it", Facts{Right: Right{Reason: CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusRemoved},
 	} {
 		tc.facts.Doors = []Door{room("a")}
 		if got := Describe(tc.facts).Status; got != tc.want {

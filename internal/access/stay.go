@@ -5,7 +5,6 @@ package access
 import (
 	"time"
 
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
 )
@@ -68,7 +67,7 @@ type Right struct {
 	// HeldBack reports that codes open only from Window.From, which is after now.
 	HeldBack bool
 	// Reason says why the right is not open, or is held back.
-	Reason fault.Reason
+	Reason string
 }
 
 // Decide returns the right of a stay. A check-in opens doors at once, even before the booked hour, because the reception let the
@@ -78,21 +77,21 @@ func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	switch s.State {
 	case Started:
 	case Confirmed:
-		return Right{Reason: fault.NotCheckedIn}
+		return Right{Reason: NotCheckedIn}
 	case Processed:
-		return Right{Reason: fault.CheckedOut}
+		return Right{Reason: CheckedOut}
 	case Canceled:
-		return Right{Reason: fault.ReservationCanceled}
+		return Right{Reason: ReservationCanceled}
 	default:
-		return Right{Reason: fault.NotFirm}
+		return Right{Reason: NotFirm}
 	}
 	w := Window{From: now, To: s.To.Add(r.LateOut)}
 	if !w.To.After(now) {
-		return Right{Reason: fault.WindowPast}
+		return Right{Reason: WindowPast}
 	}
 	if early := s.From.Add(-r.EarlyIn); early.After(now) && laterDate(s.From, now, r.Zone) {
 		w.From = early
-		return Right{Open: true, Window: w, HeldBack: true, Reason: fault.WindowInFuture}
+		return Right{Open: true, Window: w, HeldBack: true, Reason: WindowInFuture}
 	}
 	if !opened.IsZero() && opened.Before(now) {
 		w.From = opened

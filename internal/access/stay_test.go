@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"latchkey.dev/internal/clock"
-	"latchkey.dev/internal/fault"
 )
 
 func at(t testing.TB, s string) time.Time {
@@ -30,7 +29,7 @@ func TestDecide(t *testing.T) {
 		early, late int // minutes
 		window      [2]string
 		held        bool
-		reason      fault.Reason
+		reason      string
 	}{
 		{name: "checked in before the hour", now: "2026-11-21T08:00:00+01:00", window: [2]string{"2026-11-21T08:00:00+01:00", to}},
 		{name: "checked in after the hour", now: "2026-11-21T18:00:00+01:00", window: [2]string{"2026-11-21T18:00:00+01:00", to}},
@@ -39,38 +38,38 @@ func TestDecide(t *testing.T) {
 			window: [2]string{"2026-11-21T16:00:00+01:00", to}},
 		{name: "late-out minutes", now: "2026-11-21T16:00:00+01:00", late: 90, window: [2]string{"2026-11-21T16:00:00+01:00", "2026-11-24T12:30:00+01:00"}},
 		{name: "in the late-out minutes", now: "2026-11-24T11:30:00+01:00", late: 60, window: [2]string{"2026-11-24T11:30:00+01:00", "2026-11-24T12:00:00+01:00"}},
-		{name: "over to the second", now: "2026-11-24T12:00:00+01:00", late: 60, reason: fault.WindowPast},
-		{name: "over", now: "2026-11-25T12:00:00+01:00", reason: fault.WindowPast},
+		{name: "over to the second", now: "2026-11-24T12:00:00+01:00", late: 60, reason: WindowPast},
+		{name: "over", now: "2026-11-25T12:00:00+01:00", reason: WindowPast},
 
-		{name: "a later day holds back", now: "2026-11-20T23:59:00+01:00", held: true, reason: fault.WindowInFuture, window: [2]string{from, to}},
-		{name: "early-in minutes of a later day", now: "2026-11-20T20:00:00+01:00", early: 120, held: true, reason: fault.WindowInFuture,
+		{name: "a later day holds back", now: "2026-11-20T23:59:00+01:00", held: true, reason: WindowInFuture, window: [2]string{from, to}},
+		{name: "early-in minutes of a later day", now: "2026-11-20T20:00:00+01:00", early: 120, held: true, reason: WindowInFuture,
 			window: [2]string{"2026-11-21T13:00:00+01:00", to}},
 		{name: "early-in minutes that reach into today", now: "2026-11-20T20:00:00+01:00", early: 20 * 60,
 			window: [2]string{"2026-11-20T20:00:00+01:00", to}},
 		{name: "a minute into the day", now: "2026-11-21T00:01:00+01:00", window: [2]string{"2026-11-21T00:01:00+01:00", to}},
 		{name: "moved to a later day", now: "2026-11-20T12:00:00+01:00", opened: "2026-11-20T10:00:00+01:00", held: true,
-			reason: fault.WindowInFuture, window: [2]string{from, to}},
+			reason: WindowInFuture, window: [2]string{from, to}},
 		{name: "moved to today after it was held back", now: "2026-11-21T09:00:00+01:00", opened: "2026-11-22T15:00:00+01:00",
 			window: [2]string{"2026-11-21T09:00:00+01:00", to}},
 
 		{name: "the day is the property's, not UTC's", zone: "Pacific/Auckland", from: "2026-11-22T02:00:00+13:00", now: "2026-11-22T00:30:00+13:00",
 			window: [2]string{"2026-11-22T00:30:00+13:00", to}},
 		{name: "still yesterday at the property", zone: "America/Los_Angeles", from: "2026-11-22T01:00:00-08:00", now: "2026-11-21T23:00:00-08:00",
-			held: true, reason: fault.WindowInFuture, window: [2]string{"2026-11-22T01:00:00-08:00", to}},
+			held: true, reason: WindowInFuture, window: [2]string{"2026-11-22T01:00:00-08:00", to}},
 		{name: "the night the clocks go back", from: "2026-10-25T02:30:00+01:00", now: "2026-10-25T02:30:00+02:00",
 			window: [2]string{"2026-10-25T02:30:00+02:00", to}},
 		{name: "the hour before the day, clocks going forward", from: "2026-03-29T03:00:00+02:00", now: "2026-03-28T23:30:00+01:00", held: true,
-			reason: fault.WindowInFuture, window: [2]string{"2026-03-29T03:00:00+02:00", to}},
+			reason: WindowInFuture, window: [2]string{"2026-03-29T03:00:00+02:00", to}},
 		{name: "late-out over the change of clocks", from: from, to: "2026-10-25T02:00:00+02:00", late: 120, now: "2026-10-24T20:00:00+02:00",
-			held: true, reason: fault.WindowInFuture, window: [2]string{from, "2026-10-25T03:00:00+01:00"}},
+			held: true, reason: WindowInFuture, window: [2]string{from, "2026-10-25T03:00:00+01:00"}},
 
-		{name: "enquired", state: Enquired, now: from, reason: fault.NotFirm},
-		{name: "requested", state: Requested, now: from, reason: fault.NotFirm},
-		{name: "optional", state: Optional, now: from, reason: fault.NotFirm},
-		{name: "confirmed", state: Confirmed, now: from, reason: fault.NotCheckedIn},
-		{name: "processed", state: Processed, now: from, reason: fault.CheckedOut},
-		{name: "canceled", state: Canceled, now: from, reason: fault.ReservationCanceled},
-		{name: "canceled long after", state: Canceled, now: "2027-11-25T12:00:00+01:00", reason: fault.ReservationCanceled},
+		{name: "enquired", state: Enquired, now: from, reason: NotFirm},
+		{name: "requested", state: Requested, now: from, reason: NotFirm},
+		{name: "optional", state: Optional, now: from, reason: NotFirm},
+		{name: "confirmed", state: Confirmed, now: from, reason: NotCheckedIn},
+		{name: "processed", state: Processed, now: from, reason: CheckedOut},
+		{name: "canceled", state: Canceled, now: from, reason: ReservationCanceled},
+		{name: "canceled long after", state: Canceled, now: "2027-11-25T12:00:00+01:00", reason: ReservationCanceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			or := func(s, def string) string {
@@ -127,7 +126,7 @@ func TestDecideProperties(t *testing.T) {
 		if got.Window.From.After(now) && got.Window.From.After(s.From) || !got.Window.From.Before(got.Window.To) || !got.Window.To.Equal(s.To.Add(r.LateOut)) {
 			t.Fatalf("%+v", got)
 		}
-		if got.HeldBack != got.Window.From.After(now) || got.HeldBack != (got.Reason == fault.WindowInFuture) {
+		if got.HeldBack != got.Window.From.After(now) || got.HeldBack != (got.Reason == WindowInFuture) {
 			t.Fatalf("%+v at %v", got, now)
 		}
 		if again := Decide(s, r, now.Add(time.Second), got.Window.From); !got.HeldBack && again.Open && !again.Window.Same(got.Window) {

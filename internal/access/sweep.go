@@ -12,7 +12,6 @@ import (
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
 	entslot "latchkey.dev/ent/slot"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/notice"
 )
@@ -57,7 +56,7 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	kept := func(s *sql.Selector) {
 		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))
 	}
-	over, err := rec.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(rec.Tx.Now().Add(-pinRetention)),
+	over, err := rec.Tx.Grant.Query().Where(entgrant.EndReason(WindowPast), entgrant.EndedAtLTE(rec.Tx.Now().Add(-pinRetention)),
 		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("find expired PINs: %w", err)

@@ -1,7 +1,7 @@
 package fault
 
-// Reason is a stable camelCase identifier that programs may act on. Each value and its meaning is in the enum
-// latchkey.errors.v1.Reason; a test of the API compares the two. A constant that would have the name of a Kind ends in
+// Reason is a stable camelCase identifier that programs may act on. The enum latchkey.errors.v1.Reason describes each value.
+// Packages space, lock and access define the reasons that they decide. A constant that would have the name of a Kind ends in
 // Reason.
 type Reason string
 
@@ -46,44 +46,14 @@ const (
 	EndpointNotRegistered Reason = "endpointNotRegistered"
 )
 
-// Reasons why the guest has no access to a door, or to the whole stay, at the moment.
-const (
-	NoLock              Reason = "noLock"
-	SpaceUnknown        Reason = "spaceUnknown"
-	SpaceNotMapped      Reason = "spaceNotMapped"
-	RoomNotAssigned     Reason = "roomNotAssigned"
-	LockOffline         Reason = "lockOffline"
-	SlotsFull           Reason = "slotsFull"
-	NotCheckedIn        Reason = "notCheckedIn"
-	WindowInFuture      Reason = "windowInFuture"
-	WindowPast          Reason = "windowPast"
-	CheckedOut          Reason = "checkedOut"
-	ReservationCanceled Reason = "reservationCanceled"
-	NotFirm             Reason = "notFirm"
-	MovingOut           Reason = "movingOut"
-	PINNotPossible      Reason = "pinNotPossible"
-	DuplicateOnLock     Reason = "duplicateOnLock"
-	OwnPIN              Reason = "ownPin"
-	LockRefused         Reason = "lockRefused"
-	SpaceShared         Reason = "spaceShared"
-	FormerCode          Reason = "formerCode"
-	LockJammed          Reason = "lockJammed"
-	StayEnded           Reason = "stayEnded"
-	ClockUntrusted      Reason = "clockUntrusted"
-	NoBridge            Reason = "noBridge"
-	SpaceInactive       Reason = "spaceInactive"
-	SpacesDisagree      Reason = "spacesDisagree"
-	BedNotAssigned      Reason = "bedNotAssigned"
-)
-
 // Reasons why a door or bridge cannot be reached.
 const (
 	RemoteUnlockUnsupported Reason = "remoteUnlockUnsupported"
 	BridgeOffline           Reason = "bridgeOffline"
 	NodeUnreachable         Reason = "nodeUnreachable"
-	BridgeRevoked           Reason = "bridgeRevoked"
 	JoinCodeInvalid         Reason = "joinCodeInvalid"
 	LinkInvalid             Reason = "linkInvalid"
+	StayEnded               Reason = "stayEnded"
 	SmartKeyRefused         Reason = "smartkeyRefused"
 )
 

@@ -33,7 +33,7 @@ type DesiredCode struct {
 }
 
 // ErrSlotsFull is the error of [AssignSlot] if the lock has no free slot.
-var ErrSlotsFull = fault.New(fault.Precondition, fault.SlotsFull, "the lock has no free slot; remove a code or wait until a removed one is known to be gone")
+var ErrSlotsFull = fault.New(fault.Precondition, SlotsFull, "the lock has no free slot; remove a code or wait until a removed one is known to be gone")
 
 // errSlotMoved is the error of a change to a slot that was changed, or given to another grant, since it was loaded.
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")

@@ -6,7 +6,14 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/bridge"
-	"latchkey.dev/internal/fault"
+)
+
+// Reasons why a lock cannot be reached, or takes no code.
+const (
+	NoBridge      = "noBridge"
+	BridgeRevoked = "bridgeRevoked"
+	LockOffline   = "lockOffline"
+	SlotsFull     = "slotsFull"
 )
 
 // offlineReason returns why a lock cannot be reached: it has no bridge, its bridge is offline, with the bridge's reason, or the bridge
@@ -14,15 +21,15 @@ import (
 func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	switch {
 	case br == nil:
-		return string(fault.NoBridge)
+		return NoBridge
 	case br.RevokedAt != nil:
-		return string(fault.BridgeRevoked)
+		return BridgeRevoked
 	case !bridge.IsOnline(br, now) && br.OfflineReason != "":
 		return br.OfflineReason
 	case !bridge.IsOnline(br, now):
 		return string(bridge.NodeLost) // its row says online, but the heartbeat is too old
 	case !lk.Status.Online:
-		return cmp.Or(lk.Status.OfflineCause, string(fault.LockOffline))
+		return cmp.Or(lk.Status.OfflineCause, LockOffline)
 	}
 	return ""
 }

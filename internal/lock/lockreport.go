@@ -199,7 +199,7 @@ func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	var err error
 	switch {
 	case lk.Status.Online && !now.Online:
-		err = updateLockLink(tx, lk, LinkState.Lost, string(fault.LockOffline))
+		err = updateLockLink(tx, lk, LinkState.Lost, LockOffline)
 	case !lk.Status.Online && now.Online:
 		err = updateLockLink(tx, lk, LinkState.Restored, "")
 	}

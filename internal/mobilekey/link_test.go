@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -158,7 +159,7 @@ func TestChallengeCanBeAnsweredOnce(t *testing.T) {
 			t.Errorf("with another key: %v", err)
 		}
 		// The stay has no access: the phone gets the reason, and the challenge stays unused.
-		if err := renew(p, ask()); !fault.Has(err, fault.NotCheckedIn) {
+		if err := renew(p, ask()); !fault.Has(err, access.NotCheckedIn) {
 			t.Errorf("without access: %v", err)
 		}
 		for name, set := range map[string]func(*ent.ReservationUpdate) *ent.ReservationUpdate{
@@ -174,7 +175,7 @@ func TestChallengeCanBeAnsweredOnce(t *testing.T) {
 			d.change(func(tx *db.Tx) error { return set(tx.Reservation.Update()).Exec(tx.Context()) })
 			want := fault.StayEnded
 			if name == "confirmed again" {
-				want = fault.NotCheckedIn
+				want = access.NotCheckedIn
 			}
 			if err := renew(p, ask()); !fault.Has(err, want) {
 				t.Errorf("%s: %v, want %s", name, err, want)

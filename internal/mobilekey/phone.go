@@ -29,9 +29,9 @@ var (
 	errPhones       = fault.New(fault.Precondition, fault.InUse, "this stay has %d phones, which is the maximum", maxPhones)
 	errPhone        = fault.New(fault.NotFound, fault.NotFoundReason, "no such phone")
 	errRevokedPhone = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: this phone's access was revoked; ask for a new link")
-	errNoStay       = fault.New(fault.Precondition, fault.NotCheckedIn, "this stay has no access now; ask again after check-in")
+	errNoStay       = fault.New(fault.Precondition, access.NotCheckedIn, "this stay has no access now; ask again after check-in")
 	errEnded        = fault.New(fault.Precondition, fault.StayEnded, "this stay is over: it was checked out or cancelled, or its end has passed. Do not ask again for it")
-	errNoDoors      = fault.New(fault.Precondition, fault.NoLock, "no door of this stay has a lock that opens to a SmartKey")
+	errNoDoors      = fault.New(fault.Precondition, access.NoLock, "no door of this stay has a lock that opens to a SmartKey")
 )
 
 // Row is a stored phone.
@@ -85,7 +85,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 		return nil, nil, fmt.Errorf("mark a link as used: %w", err)
 	}
 	k, err := mintToken(tx, keys, p, key)
-	if fault.Has(err, fault.NotCheckedIn) || fault.Has(err, fault.StayEnded) || fault.Has(err, fault.NoLock) || fault.Has(err, fault.WindowInFuture) {
+	if fault.Has(err, access.NotCheckedIn) || fault.Has(err, fault.StayEnded) || fault.Has(err, access.NoLock) || fault.Has(err, access.WindowInFuture) {
 		return p, nil, nil
 	}
 	return p, k, err
@@ -190,7 +190,7 @@ func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicK
 	case smartkey.ErrGrantOver:
 		return nil, errNoStay
 	case smartkey.ErrGrantEarly:
-		return nil, fault.New(fault.Precondition, fault.WindowInFuture, "the stay begins more than a day from now; ask again then")
+		return nil, fault.New(fault.Precondition, access.WindowInFuture, "the stay begins more than a day from now; ask again then")
 	default:
 		return nil, fmt.Errorf("mint a token: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
@@ -36,7 +35,7 @@ func to(place string) reservation.Patch {
 
 func (h *testProperty) formerCode(what string, want bool) {
 	h.t.Helper()
-	same(h.t, what+": formerCode", want, slices.Contains(h.plan("A").Reasons, fault.FormerCode))
+	same(h.t, what+": formerCode", want, slices.Contains(h.plan("A").Reasons, access.FormerCode))
 }
 
 // A door that an earlier grant's code may open stays in the plan until its lock is known to be empty.
@@ -177,7 +176,7 @@ func TestFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
 					p := h.plan("A")
 					same(t, "status", access.StatusUpdating, p.Status)
 					h.formerCode(string(says.evidence), true)
-					if p.Doors[0].Reason != fault.LockOffline || !p.Doors[0].MayBeInstalled {
+					if p.Doors[0].Reason != lock.LockOffline || !p.Doors[0].MayBeInstalled {
 						t.Errorf("%+v", p.Doors[0])
 					}
 				}

@@ -9,7 +9,6 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
@@ -218,7 +217,7 @@ func TestChangeForAnUnreachableLock(t *testing.T) {
 					h.online(false)
 					change(h, s.Row.ID, round)
 					p := h.plan("A")
-					if !slices.Contains(p.Reasons, fault.FormerCode) || !p.Doors[0].MayBeInstalled {
+					if !slices.Contains(p.Reasons, access.FormerCode) || !p.Doors[0].MayBeInstalled {
 						t.Errorf("reasons %v, doors %+v", p.Reasons, p.Doors)
 					}
 					same(t, "status", access.StatusUpdating, p.Status)
@@ -226,7 +225,7 @@ func TestChangeForAnUnreachableLock(t *testing.T) {
 					same(t, "staff, each time", round+1, len(notices))
 					h.online(true)
 					h.verify("r1", "g1")
-					if p = h.plan("A"); slices.Contains(p.Reasons, fault.FormerCode) || p.Doors[0].MayBeInstalled {
+					if p = h.plan("A"); slices.Contains(p.Reasons, access.FormerCode) || p.Doors[0].MayBeInstalled {
 						t.Errorf("once it was heard: reasons %v, doors %+v", p.Reasons, p.Doors)
 					}
 				}
@@ -234,10 +233,10 @@ func TestChangeForAnUnreachableLock(t *testing.T) {
 				h.online(false)
 				h.put(state("B", "processed"))
 				again := h.put(state("B", "started"))
-				same(t, "a check-out that is taken back", true, slices.Contains(again.Plan.Reasons, fault.FormerCode))
+				same(t, "a check-out that is taken back", true, slices.Contains(again.Plan.Reasons, access.FormerCode))
 				same(t, "staff", true, slices.Contains(h.notices(b.Row.ID), "formerCode"))
 				first := h.checkIn("C", "r3")
-				same(t, "a first code", false, slices.Contains(first.Plan.Reasons, fault.FormerCode))
+				same(t, "a first code", false, slices.Contains(first.Plan.Reasons, access.FormerCode))
 			})
 		})
 	}

@@ -141,8 +141,8 @@ func TestRemoved(t *testing.T) {
 		to     string
 		reason fault.Reason
 	}{
-		{"confirmed", fault.NotCheckedIn}, {"optional", fault.NotFirm}, {"enquired", fault.NotFirm}, {"requested", fault.NotFirm},
-		{"processed", fault.CheckedOut}, {"canceled", fault.ReservationCanceled},
+		{"confirmed", access.NotCheckedIn}, {"optional", access.NotFirm}, {"enquired", access.NotFirm}, {"requested", access.NotFirm},
+		{"processed", access.CheckedOut}, {"canceled", access.ReservationCanceled},
 	} {
 		t.Run(c.to, func(t *testing.T) {
 			each(t, func(t *testing.T, h *testProperty) {

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
 )
@@ -162,12 +162,12 @@ func (w *walker) settle() {
 	for _, id := range w.stays {
 		row, p := w.read(id), w.plan(id)
 		for _, d := range p.Doors {
-			waits := d.Reason == fault.MovingOut && row.PmsSpaceID != nil && *row.PmsSpaceID == theirs("r9")
-			explained := d.Reason == fault.NoLock || d.Reason == fault.SlotsFull || d.Reason == fault.NotCheckedIn || waits
+			waits := d.Reason == access.MovingOut && row.PmsSpaceID != nil && *row.PmsSpaceID == theirs("r9")
+			explained := d.Reason == access.NoLock || d.Reason == lock.SlotsFull || d.Reason == access.NotCheckedIn || waits
 			if p.Window != nil && d.PIN != slot.Verified && d.PIN != slot.Used && !explained {
 				w.t.Errorf("%s: %s is %s for the reason %q after all locks answered", id, d.Name, d.PIN, d.Reason)
 			}
-			if d.Reason == fault.MovingOut && !waits && !slices.Contains(p.Reasons, fault.SlotsFull) {
+			if d.Reason == access.MovingOut && !waits && !slices.Contains(p.Reasons, lock.SlotsFull) {
 				w.t.Errorf("%s: is moving out of %s for ever", id, d.Name)
 			}
 		}

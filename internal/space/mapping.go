@@ -40,7 +40,7 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 	listed, err := tx.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID), partnerspace.ExternalID(externalID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, Touched{}, fault.New(fault.NotFound, fault.SpaceUnknown, "the partner has never listed a space with this id; read its getSpaces first")
+		return nil, Touched{}, fault.New(fault.NotFound, SpaceUnknown, "the partner has never listed a space with this id; read its getSpaces first")
 	}
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("load a partner's space: %w", err)
@@ -91,7 +91,7 @@ func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string)
 	row, err := tx.Mapping.Query().
 		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.ExternalID(externalID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, Touched{}, fault.New(fault.NotFound, fault.SpaceNotMapped, "this partner's space is not mapped")
+		return nil, Touched{}, fault.New(fault.NotFound, SpaceNotMapped, "this partner's space is not mapped")
 	}
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("load a mapping: %w", err)

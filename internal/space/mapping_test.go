@@ -24,7 +24,7 @@ func TestMappingAndResolve(t *testing.T) {
 		}
 		same(t, "suggestions", []space.Suggestion{{ExternalID: "b", SpaceID: bed.ID, Confidence: space.Likely}, {ExternalID: "d", SpaceID: dorm.ID, Confidence: space.Exact}, {ExternalID: "r", SpaceID: room.ID, Confidence: space.Likely}}, suggestions)
 
-		for ext, want := range map[string]fault.Reason{"": fault.RoomNotAssigned, "r": fault.SpaceNotMapped, "zz": fault.SpaceUnknown} {
+		for ext, want := range map[string]string{"": space.RoomNotAssigned, "r": space.SpaceNotMapped, "zz": space.SpaceUnknown} {
 			if p, reason := h.resolve(space.Request{ExternalID: ext}); reason != want || p.Space != nil {
 				t.Errorf("resolve %q: %v, %s, want %s", ext, p.Space, reason, want)
 			}
@@ -34,7 +34,7 @@ func TestMappingAndResolve(t *testing.T) {
 		h.bind("b", bed.ID)
 
 		h.refuse(fault.AlreadyExists, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, prp, itg, "rb", room.ID); return err })
-		h.refuse(fault.SpaceUnknown, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, prp, itg, "zz", room.ID); return err })
+		h.refuse(space.SpaceUnknown, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, prp, itg, "zz", room.ID); return err })
 		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, other, itg, "r", room.ID); return err })
 		h.refuse(fault.SpaceNotFound, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, other, "int_two", "r", room.ID); return err })
 		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, _, err := h.m.Unmap(tx, other, itg, "r"); return err })
@@ -43,7 +43,7 @@ func TestMappingAndResolve(t *testing.T) {
 		tests := map[string]struct {
 			request      space.Request
 			room, parent string
-			reason       fault.Reason
+			reason       string
 		}{
 			"a room":                        {request: space.Request{ExternalID: "r"}, room: room.ID},
 			"a room as parent alone":        {request: space.Request{ExternalParentID: "r"}, room: room.ID},
@@ -51,12 +51,12 @@ func TestMappingAndResolve(t *testing.T) {
 			"a bed alone":                   {request: space.Request{ExternalID: "b"}, room: bed.ID, parent: dorm.ID},
 			"an unmapped bed in a room":     {request: space.Request{ExternalID: "rb", ExternalParentID: "r"}, room: room.ID},
 			"an unknown bed in a room":      {request: space.Request{ExternalID: "zz", ExternalParentID: "r"}, room: room.ID},
-			"an unknown bed in a dorm":      {request: space.Request{ExternalID: "zz", ExternalParentID: "d"}, reason: fault.SpaceUnknown},
+			"an unknown bed in a dorm":      {request: space.Request{ExternalID: "zz", ExternalParentID: "d"}, reason: space.SpaceUnknown},
 			"own space":                     {request: space.Request{OwnID: bed.ID}, room: bed.ID, parent: dorm.ID},
 			"own space before the partners": {request: space.Request{OwnID: room.ID, ExternalID: "b"}, room: room.ID},
-			"one of another tenant":         {request: space.Request{PropertyID: other, OwnID: bed.ID}, reason: fault.SpaceUnknown},
-			"a mapping of another tenant":   {request: space.Request{PropertyID: other, IntegrationID: itg, ExternalID: "r"}, reason: fault.SpaceUnknown},
-			"of another integration":        {request: space.Request{PropertyID: prp, IntegrationID: "int_two", ExternalID: "r"}, reason: fault.SpaceUnknown},
+			"one of another tenant":         {request: space.Request{PropertyID: other, OwnID: bed.ID}, reason: space.SpaceUnknown},
+			"a mapping of another tenant":   {request: space.Request{PropertyID: other, IntegrationID: itg, ExternalID: "r"}, reason: space.SpaceUnknown},
+			"of another integration":        {request: space.Request{PropertyID: prp, IntegrationID: "int_two", ExternalID: "r"}, reason: space.SpaceUnknown},
 		}
 		for name, tt := range tests {
 			p, reason := h.resolve(tt.request)
@@ -111,18 +111,18 @@ func TestDoubtfulPlaces(t *testing.T) {
 		for name, tt := range map[string]struct {
 			request space.Request
 			room    string
-			doubt   fault.Reason
+			doubt   string
 		}{
 			"a bed and its dorm":                {request: space.Request{ExternalID: "b", ExternalParentID: "d"}, room: bed.ID},
-			"a bed and another room":            {request: space.Request{ExternalID: "b", ExternalParentID: "r"}, room: bed.ID, doubt: fault.SpacesDisagree},
-			"a bed and an unknown room":         {request: space.Request{ExternalID: "b", ExternalParentID: "zz"}, room: bed.ID, doubt: fault.SpacesDisagree},
-			"a room as a bed of a dorm":         {request: space.Request{ExternalID: "r", ExternalParentID: "d"}, room: room.ID, doubt: fault.SpacesDisagree},
+			"a bed and another room":            {request: space.Request{ExternalID: "b", ExternalParentID: "r"}, room: bed.ID, doubt: space.SpacesDisagree},
+			"a bed and an unknown room":         {request: space.Request{ExternalID: "b", ExternalParentID: "zz"}, room: bed.ID, doubt: space.SpacesDisagree},
+			"a room as a bed of a dorm":         {request: space.Request{ExternalID: "r", ExternalParentID: "d"}, room: room.ID, doubt: space.SpacesDisagree},
 			"a room as itself":                  {request: space.Request{ExternalID: "r", ExternalParentID: "r"}, room: room.ID},
-			"an unmapped bed of another room":   {request: space.Request{ExternalID: "ub", ExternalParentID: "r"}, doubt: fault.SpacesDisagree},
+			"an unmapped bed of another room":   {request: space.Request{ExternalID: "ub", ExternalParentID: "r"}, doubt: space.SpacesDisagree},
 			"an unmapped bed of the room":       {request: space.Request{ExternalID: "rb", ExternalParentID: "r"}, room: room.ID},
-			"a dorm without a bed":              {request: space.Request{ExternalID: "d"}, room: dorm.ID, doubt: fault.BedNotAssigned},
-			"a dorm of the property, without":   {request: space.Request{OwnID: dorm.ID}, room: dorm.ID, doubt: fault.BedNotAssigned},
-			"a dorm that is named as the room":  {request: space.Request{ExternalParentID: "d"}, room: dorm.ID, doubt: fault.BedNotAssigned},
+			"a dorm without a bed":              {request: space.Request{ExternalID: "d"}, room: dorm.ID, doubt: space.BedNotAssigned},
+			"a dorm of the property, without":   {request: space.Request{OwnID: dorm.ID}, room: dorm.ID, doubt: space.BedNotAssigned},
+			"a dorm that is named as the room":  {request: space.Request{ExternalParentID: "d"}, room: dorm.ID, doubt: space.BedNotAssigned},
 			"a private room without a bed's id": {request: space.Request{ExternalParentID: "r"}, room: room.ID},
 		} {
 			p, _ := h.resolve(tt.request)

@@ -9,11 +9,17 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/partnerspace"
-	"latchkey.dev/internal/fault"
 )
 
-// SpaceInactive is the reason for a space that the property has deactivated.
-const SpaceInactive fault.Reason = "spaceInactive"
+// Reasons why a reservation has no space, or why its space may be wrong or closed.
+const (
+	RoomNotAssigned = "roomNotAssigned"
+	SpaceUnknown    = "spaceUnknown"
+	SpaceNotMapped  = "spaceNotMapped"
+	SpacesDisagree  = "spacesDisagree"
+	BedNotAssigned  = "bedNotAssigned"
+	SpaceInactive   = "spaceInactive"
+)
 
 // Request identifies the space of a reservation, by a Latchkey id or by a partner's ids.
 type Request struct {
@@ -29,17 +35,17 @@ type Place struct {
 	Space  *ent.Space
 	Parent *ent.Space // the dorm of a bed, otherwise nil
 	// Doubt is a reason why the place may be wrong, spacesDisagree or bedNotAssigned; "" for none.
-	Doubt fault.Reason
+	Doubt string
 }
 
 // Resolve finds the space of a reservation, usually with one query. Without a space the reason says why: roomNotAssigned,
 // spaceUnknown or spaceNotMapped. With the reason spaceInactive it also returns the space.
-func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
+func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, string, error) {
 	switch {
 	case r.OwnID != "":
 		return resolveOwn(ctx, c, r)
 	case r.ExternalID == "" && r.ExternalParentID == "":
-		return Place{}, fault.RoomNotAssigned, nil
+		return Place{}, RoomNotAssigned, nil
 	}
 	mapped, err := queryPlaces(ctx, c, placesMapped, r.PropertyID, r.IntegrationID, r.ExternalID, r.ExternalParentID)
 	if err != nil {
@@ -75,7 +81,7 @@ func choosePlace(r Request, mapped []found) (Place, bool) {
 		place := bed.Place
 		place.Doubt = place.findDoubt()
 		if roomContradictsBed(r, bed, room) {
-			place.Doubt = fault.SpacesDisagree
+			place.Doubt = SpacesDisagree
 		}
 		return place, true
 	case room == nil || r.ExternalID != "" && !room.Space.IsPrivate:
@@ -103,15 +109,15 @@ func roomContradictsBed(r Request, bed, room *found) bool {
 }
 
 // findDoubt returns bedNotAssigned for a dorm that is not let as a whole.
-func (p Place) findDoubt() fault.Reason {
+func (p Place) findDoubt() string {
 	if p.Space.Type == Dorm && !p.Space.IsPrivate {
-		return fault.BedNotAssigned
+		return BedNotAssigned
 	}
 	return ""
 }
 
 // inactiveReason returns spaceInactive if the space, or the dorm of a bed, is inactive.
-func (p Place) inactiveReason() fault.Reason {
+func (p Place) inactiveReason() string {
 	if !p.Space.IsActive || p.Parent != nil && !p.Parent.IsActive {
 		return SpaceInactive
 	}
@@ -119,31 +125,31 @@ func (p Place) inactiveReason() fault.Reason {
 }
 
 // reasonForNoPlace returns why a reservation that names spaces of a partner has no Latchkey space.
-func reasonForNoPlace(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
+func reasonForNoPlace(ctx context.Context, c *ent.Client, r Request) (Place, string, error) {
 	id := cmp.Or(r.ExternalID, r.ExternalParentID)
 	row, err := c.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(r.PropertyID), partnerspace.IntegrationID(r.IntegrationID), partnerspace.ExternalID(id)).
 		Only(ctx)
 	switch {
 	case ent.IsNotFound(err):
-		return Place{}, fault.SpaceUnknown, nil
+		return Place{}, SpaceUnknown, nil
 	case err != nil:
 		return Place{}, "", fmt.Errorf("resolve a space: %w", err)
 	}
 	place := Place{}
 	if roomContradictsBed(r, &found{listedParent: row.ParentExternalID}, nil) {
-		place.Doubt = fault.SpacesDisagree
+		place.Doubt = SpacesDisagree
 	}
-	return place, fault.SpaceNotMapped, nil
+	return place, SpaceNotMapped, nil
 }
 
-func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
+func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, string, error) {
 	own, err := queryPlaces(ctx, c, placesOwn, r.PropertyID, r.OwnID)
 	if err != nil {
 		return Place{}, "", err
 	}
 	if len(own) == 0 {
-		return Place{}, fault.SpaceUnknown, nil
+		return Place{}, SpaceUnknown, nil
 	}
 	place := own[0].Place
 	place.Doubt = place.findDoubt()

@@ -87,7 +87,7 @@ func (h house) bind(external, own string) (touched space.Touched) {
 	return touched
 }
 
-func (h house) resolve(r space.Request) (space.Place, fault.Reason) {
+func (h house) resolve(r space.Request) (space.Place, string) {
 	h.t.Helper()
 	if r.PropertyID == "" {
 		r.PropertyID, r.IntegrationID = prp, itg

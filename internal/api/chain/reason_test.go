@@ -23,28 +23,43 @@ func TestReasonsAreThoseOfTheProto(t *testing.T) {
 			proto = append(proto, camel(strings.TrimPrefix(string(v.Name()), "REASON_")))
 		}
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), "../../fault/reason.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var ours []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok {
-			for _, v := range spec.Values {
-				word, err := strconv.Unquote(v.(*ast.BasicLit).Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ours = append(ours, word)
-			}
+	for _, path := range []string{"fault/reason.go", "space/resolve.go", "lock/health.go", "access/plan.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), "../../"+path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return true
-	})
+		ours = append(ours, reasonsIn(t, file)...)
+	}
 	slices.Sort(proto)
 	slices.Sort(ours)
 	if diff := cmp.Diff(proto, ours); diff != "" {
-		t.Errorf("proto (-) and package fault (+) differ:\n%s", diff)
+		t.Errorf("proto (-) and the packages (+) differ:\n%s", diff)
 	}
+}
+
+// reasonsIn returns the values of the constants below a comment that begins with "Reasons" or "More reasons".
+func reasonsIn(t *testing.T, file *ast.File) (all []string) {
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		if doc := g.Doc.Text(); g.Tok != token.CONST || !strings.HasPrefix(doc, "Reasons ") && !strings.HasPrefix(doc, "More reasons ") {
+			continue
+		}
+		for _, s := range g.Specs {
+			word, err := strconv.Unquote(s.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, word)
+		}
+	}
+	if len(all) == 0 {
+		t.Errorf("package %s defines no reasons", file.Name)
+	}
+	return all
 }
 
 func TestEveryKindHasACodeAndEveryCodeATitle(t *testing.T) {

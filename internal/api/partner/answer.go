@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/clock"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 )
 
 // reservationMessage converts a reservation for partners. Times have the UTC offset of the property.
@@ -58,7 +58,7 @@ func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
 
 func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
-	if slices.Contains(p.Reasons, fault.SpaceUnknown) || slices.Contains(p.Reasons, fault.SpaceNotMapped) {
+	if slices.Contains(p.Reasons, space.SpaceUnknown) || slices.Contains(p.Reasons, space.SpaceNotMapped) {
 		out.UnresolvedSpaceId = optional.Text(cmp.Or(row.SpaceKey, deref(row.OwnSpaceID)))
 	}
 	if p.Window != nil {
@@ -71,14 +71,11 @@ func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partner
 	for _, d := range p.Doors {
 		door := &partnerv1.AccessDoor{DoorId: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), SmartKey: string(d.SmartKey)}
 		if d.Reason != "" {
-			reason := string(d.Reason)
-			door.Reason = &reason
+			door.Reason = &d.Reason
 		}
 		out.Doors = append(out.Doors, door)
 	}
-	for _, r := range p.Reasons {
-		out.Reasons = append(out.Reasons, string(r))
-	}
+	out.Reasons = p.Reasons
 	return out, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 )
 
 // UpsertReservation stores one change. It validates the request itself, because the required fields depend on the
@@ -76,7 +77,7 @@ func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partne
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(out.Plan.Reasons, fault.SpaceUnknown) && out.Row.SpaceKey != "" && s.ReadSpaces != nil {
+	if slices.Contains(out.Plan.Reasons, space.SpaceUnknown) && out.Row.SpaceKey != "" && s.ReadSpaces != nil {
 		if err := s.ReadSpaces(tx, a.PropertyID, a.IntegrationID); err != nil {
 			return nil, err
 		}

@@ -169,7 +169,7 @@ func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, de
 	var touched space.Touched
 	unmap := func(externalID string) error {
 		_, t, err := s.Mappings.Unmap(tx, propertyID, integrationID, externalID)
-		if fault.Has(err, fault.SpaceNotMapped) {
+		if fault.Has(err, space.SpaceNotMapped) {
 			return nil
 		}
 		touched = touched.Union(t)

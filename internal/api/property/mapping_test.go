@@ -108,7 +108,7 @@ func TestMappingReplansWhatItTouches(t *testing.T) {
 				t.Errorf("replanned %+v", touched)
 			}
 		}
-		refused(a.Mapping.UnsetMapping(a.ctx, &propertyv1.UnsetMappingRequest{IntegrationId: in, ExternalId: "x-1"}))(t, "twice", fault.SpaceNotMapped)
+		refused(a.Mapping.UnsetMapping(a.ctx, &propertyv1.UnsetMappingRequest{IntegrationId: in, ExternalId: "x-1"}))(t, "twice", space.SpaceNotMapped)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
 )
@@ -122,7 +122,7 @@ func Explain(f Facts) Explanation {
 		e.Steps, e.Truncated = e.Steps[n:], true
 	}
 	for _, r := range f.Plan.Reasons {
-		if w := reasonTexts[string(r)]; w.whole {
+		if w := reasonTexts[r]; w.whole {
 			e.Sentence, e.Advice = w.guest, w.staff
 			break
 		}
@@ -256,7 +256,7 @@ func (t *stepBuilder) unreachable(h Event) []Step {
 			continue
 		}
 		t.unreachableDoors[doorID] = true
-		at := Event{At: h.At, DoorID: doorID, Reason: string(fault.LockOffline)}
+		at := Event{At: h.At, DoorID: doorID, Reason: lock.LockOffline}
 		out = append(out, t.f.at(at, Latchkey, "lockOffline", "The lock of % could not be reached."))
 	}
 	return out
@@ -328,7 +328,7 @@ func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 
 // linkActor returns the party that reported an unreachable lock: its bridge, or Latchkey about the bridge.
 func linkActor(reason string) Actor {
-	if reason == string(fault.LockOffline) {
+	if reason == lock.LockOffline {
 		return Bridge
 	}
 	return Latchkey

@@ -11,9 +11,10 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -203,32 +204,32 @@ func TestVerdicts(t *testing.T) {
 		{"accepted by a lock that cannot", with(func(_ *Facts, p *access.PlannedDoor, d *Door) { p.PIN, d.ReadBack = slot.Accepted, false }), Opens, ""},
 		{"unconfirmed", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Unconfirmed }), Uncertain, Unconfirmed},
 		{"queued", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Queued }), DoesNotOpen, OnItsWay},
-		{"queued for a lock that is away", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Queued, fault.LockOffline }), DoesNotOpen, "lockOffline"},
+		{"queued for a lock that is away", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Queued, lock.LockOffline }), DoesNotOpen, "lockOffline"},
 		{"queued, and what was there before may be there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) {
-			p.PIN, p.Reason, p.MayBeInstalled = slot.Queued, fault.LockOffline, true
+			p.PIN, p.Reason, p.MayBeInstalled = slot.Queued, lock.LockOffline, true
 		}), Uncertain, "lockOffline"},
 		{"queued, and handed to a bridge", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.MayBeInstalled = slot.Queued, true }), Uncertain, OnItsWay},
-		{"refused", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Failed, fault.LockRefused }), DoesNotOpen, "lockRefused"},
-		{"no lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = access.None, fault.NoLock }), DoesNotOpen, "noLock"},
-		{"no lock any more, and the code may be in the one that was there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, fault.NoLock }), Uncertain, "noLock"},
-		{"switched off, and the code may be there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, fault.SpaceInactive }), Uncertain, "spaceInactive"},
-		{"switched off, and the code is gone", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removed, fault.SpaceInactive }), DoesNotOpen, "spaceInactive"},
+		{"refused", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Failed, access.LockRefused }), DoesNotOpen, "lockRefused"},
+		{"no lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = access.None, access.NoLock }), DoesNotOpen, "noLock"},
+		{"no lock any more, and the code may be in the one that was there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, access.NoLock }), Uncertain, "noLock"},
+		{"switched off, and the code may be there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, space.SpaceInactive }), Uncertain, "spaceInactive"},
+		{"switched off, and the code is gone", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removed, space.SpaceInactive }), DoesNotOpen, "spaceInactive"},
 		{"a former room's lock that does not answer", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) {
-			p.Left, p.PIN, p.Reason = true, slot.Removing, fault.LockOffline
+			p.Left, p.PIN, p.Reason = true, slot.Removing, lock.LockOffline
 		}), Uncertain, "lockOffline"},
-		{"an untrusted clock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.ClockUntrusted }), Uncertain, "clockUntrusted"},
+		{"an untrusted clock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = access.ClockUntrusted }), Uncertain, "clockUntrusted"},
 		{"it begins later", with(func(f *Facts, p *access.PlannedDoor, _ *Door) { f.Plan.Window.From = at(600) }), OpensAt, "windowInFuture"},
 		{"it is over", with(func(f *Facts, _ *access.PlannedDoor, _ *Door) { f.Plan.Window.To = at(60) }), DoesNotOpen, "windowPast"},
 		{"checked out, and the code may be there still", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
-			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []fault.Reason{fault.CheckedOut}, slot.Removing, slot.Removed
+			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []string{access.CheckedOut}, slot.Removing, slot.Removed
 		}), Uncertain, "checkedOut"},
 		{"checked out", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
-			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []fault.Reason{fault.CheckedOut}, slot.Removed, slot.Removed
+			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []string{access.CheckedOut}, slot.Removed, slot.Removed
 		}), DoesNotOpen, "checkedOut"},
 		{"not checked in yet", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
-			f.Plan.Window, f.Plan.Reasons, p.PIN = nil, []fault.Reason{fault.NotCheckedIn}, slot.Planned
+			f.Plan.Window, f.Plan.Reasons, p.PIN = nil, []string{access.NotCheckedIn}, slot.Planned
 		}), DoesNotOpen, "notCheckedIn"},
-		{"the door that a moving guest leaves", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.MovingOut }), Opens, "movingOut"},
+		{"the door that a moving guest leaves", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = access.MovingOut }), Opens, "movingOut"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := Explain(tt.facts).Doors[0]
@@ -245,7 +246,7 @@ func TestVerdicts(t *testing.T) {
 // Why nothing opens at all is said once, of the stay.
 func TestSentenceOfTheStay(t *testing.T) {
 	f := stay()
-	f.Plan = access.Plan{Reasons: []fault.Reason{fault.SpaceNotMapped}}
+	f.Plan = access.Plan{Reasons: []string{space.SpaceNotMapped}}
 	if e := Explain(f); e.Sentence == "" || e.Advice == "" || len(e.Doors) != 0 {
 		t.Errorf("%+v", e)
 	}
@@ -256,16 +257,16 @@ func TestSentenceOfTheStay(t *testing.T) {
 
 // Every reason that a plan can give has its words.
 func TestEveryReasonHasTexts(t *testing.T) {
-	for _, r := range []fault.Reason{
-		fault.NoLock, fault.SpaceInactive, fault.SpaceUnknown, fault.SpaceNotMapped, fault.RoomNotAssigned, fault.NotCheckedIn, fault.NotFirm,
-		fault.CheckedOut, fault.ReservationCanceled, fault.WindowPast, fault.WindowInFuture, fault.LockOffline, fault.NoBridge, fault.BridgeRevoked,
-		fault.SlotsFull, fault.PINNotPossible, fault.DuplicateOnLock, fault.LockRefused, fault.ClockUntrusted, fault.MovingOut,
+	for _, r := range []string{
+		access.NoLock, space.SpaceInactive, space.SpaceUnknown, space.SpaceNotMapped, space.RoomNotAssigned, access.NotCheckedIn, access.NotFirm,
+		access.CheckedOut, access.ReservationCanceled, access.WindowPast, access.WindowInFuture, lock.LockOffline, lock.NoBridge, lock.BridgeRevoked,
+		lock.SlotsFull, access.PINNotPossible, access.DuplicateOnLock, access.LockRefused, access.ClockUntrusted, access.MovingOut,
 	} {
 		if w := reasonTexts[string(r)]; w.guest == "" || w.staff == "" {
 			t.Errorf("%s: %+v", r, w)
 		}
 	}
-	for _, r := range []fault.Reason{fault.SpaceShared, fault.SpacesDisagree, fault.BedNotAssigned} { // these do not close a door
+	for _, r := range []string{access.SpaceShared, space.SpacesDisagree, space.BedNotAssigned} { // these do not close a door
 		if w := reasonTexts[string(r)]; w.staff == "" {
 			t.Errorf("%s: %+v", r, w)
 		}

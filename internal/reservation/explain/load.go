@@ -19,7 +19,6 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -326,14 +325,14 @@ func (l *loader) toEvent(e *ent.Event) Event {
 	for _, d := range doors {
 		door, _ := d.(map[string]any)
 		doorID, _ := door["doorId"].(string)
-		if door["reason"] == string(fault.LockOffline) {
+		if door["reason"] == lock.LockOffline {
 			h.Unreachable = append(h.Unreachable, doorID)
 		}
 		switch slot.Evidence(fmt.Sprint(door["pin"])) {
 		case slot.Queued, slot.Sent, slot.Accepted, slot.Verified, slot.Used, slot.Unconfirmed:
 			h.Expected = append(h.Expected, doorID)
 		}
-		if door["pin"] != string(slot.Removing) && door["pin"] != string(slot.Removed) && door["reason"] != string(fault.MovingOut) {
+		if door["pin"] != string(slot.Removing) && door["pin"] != string(slot.Removed) && door["reason"] != access.MovingOut {
 			h.Accessible = append(h.Accessible, doorID)
 		}
 	}

@@ -5,8 +5,9 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/space"
 )
 
 // about puts the name of a door into a sentence.
@@ -31,33 +32,33 @@ var desk = "Please ask at the reception."
 
 // reasonTexts are the texts of the reasons of plans and verdicts.
 var reasonTexts = map[string]reasonText{
-	string(fault.NoLock):              {guest: "It has no electronic lock. " + desk, staff: "Hand out a key, or put a lock on this door."},
-	string(fault.SpaceInactive):       {guest: desk, staff: "Switch the space on, or have the PMS assign another room.", whole: true},
-	string(fault.SpacesDisagree):      {staff: "The PMS named a bed, and a room that is not the bed's: correct the reservation in the PMS."},
-	string(fault.BedNotAssigned):      {staff: "The PMS named a dorm without a bed: assign a bed in the PMS."},
-	string(fault.SpaceUnknown):        {guest: "Your room is not known to the lock system yet. " + desk, staff: "Read getSpaces again and map the room of the PMS.", whole: true},
-	string(fault.SpaceNotMapped):      {guest: "Your room is not known to the lock system yet. " + desk, staff: "Map the room of the PMS to a space.", whole: true},
-	string(fault.RoomNotAssigned):     {guest: "No room has been assigned to you yet.", staff: "Assign a room in the PMS.", whole: true},
-	string(fault.NotCheckedIn):        {guest: "You are not checked in yet.", staff: "Check the guest in at the PMS; codes open from then on.", whole: true},
-	string(fault.NotFirm):             {guest: "Your booking is not confirmed yet.", staff: "Confirm the booking in the PMS.", whole: true},
-	string(fault.CheckedOut):          {guest: "You are checked out.", staff: "If that is wrong, undo the check-out in the PMS; the guest gets a new code.", whole: true},
-	string(fault.ReservationCanceled): {guest: "The booking was cancelled.", staff: "If that is wrong, restore the booking in the PMS.", whole: true},
-	string(fault.WindowPast):          {guest: "Your stay has ended.", staff: "If the guest stays on, send the new departure from the PMS.", whole: true},
-	string(fault.WindowInFuture):      {guest: "Your stay has not begun yet.", staff: "To let the guest in now, send today as the arrival from the PMS.", whole: true},
-	string(fault.SpaceShared):         {staff: "Another stay is checked in to the same private space: check whether one is a mistake."},
-	string(fault.LockOffline):         {guest: "The lock cannot be reached right now. " + desk, staff: "Check the lock and its bridge; until then hand out a key."},
-	string(fault.NoBridge):            {guest: desk, staff: "The lock has no bridge: enrol one, or hand out a key."},
-	string(fault.BridgeRevoked):       {guest: desk, staff: "The bridge of the lock was revoked: enrol one, or hand out a key."},
-	string(fault.SlotsFull):           {guest: desk, staff: "The lock has no free slot: remove a code at the lock, or wait until one is cleared."},
-	string(fault.PINNotPossible):      {guest: desk, staff: "The lock takes no PIN that the property's rules allow: change the PIN length, or hand out a key."},
-	string(fault.DuplicateOnLock):     {guest: desk, staff: "The lock refuses every PIN as a duplicate: check which codes it holds, then reset the PIN."},
-	string(fault.LockRefused):         {guest: desk, staff: "The lock refused the code: its slots say why. Reset the PIN, or hand out a key."},
-	string(fault.ClockUntrusted):      {guest: "The clock of the lock may be wrong. " + desk, staff: "Set the clock of the lock, or wait until its bridge has."},
-	string(fault.MovingOut):           {guest: "You are moving to another room.", staff: "No action: this door closes once the new one is proven to open."},
-	OnItsWay:                          {guest: "Your code is on its way to the lock: please try again in a moment.", staff: "Wait a moment. If it takes minutes, check the lock and its bridge."},
-	Unconfirmed:                       {guest: "Whether the lock has your code is not known: please try it.", staff: "Have the guest try. If it does not open, unlock remotely or reset the PIN."},
-	NotReadBack:                       {guest: "The lock has taken your code, which has not been checked yet: please try it.", staff: "Wait a moment, or have the guest try."},
-	LockJammed:                        {guest: "The lock reports that it is jammed. " + desk, staff: "Free the bolt of the lock: it is jammed."},
+	access.NoLock:              {guest: "It has no electronic lock. " + desk, staff: "Hand out a key, or put a lock on this door."},
+	space.SpaceInactive:        {guest: desk, staff: "Switch the space on, or have the PMS assign another room.", whole: true},
+	space.SpacesDisagree:       {staff: "The PMS named a bed, and a room that is not the bed's: correct the reservation in the PMS."},
+	space.BedNotAssigned:       {staff: "The PMS named a dorm without a bed: assign a bed in the PMS."},
+	space.SpaceUnknown:         {guest: "Your room is not known to the lock system yet. " + desk, staff: "Read getSpaces again and map the room of the PMS.", whole: true},
+	space.SpaceNotMapped:       {guest: "Your room is not known to the lock system yet. " + desk, staff: "Map the room of the PMS to a space.", whole: true},
+	space.RoomNotAssigned:      {guest: "No room has been assigned to you yet.", staff: "Assign a room in the PMS.", whole: true},
+	access.NotCheckedIn:        {guest: "You are not checked in yet.", staff: "Check the guest in at the PMS; codes open from then on.", whole: true},
+	access.NotFirm:             {guest: "Your booking is not confirmed yet.", staff: "Confirm the booking in the PMS.", whole: true},
+	access.CheckedOut:          {guest: "You are checked out.", staff: "If that is wrong, undo the check-out in the PMS; the guest gets a new code.", whole: true},
+	access.ReservationCanceled: {guest: "The booking was cancelled.", staff: "If that is wrong, restore the booking in the PMS.", whole: true},
+	access.WindowPast:          {guest: "Your stay has ended.", staff: "If the guest stays on, send the new departure from the PMS.", whole: true},
+	access.WindowInFuture:      {guest: "Your stay has not begun yet.", staff: "To let the guest in now, send today as the arrival from the PMS.", whole: true},
+	access.SpaceShared:         {staff: "Another stay is checked in to the same private space: check whether one is a mistake."},
+	lock.LockOffline:           {guest: "The lock cannot be reached right now. " + desk, staff: "Check the lock and its bridge; until then hand out a key."},
+	lock.NoBridge:              {guest: desk, staff: "The lock has no bridge: enrol one, or hand out a key."},
+	lock.BridgeRevoked:         {guest: desk, staff: "The bridge of the lock was revoked: enrol one, or hand out a key."},
+	lock.SlotsFull:             {guest: desk, staff: "The lock has no free slot: remove a code at the lock, or wait until one is cleared."},
+	access.PINNotPossible:      {guest: desk, staff: "The lock takes no PIN that the property's rules allow: change the PIN length, or hand out a key."},
+	access.DuplicateOnLock:     {guest: desk, staff: "The lock refuses every PIN as a duplicate: check which codes it holds, then reset the PIN."},
+	access.LockRefused:         {guest: desk, staff: "The lock refused the code: its slots say why. Reset the PIN, or hand out a key."},
+	access.ClockUntrusted:      {guest: "The clock of the lock may be wrong. " + desk, staff: "Set the clock of the lock, or wait until its bridge has."},
+	access.MovingOut:           {guest: "You are moving to another room.", staff: "No action: this door closes once the new one is proven to open."},
+	OnItsWay:                   {guest: "Your code is on its way to the lock: please try again in a moment.", staff: "Wait a moment. If it takes minutes, check the lock and its bridge."},
+	Unconfirmed:                {guest: "Whether the lock has your code is not known: please try it.", staff: "Have the guest try. If it does not open, unlock remotely or reset the PIN."},
+	NotReadBack:                {guest: "The lock has taken your code, which has not been checked yet: please try it.", staff: "Wait a moment, or have the guest try."},
+	LockJammed:                 {guest: "The lock reports that it is jammed. " + desk, staff: "Free the bolt of the lock: it is jammed."},
 }
 
 // stateSteps maps a new state of the stay to the kind and sentence of its step.

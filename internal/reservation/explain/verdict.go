@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/space"
 )
 
 // Outcome is what a door does now.
@@ -25,7 +26,7 @@ const (
 	OnItsWay    = "onItsWay"    // the code has not reached the lock yet
 	Unconfirmed = "unconfirmed" // the code was sent to the lock, without an answer
 	NotReadBack = "notReadBack" // the lock accepted the code, and the bridge has not read it back yet
-	LockJammed  = string(fault.LockJammed)
+	LockJammed  = access.LockJammed
 )
 
 // Verdict is the outcome of one door.
@@ -74,17 +75,17 @@ func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	switch {
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
 		return f.withoutRight(d)
-	case d.Reason == fault.NoLock, d.Reason == fault.SpaceInactive:
-		return DoesNotOpen, string(d.Reason)
+	case d.Reason == access.NoLock, d.Reason == space.SpaceInactive:
+		return DoesNotOpen, d.Reason
 	case !f.Plan.Window.To.After(f.Now):
-		return DoesNotOpen, string(fault.WindowPast)
+		return DoesNotOpen, access.WindowPast
 	}
 	word, reason := f.byEvidence(d)
 	if word != DoesNotOpen && f.Doors[d.ID].Jammed {
 		return Uncertain, LockJammed
 	}
 	if word == Opens && f.Plan.Window.From.After(f.Now) {
-		return OpensAt, string(fault.WindowInFuture)
+		return OpensAt, access.WindowInFuture
 	}
 	return word, reason
 }
@@ -93,16 +94,16 @@ func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
 	reason := cmp.Or(d.Reason, f.firstReason())
 	if f.Plan.Window != nil {
-		reason = cmp.Or(d.Reason, fault.MovingOut)
+		reason = cmp.Or(d.Reason, access.MovingOut)
 	}
 	switch d.PIN {
 	case access.None, slot.Planned, slot.Removed, "":
-		return DoesNotOpen, string(reason)
+		return DoesNotOpen, reason
 	}
-	return Uncertain, string(reason)
+	return Uncertain, reason
 }
 
-func (f Facts) firstReason() fault.Reason {
+func (f Facts) firstReason() string {
 	if len(f.Plan.Reasons) == 0 {
 		return ""
 	}
@@ -128,7 +129,7 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 			if door.Online {
 				return Opens, ""
 			}
-			return Uncertain, string(fault.LockOffline)
+			return Uncertain, lock.LockOffline
 		}
 	}
 	word := DoesNotOpen
@@ -136,19 +137,19 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 		word = Uncertain
 	}
 	switch d.Reason {
-	case "", fault.WindowInFuture, fault.OwnPIN:
+	case "", access.WindowInFuture, access.OwnPIN:
 		return word, OnItsWay
 	}
-	return word, string(d.Reason)
+	return word, d.Reason
 }
 
 // installed is the outcome of a code that is proven to be on its lock.
 func installed(d access.PlannedDoor) (Outcome, string) {
 	switch d.Reason {
-	case fault.ClockUntrusted, fault.SlotsFull: // on the lock that the door had before
-		return Uncertain, string(d.Reason)
-	case fault.MovingOut, fault.OwnPIN:
-		return Opens, string(d.Reason)
+	case access.ClockUntrusted, lock.SlotsFull: // on the lock that the door had before
+		return Uncertain, d.Reason
+	case access.MovingOut, access.OwnPIN:
+		return Opens, d.Reason
 	}
 	return Opens, ""
 }

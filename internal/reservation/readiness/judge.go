@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/space"
 )
 
 // Status summarizes an arrival.
@@ -45,7 +46,7 @@ const (
 	BatteryLow      = "batteryLow"
 	LockClockOff    = "lockClockOff"
 	BridgeClockOff  = "bridgeClockOff"
-	LockJammed      = string(fault.LockJammed)
+	LockJammed      = access.LockJammed
 	CodeNotVerified = "codeNotVerified"
 	EndpointFailing = "endpointFailing"
 	MappingConflict = "mappingConflict"
@@ -158,18 +159,18 @@ func (j *judgement) recoverable() Severity {
 func (j *judgement) checkSpace() {
 	for _, r := range j.Plan.Reasons {
 		switch r {
-		case fault.RoomNotAssigned:
-			j.add(Fix{Reason: string(r), Severity: j.recoverable()})
-		case fault.SpaceUnknown, fault.SpaceNotMapped:
-			j.add(Fix{Reason: string(r), Severity: Blocks, subject: j.ExternalSpaceID})
-		case fault.SpaceInactive:
+		case space.RoomNotAssigned:
+			j.add(Fix{Reason: r, Severity: j.recoverable()})
+		case space.SpaceUnknown, space.SpaceNotMapped:
+			j.add(Fix{Reason: r, Severity: Blocks, subject: j.ExternalSpaceID})
+		case space.SpaceInactive:
 			if len(j.Plan.Doors) == 0 {
-				j.add(Fix{Reason: string(r), Severity: Blocks})
+				j.add(Fix{Reason: r, Severity: Blocks})
 			}
-		case fault.SpaceShared, fault.SpacesDisagree, fault.BedNotAssigned:
-			j.add(Fix{Reason: string(r), Severity: Risks})
-		case fault.FormerCode:
-			j.add(Fix{Reason: string(r), Severity: Note})
+		case access.SpaceShared, space.SpacesDisagree, space.BedNotAssigned:
+			j.add(Fix{Reason: r, Severity: Risks})
+		case access.FormerCode:
+			j.add(Fix{Reason: r, Severity: Note})
 		}
 	}
 	if j.Conflict {
@@ -186,12 +187,12 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 		j.add(Fix{Reason: reason, Severity: s, DoorID: d.ID, Door: d.Name})
 	}
 	l, locked := j.Locks[d.ID]
-	if d.Reason == fault.SpaceInactive {
-		add(string(d.Reason), Blocks)
+	if d.Reason == space.SpaceInactive {
+		add(d.Reason, Blocks)
 		return
 	}
-	if d.Reason == fault.NoLock || !locked {
-		add(string(fault.NoLock), Blocks)
+	if d.Reason == access.NoLock || !locked {
+		add(access.NoLock, Blocks)
 		return
 	}
 	there := d.PIN == slot.Verified || d.PIN == slot.Used || d.PIN == slot.Accepted && !l.ReadBack
@@ -200,7 +201,7 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 	}
 	j.checkLink(d, l, there, add)
 	if !there && d.PIN != slot.Failed && !hasSlot(d.PIN) && l.Free == 0 {
-		add(string(fault.SlotsFull), Blocks)
+		add(lock.SlotsFull, Blocks)
 	}
 	j.checkCode(d, l, there, add)
 	j.checkLock(l, add)
@@ -222,26 +223,26 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 		severity = Note
 	}
 	switch {
-	case d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked:
+	case d.Reason == lock.NoBridge || d.Reason == lock.BridgeRevoked:
 		if !there {
 			severity = Blocks
 		}
-		add(string(d.Reason), severity)
+		add(d.Reason, severity)
 	case !l.BridgeOnline:
 		add(BridgeOffline, severity)
 	case !l.Online:
-		add(cmp.Or(l.OfflineCause, string(fault.LockOffline)), severity)
+		add(cmp.Or(l.OfflineCause, lock.LockOffline), severity)
 	}
 }
 
 // checkCode checks the code of a stay that has one.
 func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	switch {
-	case d.Reason == fault.ClockUntrusted:
-		add(string(d.Reason), Risks)
+	case d.Reason == access.ClockUntrusted:
+		add(d.Reason, Risks)
 	case there || j.Plan.Window == nil:
 	case d.PIN == slot.Failed:
-		add(cmp.Or(string(d.Reason), string(fault.LockRefused)), Blocks)
+		add(cmp.Or(d.Reason, access.LockRefused), Blocks)
 	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now):
 		// A bridge that keeps the schedule of a lock installs the code when the window begins.
 	case l.Online && l.BridgeOnline && hasSlot(d.PIN):

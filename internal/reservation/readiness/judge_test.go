@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/space"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -20,8 +21,8 @@ func expected(in time.Duration, change ...func(*Facts, *access.PlannedDoor, *Loc
 	full := 80
 	f := Facts{
 		Now: noon, From: noon.Add(in), State: access.Confirmed,
-		Plan: access.Plan{Reasons: []fault.Reason{fault.NotCheckedIn}, Doors: []access.PlannedDoor{
-			{ID: "spc_1", Name: "Room 1", Kind: access.Room, PIN: slot.Planned, Reason: fault.NotCheckedIn},
+		Plan: access.Plan{Reasons: []string{access.NotCheckedIn}, Doors: []access.PlannedDoor{
+			{ID: "spc_1", Name: "Room 1", Kind: access.Room, PIN: slot.Planned, Reason: access.NotCheckedIn},
 		}},
 	}
 	l := Lock{Online: true, BridgeOnline: true, ReadBack: true, Battery: &full, Free: 5}
@@ -49,9 +50,9 @@ func TestJudge(t *testing.T) {
 	off := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }
 	cut := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online, l.BridgeOnline = false, false }
 	full := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Free = 0 }
-	nowhere := func(r fault.Reason) change {
+	nowhere := func(r string) change {
 		return func(f *Facts, _ *access.PlannedDoor, _ *Lock) {
-			f.Plan.Doors, f.Plan.Reasons = f.Plan.Doors[:0], []fault.Reason{r, fault.NotCheckedIn}
+			f.Plan.Doors, f.Plan.Reasons = f.Plan.Doors[:0], []string{r, access.NotCheckedIn}
 		}
 	}
 	for _, tt := range []struct {
@@ -61,13 +62,13 @@ func TestJudge(t *testing.T) {
 		fixes string // severity and reason of each
 	}{
 		{"all is well", expected(day), Ready, ""},
-		{"no room yet, a day before", expected(day, nowhere(fault.RoomNotAssigned)), AtRisk, "risks roomNotAssigned"},
-		{"no room yet, an hour before", expected(hour, nowhere(fault.RoomNotAssigned)), NotReady, "blocks roomNotAssigned"},
-		{"not mapped", expected(day, nowhere(fault.SpaceNotMapped)), NotReady, "blocks spaceNotMapped"},
-		{"not known", expected(day, nowhere(fault.SpaceUnknown)), NotReady, "blocks spaceUnknown"},
-		{"switched off", expected(day, func(f *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.SpaceInactive }), NotReady, "blocks spaceInactive"},
+		{"no room yet, a day before", expected(day, nowhere(space.RoomNotAssigned)), AtRisk, "risks roomNotAssigned"},
+		{"no room yet, an hour before", expected(hour, nowhere(space.RoomNotAssigned)), NotReady, "blocks roomNotAssigned"},
+		{"not mapped", expected(day, nowhere(space.SpaceNotMapped)), NotReady, "blocks spaceNotMapped"},
+		{"not known", expected(day, nowhere(space.SpaceUnknown)), NotReady, "blocks spaceUnknown"},
+		{"switched off", expected(day, func(f *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = space.SpaceInactive }), NotReady, "blocks spaceInactive"},
 		{"in conflict", expected(day, func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Conflict = true }), AtRisk, "risks mappingConflict"},
-		{"no lock", expected(day, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN, d.Reason = access.None, fault.NoLock }), NotReady, "blocks noLock"},
+		{"no lock", expected(day, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN, d.Reason = access.None, access.NoLock }), NotReady, "blocks noLock"},
 		{"the PMS does not answer", expected(day, func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Failing = []string{"getSpaces"} }), AtRisk, "risks endpointFailing"},
 		{"bridge away, a day before", expected(day, cut), AtRisk, "risks bridgeOffline"},
 		{"bridge away, an hour before", expected(hour, cut), NotReady, "blocks bridgeOffline"},
@@ -75,13 +76,13 @@ func TestJudge(t *testing.T) {
 		{"lock away, an hour before", expected(hour, off), NotReady, "blocks lockOffline"},
 		{"lock away after the code was seen in it", expected(hour, checkedIn(slot.Verified), off), Ready, "note lockOffline"},
 		{"lock away before the code came", expected(hour, checkedIn(slot.Queued), off), NotReady, "blocks lockOffline"},
-		{"no bridge drives it", expected(day, cut, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.BridgeRevoked }), NotReady, "blocks bridgeRevoked"},
+		{"no bridge drives it", expected(day, cut, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = lock.BridgeRevoked }), NotReady, "blocks bridgeRevoked"},
 		{"low battery", expected(day, charge(20)), AtRisk, "risks batteryLow"},
 		{"hardly any", expected(day, charge(5)), NotReady, "blocks batteryLow"},
 		{"enough", expected(day, charge(21)), Ready, ""},
 		{"a bridge's clock that is off", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.BridgeClock = -3 * time.Minute }), AtRisk, "risks bridgeClockOff"},
 		{"a lock's clock that is off, and its bridge corrects", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.OwnSchedule, l.Clock = true, 3*time.Minute }), Ready, "note lockClockOff"},
-		{"an untrusted clock", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.ClockUntrusted }), AtRisk, "risks clockUntrusted"},
+		{"an untrusted clock", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = access.ClockUntrusted }), AtRisk, "risks clockUntrusted"},
 		{"no free slot", expected(day, full), NotReady, "blocks slotsFull"},
 		{"no free slot, and none is needed", expected(hour, checkedIn(slot.Verified), full), Ready, ""},
 		{"jammed", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Jammed = true }), NotReady, "blocks lockJammed"},
@@ -93,19 +94,19 @@ func TestJudge(t *testing.T) {
 		{"accepted, and it cannot", expected(hour, checkedIn(slot.Accepted), func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.ReadBack = false }), Ready, ""},
 		{"on its way", expected(hour, checkedIn(slot.Sent)), AtRisk, "risks codeNotVerified"},
 		{"kept by the bridge until its time", expected(hour, checkedIn(slot.Sent), func(f *Facts, d *access.PlannedDoor, _ *Lock) {
-			f.Plan.Window.From, d.Reason = f.From, fault.WindowInFuture
+			f.Plan.Window.From, d.Reason = f.From, access.WindowInFuture
 		}), Ready, ""},
-		{"refused", expected(hour, checkedIn(slot.Failed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.DuplicateOnLock }), NotReady, "blocks duplicateOnLock"},
+		{"refused", expected(hour, checkedIn(slot.Failed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = access.DuplicateOnLock }), NotReady, "blocks duplicateOnLock"},
 		{"the worst first", expected(day, charge(15), full), NotReady, "blocks slotsFull, risks batteryLow"},
-		{"a door that is left does not count", expected(hour, checkedIn(slot.Verified), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Left, d.Reason = true, fault.MovingOut }), Ready, ""},
-		{"a door that is left, with its code on its way out", expected(hour, checkedIn(slot.Removing), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Left, d.Reason = true, fault.LockOffline }), Ready, ""},
-		{"switched off during the stay", expected(hour, checkedIn(slot.Removed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.SpaceInactive }), NotReady, "blocks spaceInactive"},
-		{"switched off, and the code is on its way out", expected(hour, checkedIn(slot.Removing), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.SpaceInactive }), NotReady, "blocks spaceInactive"},
-		{"its lock taken off during the stay", expected(hour, checkedIn(slot.Removed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.NoLock }), NotReady, "blocks noLock"},
+		{"a door that is left does not count", expected(hour, checkedIn(slot.Verified), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Left, d.Reason = true, access.MovingOut }), Ready, ""},
+		{"a door that is left, with its code on its way out", expected(hour, checkedIn(slot.Removing), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Left, d.Reason = true, lock.LockOffline }), Ready, ""},
+		{"switched off during the stay", expected(hour, checkedIn(slot.Removed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = space.SpaceInactive }), NotReady, "blocks spaceInactive"},
+		{"switched off, and the code is on its way out", expected(hour, checkedIn(slot.Removing), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = space.SpaceInactive }), NotReady, "blocks spaceInactive"},
+		{"its lock taken off during the stay", expected(hour, checkedIn(slot.Removed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = access.NoLock }), NotReady, "blocks noLock"},
 		{"a check-in that was taken back, the code on its way out", expected(hour, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN = slot.Removing }), Ready, ""},
-		{"jammed during the stay", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, l *Lock) { d.Reason, l.Jammed = fault.LockJammed, true }), NotReady, "blocks lockJammed"},
+		{"jammed during the stay", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, l *Lock) { d.Reason, l.Jammed = access.LockJammed, true }), NotReady, "blocks lockJammed"},
 		{"nothing slows guessing at its lock", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Guessable = true }), Ready, "note guessable"},
-		{"a former code", expected(hour, checkedIn(slot.Verified), func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Plan.Reasons = []fault.Reason{fault.FormerCode} }), Ready, "note formerCode"},
+		{"a former code", expected(hour, checkedIn(slot.Verified), func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Plan.Reasons = []string{access.FormerCode} }), Ready, "note formerCode"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := Judge(tt.facts)
@@ -192,7 +193,7 @@ func TestNotice(t *testing.T) {
 // The id that leads nowhere is repeated: it is often a typing error.
 func TestUnknownSpaceIsNamed(t *testing.T) {
 	f := expected(24 * time.Hour)
-	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []fault.Reason{fault.SpaceUnknown}}, "r201"
+	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []string{space.SpaceUnknown}}, "r201"
 	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(v.Fixes[0].Text, `"r201"`) {
 		t.Errorf("%+v", v.Fixes)
 	}
