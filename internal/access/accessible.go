@@ -2,14 +2,11 @@ package access
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"latchkey.dev/ent"
-	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/space"
 )
 
 // DoorAccess is a door that a grant opens, with its lock. For a grant without a place, Lock does not say whether the bridge is
@@ -22,48 +19,51 @@ type DoorAccess struct {
 // AccessibleDoors lists the doors with locks that a grant opens now, in the order of the plan, without doors of inactive spaces.
 // A SmartKey of the stay may open these.
 func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
-	switch {
-	case !isLive(g):
+	if !isLive(g) {
 		return nil, nil
-	case g.SpaceID == "":
-		return retainedDoors(tx, g)
 	}
-	p, err := tx.Property.Get(tx.Context(), g.PropertyID)
-	if err != nil {
-		return nil, fmt.Errorf("load the property of a grant: %w", err)
+	rec := Reconciler{Tx: tx}
+	run := rec.newStayRun(g.PropertyID, g.ReservationID, Rules{})
+	run.startFrom(g)
+	if g.SpaceID == "" {
+		return run.retainedDoors()
 	}
-	place, err := placeOfGrant(tx, g)
-	if err != nil || place.Space == nil {
+	var err error
+	if run.Rules, err = rec.RulesFor(g.PropertyID); err != nil {
 		return nil, err
 	}
-	doors, found, err := loadDoors(tx, g.PropertyID, place, p.GatesAlone, tx.Now())
+	if err := run.loadPlace(); err != nil {
+		return nil, err
+	}
+	doors, found, err := loadDoors(tx, g.PropertyID, run.place, run.Rules.GatesAlone)
 	if err != nil {
 		return nil, err
 	}
-	locks := locksByDoor(found)
+	run.setDoors(doors, found)
 	var out []DoorAccess
 	for _, d := range doors {
 		if d.takesCode() {
-			out = append(out, DoorAccess{d, locks[d.ID]})
+			out = append(out, DoorAccess{d, run.locks[d.Lock.ID].lock})
 		}
 	}
 	return out, nil
 }
 
 // retainedDoors lists the doors that a grant without a place retains until it has one: those with a desired code.
-func retainedDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
-	run := &grantRun{tx: tx, propertyID: g.PropertyID, grant: g}
-	held, err := run.loadHeld(nil)
-	if err != nil {
+func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
+	if err := run.LoadHeld(); err != nil {
 		return nil, err
 	}
-	names, err := run.formerDoors(heldCodes(held), nil, nil)
+	if err := run.markTakenOver(); err != nil {
+		return nil, err
+	}
+	names, err := run.formerDoors(heldCodes(run.held), nil)
 	if err != nil {
 		return nil, err
 	}
 	var out []DoorAccess
-	for _, h := range held {
-		l := run.lockByID[h.LockID].lock
+	for _, h := range run.held {
+		l := run.locks[h.LockID].lock
 		if !h.Present || h.LockMoved || h.TakenOver || l == nil {
 			continue
 		}
@@ -75,26 +75,6 @@ func retainedDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	return out, nil
 }
 
-func placeOfGrant(tx *db.Tx, g *ent.Grant) (space.Place, error) {
-	var place space.Place
-	own, err := tx.Space.Query().Where(entspace.ID(g.SpaceID), entspace.PropertyID(g.PropertyID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return place, nil
-	}
-	if err != nil {
-		return place, fmt.Errorf("load the space of a grant: %w", err)
-	}
-	place.Space = own
-	if own.ParentID == "" {
-		return place, nil
-	}
-	place.Parent, err = tx.Space.Query().Where(entspace.ID(own.ParentID), entspace.PropertyID(g.PropertyID)).Only(tx.Context())
-	if err != nil && !ent.IsNotFound(err) {
-		return place, fmt.Errorf("load the room of a bed: %w", err)
-	}
-	return place, nil
-}
-
 type keyWaker struct{}
 
 // WithKeyWaker returns a context in which wake is called, after the commit, with each property where access changed, because
@@ -103,8 +83,8 @@ func WithKeyWaker(ctx context.Context, wake func(propertyID string)) context.Con
 	return context.WithValue(ctx, keyWaker{}, wake)
 }
 
-func (run *grantRun) wakeSmartKeys() {
-	if wake, ok := run.tx.Context().Value(keyWaker{}).(func(string)); ok && !run.isNew {
-		run.tx.After(func() { wake(run.propertyID) })
+func (run *stayRun) wakeSmartKeys() {
+	if wake, ok := run.Tx.Context().Value(keyWaker{}).(func(string)); ok && !run.isNew() {
+		run.Tx.After(func() { wake(run.PropertyID) })
 	}
 }

@@ -1,17 +1,17 @@
 package access
 
 import (
-	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"latchkey.dev/ent"
+	entgate "latchkey.dev/ent/gate"
+	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access/pin"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
@@ -48,8 +48,9 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
 // loadDoors returns the doors of a place: the room or bed, the dorm of a bed, and the gates that let its guests in. Gates follow
-// the lock of the room or bed unless the property grants gates alone. It also returns all locks it found, for locksByDoor.
-func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, []installedLock, error) {
+// the lock of the room or bed unless the property grants gates alone. It also returns all
+// locks that it found.
+func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
 	}
@@ -67,22 +68,55 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now
 		i := slices.IndexFunc(doors, func(d Door) bool { return d.ID == id })
 		switch {
 		case i >= 0:
-			doors[i].Lock = f.toLock(now)
+			doors[i].Lock = f.toLock(tx.Now())
 		case f.gate.ID != "" && serves(f.gate, p):
-			doors = append(doors, Door{ID: id, Name: f.gate.Name, Kind: Gate, Lock: f.toLock(now)})
+			doors = append(doors, Door{ID: id, Name: f.gate.Name, Kind: Gate, Lock: f.toLock(tx.Now())})
 		}
 	}
 	return plannedDoors(doors, gatesAlone), found, nil
 }
 
-// locksByDoor copies locks, by door, so that the cached ones stay unchanged.
-func locksByDoor(found []installedLock) map[string]*ent.Lock {
-	locks := make(map[string]*ent.Lock, len(found))
-	for _, f := range found {
-		own := *f.lock
-		locks[*f.lock.DoorID] = &own
+// kindOfDoor returns Gate or Room by the id of a door.
+func kindOfDoor(doorID string) Kind {
+	if strings.HasPrefix(doorID, id.Gate+"_") {
+		return Gate
 	}
-	return locks
+	return Room
+}
+
+// maxDoors bounds the doors that one query names.
+const maxDoors = 200
+
+// doorsByID loads doors of a property without their locks, by id. Unknown ids are left out.
+func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, error) {
+	out := map[string]Door{}
+	for part := range slices.Chunk(ids, maxDoors) {
+		spaces, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(part...)).All(tx.Brief())
+		if err != nil {
+			return nil, fmt.Errorf("load spaces: %w", err)
+		}
+		for _, s := range spaces {
+			out[s.ID] = spaceDoor(s)
+		}
+		gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.IDIn(part...)).All(tx.Brief())
+		if err != nil {
+			return nil, fmt.Errorf("load gates: %w", err)
+		}
+		for _, g := range gates {
+			out[g.ID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}
+		}
+	}
+	return out, nil
+}
+
+// DoorNames returns the names of doors of a property, by id. Unknown ids are left out.
+func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]string, error) {
+	doors, err := doorsByID(tx, propertyID, ids)
+	names := make(map[string]string, len(doors))
+	for id, d := range doors {
+		names[id] = d.Name
+	}
+	return names, err
 }
 
 func spaceDoor(s *ent.Space) Door {
@@ -149,77 +183,4 @@ func pinRules(c slot.Capabilities) pin.Rules {
 		r.Forbidden = append(r.Forbidden, p)
 	}
 	return r
-}
-
-// installedLocksQuery replaces three queries of ent, because each change of a reservation runs it. With CROSS JOIN, SQLite starts
-// from the doors and finds their locks by the unique index; otherwise it reads every lock of the property.
-const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
-		SELECT id, id, name, space_ids FROM gates WHERE property_id = $1
-		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
-		UNION ALL SELECT CAST($3 AS VARCHAR(40)), NULL, NULL, NULL)
-	SELECT l.id, l.name, l.kind, l.bridge_id, l.address, l.door_id, l.capabilities, l.status, l.generation,
-		b.id, b.online, b.last_seen_at, b.revoked_at, d.gate, d.name, d.space_ids
-	FROM doors AS d CROSS JOIN locks AS l
-	LEFT JOIN bridges AS b ON b.id = l.bridge_id AND b.property_id = l.property_id
-	WHERE l.door_id = d.id AND l.property_id = $1`
-
-// loadLocks lists the locks on the own doors of a place and on all gates of its property.
-func loadLocks(ctx context.Context, c *ent.Client, propertyID string, p space.Place) ([]installedLock, error) {
-	parent := "" // matches no lock
-	if p.Parent != nil {
-		parent = p.Parent.ID
-	}
-	rows, err := c.QueryContext(ctx, installedLocksQuery, propertyID, p.Space.ID, parent)
-	if err != nil {
-		return nil, fmt.Errorf("list the locks of a place: %w", err)
-	}
-	defer rows.Close()
-	var out []installedLock
-	for rows.Next() {
-		f, err := scanLock(rows, propertyID)
-		if err != nil {
-			return nil, fmt.Errorf("list the locks of a place: %w", err)
-		}
-		out = append(out, f)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list the locks of a place: %w", err)
-	}
-	slices.SortFunc(out, func(a, b installedLock) int { return strings.Compare(*a.lock.DoorID, *b.lock.DoorID) })
-	return out, nil
-}
-
-func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
-	f := installedLock{lock: &ent.Lock{PropertyID: propertyID}}
-	var capabilities, status, spaces []byte
-	var bridge, gate, gateName sql.NullString
-	var online sql.NullBool
-	var seen, revoked sql.NullTime
-	l := f.lock
-	err := rows.Scan(&l.ID, &l.Name, &l.Kind, &l.BridgeID, &l.Address, &l.DoorID, &capabilities, &status, &l.Generation,
-		&bridge, &online, &seen, &revoked, &gate, &gateName, &spaces)
-	if err != nil {
-		return f, err
-	}
-	if err := json.Unmarshal(capabilities, &l.Capabilities); err != nil {
-		return f, err
-	}
-	if err := json.Unmarshal(status, &l.Status); err != nil {
-		return f, err
-	}
-	if bridge.Valid {
-		f.bridge = &ent.Bridge{ID: bridge.String, PropertyID: propertyID, Online: online.Bool, LastSeenAt: timeOrNil(seen), RevokedAt: timeOrNil(revoked)}
-	}
-	if gate.Valid {
-		f.gate = ent.Gate{ID: gate.String, Name: gateName.String}
-		err = json.Unmarshal(spaces, &f.gate.SpaceIds)
-	}
-	return f, err
-}
-
-func timeOrNil(t sql.NullTime) *time.Time {
-	if !t.Valid {
-		return nil
-	}
-	return &t.Time
 }

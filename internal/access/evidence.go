@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"latchkey.dev/ent"
 	entgate "latchkey.dev/ent/gate"
@@ -16,6 +15,7 @@ import (
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -28,90 +28,83 @@ type Reconciler struct {
 	Log  *slog.Logger // nil: discards
 }
 
-// SlotChange is new evidence about one slot.
-type SlotChange struct {
-	PropertyID, LockID, DoorID, GrantID string
-	Before, After                       slot.Evidence
-	UsedAt                              time.Time // when its code was first used; zero: no news
-	Here                                bool      // the code was used at this lock
-}
-
-// ApplyReports is [ApplyEvidence] for what bridges reported.
-func ApplyReports(rec Reconciler, reported []lock.EvidenceChange) error {
-	changes := make([]SlotChange, len(reported))
-	for i, c := range reported {
-		changes[i] = SlotChange{
-			PropertyID: c.Slot.PropertyID, LockID: c.Slot.LockID, DoorID: c.Slot.DoorID, GrantID: c.Slot.GrantID, Before: c.Before, After: c.After,
-			UsedAt: c.UsedAt, Here: c.AtThisLock,
-		}
-	}
-	return ApplyEvidence(rec, changes)
-}
-
-// ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a slot that became free.
-func ApplyEvidence(rec Reconciler, changed []SlotChange) error {
+// ApplyEvidence reconciles the grants whose slots changed, and those that wait for a slot that became free. reconcileCode
+// reconciles a code that is not a stay's.
+func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode func(c lock.EvidenceChange) error) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
 		if c.After == slot.Removed {
-			freed[c.LockID]++
+			freed[c.Slot.LockID]++
 		}
 	}
 	for _, c := range changed {
 		if err := rec.appendVerified(c); err != nil {
 			return err
 		}
-		if err := rec.reconcileSlotChange(c, seen); err != nil {
-			return err
+		refused := c.After == slot.Failed && c.Before != slot.Failed
+		if holder := c.Slot.GrantID; holder != "" && (!seen[holder] || refused || !c.UsedAt.IsZero()) {
+			seen[holder] = true
+			reconcile := rec.reconcileEvidence
+			if strings.HasPrefix(holder, id.Code+"_") {
+				reconcile = reconcileCode
+			}
+			if err := reconcile(c); err != nil {
+				return err
+			}
 		}
-		if c.After != slot.Removed || seen[c.LockID] {
-			continue
-		}
-		seen[c.LockID] = true
-		if err := rec.assignFreeSlots(c, freed[c.LockID]); err != nil {
-			return err
+		if lockID := c.Slot.LockID; c.After == slot.Removed && !seen[lockID] {
+			seen[lockID] = true
+			if err := rec.assignFreeSlots(c.Slot.PropertyID, lockID, freed[lockID]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (rec Reconciler) appendVerified(c SlotChange) error {
+func (rec Reconciler) appendVerified(c lock.EvidenceChange) error {
 	if c.After != slot.Verified || c.Before == slot.Verified || c.Before == slot.Used {
 		return nil
 	}
-	body := map[string]any{"lockId": c.LockID, "doorId": c.DoorID, "grantId": c.GrantID}
-	return event.Append(rec.Tx, event.Event{PropertyID: c.PropertyID, Subject: c.LockID, Kind: event.CredentialVerified, Body: body})
+	body := map[string]any{"lockId": c.Slot.LockID, "doorId": c.Slot.DoorID, "grantId": c.Slot.GrantID}
+	return event.Append(rec.Tx, event.Event{PropertyID: c.Slot.PropertyID, Subject: c.Slot.LockID, Kind: event.CredentialVerified, Body: body})
 }
 
-func (rec Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) error {
-	failed := c.After == slot.Failed && c.Before != slot.Failed
-	if c.GrantID == "" || seen[c.GrantID] && !failed && c.UsedAt.IsZero() {
-		return nil
-	}
-	seen[c.GrantID] = true
-	if strings.HasPrefix(c.GrantID, CodePrefix+"_") {
-		return rec.reconcileCodeChange(c)
-	}
-	g, err := rec.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(rec.Tx.Brief())
+// reconcileEvidence reconciles the grant of a slot with new evidence.
+func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
+	g, err := rec.Tx.Grant.Query().Where(entgrant.PropertyID(c.Slot.PropertyID), entgrant.ID(c.Slot.GrantID)).Only(rec.Tx.Brief())
 	if ent.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("load the grant of a slot: %w", err)
 	}
-	run, err := rec.newRun(g)
+	rules, err := rec.RulesFor(g.PropertyID)
 	if err != nil {
 		return err
 	}
-	run.newlyFailed, run.newEvidence = failed, c.After.Confirmed() && !c.Before.Confirmed()
-	_, err = run.reconcileGrant()
+	_, err = rec.reconcileGrant(g, rules, Report{
+		Refused: c.After == slot.Failed && c.Before != slot.Failed, Confirmed: c.After.Confirmed() && !c.Before.Confirmed(),
+	})
 	return err
+}
+
+// reconcileGrant does for one grant what Apply does for a stay, from what the grant itself stores. It runs after a report from a
+// lock, after another stay takes over a door, and at the end of the window.
+func (rec Reconciler) reconcileGrant(g *ent.Grant, rules Rules, r Report) (Plan, error) {
+	run, err := rec.loadGrant(g, rules)
+	if err != nil {
+		return Plan{}, err
+	}
+	run.report = r
+	return run.reconcile()
 }
 
 // assignFreeSlots gives freed slots of a lock to the stays that open its door and have no code on it, the longest waiting first,
 // until the lock is full. If the lock had a free slot before, no stay waits.
-func (rec Reconciler) assignFreeSlots(c SlotChange, freed int) error {
+func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) error {
 	ctx := rec.Tx.Context()
-	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.ID(c.LockID)).Only(ctx)
+	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.ID(lockID)).Only(ctx)
 	if ent.IsNotFound(err) || err == nil && lk.DoorID == nil {
 		return nil
 	}
@@ -122,16 +115,16 @@ func (rec Reconciler) assignFreeSlots(c SlotChange, freed int) error {
 	if err != nil || vacant > freed {
 		return err
 	}
-	at, err := rec.grantsForDoor(c.PropertyID, *lk.DoorID)
+	at, err := rec.grantsForDoor(propertyID, *lk.DoorID)
 	if err != nil {
 		return err
 	}
-	has, err := rec.Tx.Slot.Query().Where(entslot.PropertyID(c.PropertyID), entslot.LockID(lk.ID), entslot.Present(true)).
+	has, err := rec.Tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.LockID(lk.ID), entslot.Present(true)).
 		Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil {
 		return fmt.Errorf("list the codes on a lock: %w", err)
 	}
-	rows, err := rec.Tx.Grant.Query().Where(append(at, entgrant.PropertyID(c.PropertyID), entgrant.EndedAtIsNil(), entgrant.IDNotIn(has...))...).
+	rows, err := rec.Tx.Grant.Query().Where(append(at, entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(), entgrant.IDNotIn(has...))...).
 		Order(entgrant.ByID()).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for stays that wait for a slot: %w", err)
@@ -150,11 +143,11 @@ func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, 
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
 		return false, err
 	}
-	run, err := rec.newRun(g)
+	rules, err := rec.RulesFor(g.PropertyID)
 	if err != nil {
 		return false, err
 	}
-	p, err := run.reconcileGrant()
+	p, err := rec.reconcileGrant(g, rules, Report{})
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == lock.SlotsFull }), err
 }
 
@@ -176,25 +169,4 @@ func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Gran
 		return nil, fmt.Errorf("list the beds behind a door: %w", err)
 	}
 	return []predicate.Grant{entgrant.SpaceIDIn(append(beds, within...)...)}, nil
-}
-
-func (rec Reconciler) reconcileGrant(g *ent.Grant) error {
-	run, err := rec.newRun(g)
-	if err != nil {
-		return err
-	}
-	_, err = run.reconcileGrant()
-	return err
-}
-
-func (rec Reconciler) newRun(g *ent.Grant) (*grantRun, error) {
-	p, err := rec.Tx.Property.Get(rec.Tx.Brief(), g.PropertyID)
-	if err != nil {
-		return nil, fmt.Errorf("load the property of a grant: %w", err)
-	}
-	rules, err := RulesOf(p)
-	if err != nil {
-		return nil, err
-	}
-	return &grantRun{tx: rec.Tx, keys: rec.Keys, rules: rules, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g}, nil
 }

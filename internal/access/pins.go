@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	entsql "entgo.io/ent/dialect/sql"
@@ -11,55 +12,88 @@ import (
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/access/pin"
-	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock/slot"
 )
 
 // pinSet is the PINs of one grant: one that all doors share, and one of its own for each door that does not take it.
 type pinSet struct {
-	tx     *db.Tx
-	keys   *keyring.Ring
-	grant  *ent.Grant
-	length int // digits that the property asks for; 0: see pinLength
+	Reconciler
+	propertyID, holderID string
+	length               int // digits that the property asks for; 0: see pinLength
 	// drawer generates PINs inside the transaction, because the stored row reserves a PIN. Its work is bounded.
 	drawer     pin.Drawer
 	shared     *ent.Pin
 	perDoor    map[string]*ent.Pin
 	digits     map[string]string // by the id of the PIN
 	impossible map[string]bool   // doors whose lock takes no possible PIN
-
-	drewPIN    bool // a PIN was generated in this run
-	tooShort   bool // a generated PIN has fewer digits than is safe
-	hasRetired bool // there are replaced PINs that are still reserved
+	hasRetired bool              // there are replaced PINs that are still reserved
 }
 
-// newPINSet returns the empty set of a grant.
-func newPINSet(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) *pinSet {
+func (run *Run) newPINSet() *pinSet {
 	return &pinSet{
-		tx: tx, keys: keys, grant: g, length: length,
+		Reconciler: run.Reconciler, propertyID: run.PropertyID, holderID: run.ID, length: run.Rules.PINLength,
 		perDoor: map[string]*ent.Pin{}, digits: map[string]string{}, impossible: map[string]bool{},
 	}
 }
 
-// loadPINs loads the PINs of a grant.
-func loadPINs(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) (*pinSet, error) {
-	c := newPINSet(tx, keys, g, length)
-	rows, err := tx.Pin.Query().Where(entpin.PropertyID(g.PropertyID), entpin.GrantID(g.ID)).All(tx.Brief())
-	if err != nil {
-		return nil, fmt.Errorf("load the PINs of a grant: %w", err)
+// loadPINs loads the PINs of the holder, unless the run has them.
+func (run *Run) loadPINs() error {
+	if run.pins != nil {
+		return nil
 	}
+	rows, err := run.Tx.Pin.Query().Where(entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID)).All(run.Tx.Brief())
+	if err != nil {
+		return fmt.Errorf("load the PINs of a grant: %w", err)
+	}
+	run.pins = run.newPINSet()
 	for _, p := range rows {
 		switch {
 		case p.Retired:
-			c.hasRetired = true
+			run.pins.hasRetired = true
 		case p.DoorID == "":
-			c.shared = p
+			run.pins.shared = p
 		default:
-			c.perDoor[p.DoorID] = p
+			run.pins.perDoor[p.DoorID] = p
 		}
 	}
-	return c, nil
+	run.before.PINs = run.pins.inUse()
+	return nil
+}
+
+// maxRedraws bounds how often the PINs of a holder are replaced because a lock refuses each as a duplicate.
+const maxRedraws = 5
+
+// EnsurePINs makes a PIN for every door that needs one, and replaces each that a lock refused as a duplicate: that lock will
+// never take it.
+func (run *Run) EnsurePINs() error {
+	if err := run.loadPINs(); err != nil {
+		return err
+	}
+	for _, h := range run.held {
+		p := run.pins.pinAt(h.DoorID)
+		if run.Redraws >= maxRedraws || !h.Present || p == nil || h.PIN != p.ID || h.Evidence != slot.Failed || h.Result != string(slot.Duplicate) {
+			continue
+		}
+		if err := run.pins.retire(p); err != nil {
+			return err
+		}
+		run.Redraws++
+	}
+	return run.pins.ensure(run.doors)
+}
+
+// inUse lists the PINs that are not retired.
+func (c *pinSet) inUse() (all []PIN) {
+	if c == nil {
+		return nil
+	}
+	for _, p := range append(slices.Collect(maps.Values(c.perDoor)), c.shared) {
+		if p != nil {
+			all = append(all, PIN{ID: p.ID, Length: len(c.digits[p.ID])})
+		}
+	}
+	return all
 }
 
 // ensure makes sure that every door with a lock has a PIN that the lock takes: the shared PIN if possible, else one of its own.
@@ -148,7 +182,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	for i, d := range doors {
 		rules[i] = d.Lock.PIN
 	}
-	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.grant.PropertyID, GrantID: c.grant.ID, DoorID: doorID, CreatedAt: c.tx.Now()}
+	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.propertyID, GrantID: c.holderID, DoorID: doorID, CreatedAt: c.Tx.Now()}
 	code, err := c.drawer.Draw(pinLength(c.length, doors), rules, func(code string) (bool, error) { return c.reserve(p, code) })
 	if errors.Is(err, pin.ErrImpossible) || errors.Is(err, pin.ErrTaken) {
 		return nil, errNoPIN
@@ -157,19 +191,18 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 		return nil, err
 	}
 	c.digits[p.ID] = code
-	c.drewPIN, c.tooShort = true, c.tooShort || len(code) < pin.Shortest
 	return p, nil
 }
 
 // reserve stores a PIN, and reports whether another of the property already has its digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
-	ctx := c.tx.Brief()
-	sealed, err := c.keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
+	ctx := c.Tx.Brief()
+	sealed, err := c.Keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
 	if err != nil {
 		return false, fmt.Errorf("seal a PIN: %w", err)
 	}
 	p.MAC, p.Sealed = c.mac(code), sealed
-	stored, err := c.tx.Insert(entsql.Insert(entpin.Table).
+	stored, err := c.Tx.Insert(entsql.Insert(entpin.Table).
 		Columns(entpin.FieldID, entpin.FieldPropertyID, entpin.FieldGrantID, entpin.FieldDoorID, entpin.FieldMAC, entpin.FieldSealed, entpin.FieldCreatedAt).
 		Values(p.ID, p.PropertyID, p.GrantID, p.DoorID, p.MAC, p.Sealed, p.CreatedAt).
 		OnConflict(entsql.ConflictColumns(entpin.FieldPropertyID, entpin.FieldMAC), entsql.DoNothing()))
@@ -181,13 +214,13 @@ func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 
 func purpose(pinID string) string { return "pin/" + pinID }
 
-func (c *pinSet) mac(code string) []byte { return c.keys.MAC("pin/"+c.grant.PropertyID, code) }
+func (c *pinSet) mac(code string) []byte { return c.Keys.MAC("pin/"+c.propertyID, code) }
 
 func (c *pinSet) decrypt(p *ent.Pin) (string, error) {
 	if code, ok := c.digits[p.ID]; ok {
 		return code, nil
 	}
-	raw, err := c.keys.Open(c.tx.Context(), c.grant.PropertyID, purpose(p.ID), p.Sealed)
+	raw, err := c.Keys.Open(c.Tx.Context(), c.propertyID, purpose(p.ID), p.Sealed)
 	if err != nil {
 		return "", fmt.Errorf("open a PIN: %w", err)
 	}
@@ -197,7 +230,7 @@ func (c *pinSet) decrypt(p *ent.Pin) (string, error) {
 
 // pinAt returns the PIN for a door, or nil if none is possible.
 func (c *pinSet) pinAt(doorID string) *ent.Pin {
-	if c.impossible[doorID] {
+	if c == nil || c.impossible[doorID] {
 		return nil
 	}
 	if p := c.perDoor[doorID]; p != nil {
@@ -218,7 +251,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	if p == nil {
 		return nil
 	}
-	if err := c.tx.Pin.UpdateOne(p).SetRetired(true).Exec(c.tx.Brief()); err != nil {
+	if err := c.Tx.Pin.UpdateOne(p).SetRetired(true).Exec(c.Tx.Brief()); err != nil {
 		return fmt.Errorf("retire a PIN: %w", err)
 	}
 	c.hasRetired = true
@@ -230,9 +263,47 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	return nil
 }
 
-// deletePINs frees the digits of PINs.
-func (run *grantRun) deletePINs(which ...predicate.Pin) error {
-	if _, err := run.tx.Pin.Delete().Where(append(which, entpin.PropertyID(run.propertyID))...).Exec(run.ctx()); err != nil {
+// decryptAt returns the digits of the PIN for a door, or empty.
+func (c *pinSet) decryptAt(doorID string) (string, error) {
+	p := c.pinAt(doorID)
+	if p == nil {
+		return "", nil
+	}
+	return c.decrypt(p)
+}
+
+// RevealPINs decrypts the PIN that all doors share, and those that doors have for themselves.
+func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
+	if err := run.loadPINs(); err != nil {
+		return "", nil, err
+	}
+	own = map[string]string{}
+	for door := range run.pins.perDoor {
+		if own[door], err = run.pins.decryptAt(door); err != nil {
+			return "", nil, err
+		}
+	}
+	shared, err = run.pins.decryptAt("")
+	return shared, own, err
+}
+
+// ReleaseRetiredPINs deletes replaced PINs once every lock has confirmed the new one.
+func (run *Run) ReleaseRetiredPINs() error {
+	if run.pins == nil || !run.pins.hasRetired {
+		return nil
+	}
+	for _, h := range run.held {
+		if h.Present && !h.isProven() || !h.Present && h.Evidence != slot.Removed {
+			return nil
+		}
+	}
+	return run.DeletePINs(entpin.Retired(true))
+}
+
+// DeletePINs deletes PINs of the holder, so that others may get their digits.
+func (run *Run) DeletePINs(which ...predicate.Pin) error {
+	which = append(which, entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID))
+	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Brief()); err != nil {
 		return fmt.Errorf("release the PINs of a grant: %w", err)
 	}
 	return nil

@@ -2,11 +2,9 @@ package access
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"latchkey.dev/ent"
-	entgrant "latchkey.dev/ent/grant"
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
@@ -15,89 +13,47 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// publish describes the result, releases what no lock holds, and emits events and notices.
-func (run *grantRun) publish(f Facts, held []installedSlot) (Plan, error) {
-	p, err := run.describe(f, held)
-	if err != nil {
-		return Plan{}, err
-	}
-	if err := run.releaseIfRemoved(held); err != nil {
-		return Plan{}, err
-	}
-	if err := run.emitEventsAndNotices(p, len(held)); err != nil {
-		return Plan{}, err
-	}
-	run.wakeSmartKeys()
-	return p, run.reconcileDeparting()
-}
-
-func (run *grantRun) describe(f Facts, held []installedSlot) (Plan, error) {
-	f.Held, f.Opened = heldCodes(held), run.grant.CreatedAt
-	var err error
-	if f.Older, err = run.heldByOlderGrants(); err != nil {
-		return Plan{}, err
-	}
-	if f.Tokens, f.KeyDoors, err = run.loadTokens(); err != nil {
-		return Plan{}, err
-	}
-	if f.Names, err = run.formerDoors(f.allHeld(), slices.Collect(maps.Values(f.KeyDoors)), f.Doors); err != nil {
-		return Plan{}, err
-	}
-	if run.pins != nil {
-		f.NoPIN, f.OwnPIN = run.pins.impossible, map[string]bool{}
-		for door := range run.pins.perDoor {
-			f.OwnPIN[door] = true
+// publish emits the events and notices of a run, and reconciles the stays that it concerns.
+func (run *stayRun) publish(p Plan) error {
+	d := run.delta()
+	var others []*ent.Grant
+	if d.Released && len(run.held) > 0 {
+		var err error
+		if others, err = run.otherGrants(); err != nil {
+			return err
 		}
 	}
-	if f.Shared, err = run.sharesSpace(); err != nil {
-		return Plan{}, err
+	if err := run.appendEvents(d, p, len(others) > 0); err != nil {
+		return err
 	}
-	return Describe(f), nil
+	if isLive(run.grant) {
+		if err := run.notify(d, p); err != nil {
+			return err
+		}
+	} else if err := run.reconcileOpenGrants(others); err != nil {
+		return err
+	}
+	run.wakeSmartKeys()
+	return run.reconcileDeparting(d)
 }
 
-// heldByOlderGrants returns the codes of earlier grants of the stay.
-func (run *grantRun) heldByOlderGrants() ([]Held, error) {
-	if len(run.olderGrants) == 0 {
-		return nil, nil
+// reconcileOpenGrants reconciles the open grant of a stay after the codes of an earlier one are removed: its plan no longer lists
+// them, and its notice about them may be sent again.
+func (run *stayRun) reconcileOpenGrants(others []*ent.Grant) error {
+	for _, g := range others {
+		if !isLive(g) {
+			continue
+		}
+		if _, err := run.reconcileGrant(g, run.Rules, Report{Confirmed: true}); err != nil {
+			return err
+		}
 	}
-	ids := make([]string, 0, len(run.olderGrants))
-	for _, g := range run.olderGrants {
-		ids = append(ids, g.ID)
-	}
-	rows, err := lock.SlotsOfGrants(run.ctx(), run.tx.Client, run.propertyID, ids...)
-	if err != nil {
-		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
-	}
-	locks, err := run.locksOfSlots(rows)
-	if err != nil {
-		return nil, err
-	}
-	held := make([]Held, 0, len(rows))
-	for _, s := range rows {
-		h := newInstalledSlot(s, false).Held
-		h.setLock(locks[s.LockID], run.tx.Now())
-		held = append(held, h)
-	}
-	return held, nil
-}
-
-// sharesSpace reports whether another stay has access to the same private space at the same time.
-func (run *grantRun) sharesSpace() (bool, error) {
-	if !isLive(run.grant) || !isPrivate(run.place.Space) {
-		return false, nil
-	}
-	n, err := run.tx.Grant.Query().Where(entgrant.PropertyID(run.propertyID), entgrant.SpaceID(run.spaceID()),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.grant.ID),
-		entgrant.NotBeforeLT(run.grant.NotAfter), entgrant.NotAfterGT(run.grant.NotBefore)).Exist(run.ctx())
-	if err != nil {
-		return false, fmt.Errorf("look for sharers of a space: %w", err)
-	}
-	return n, nil
+	return nil
 }
 
 // reconcileDeparting reconciles the stays that are leaving a door of this one, so that a swap of rooms does not wait.
-func (run *grantRun) reconcileDeparting() error {
-	if !(run.opened || run.changedSpace) || !isLive(run.grant) || !isPrivate(run.place.Space) {
+func (run *stayRun) reconcileDeparting(d Delta) error {
+	if !d.Opened && !d.Moved || !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return nil
 	}
 	leaving, err := run.departingGrants()
@@ -105,60 +61,48 @@ func (run *grantRun) reconcileDeparting() error {
 		return fmt.Errorf("look for stays that leave a door: %w", err)
 	}
 	for _, g := range leaving {
-		if _, err := ReconcileGrant(run.tx, run.keys, g, run.rules); err != nil {
+		if _, err := run.reconcileGrant(g, run.Rules, Report{}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// emitEventsAndNotices appends the event of this run and notifies staff.
-func (run *grantRun) emitEventsAndNotices(p Plan, held int) error {
-	var others []*ent.Grant
-	if run.released && held > 0 {
-		var err error
-		if others, err = run.otherGrants(); err != nil {
+// appendEvents appends the events of a run. pending reports that other grants of the stay are not removed yet.
+func (run *stayRun) appendEvents(d Delta, p Plan, pending bool) error {
+	e := event.Event{PropertyID: run.PropertyID, Subject: run.reservationID}
+	if len(d.NewPINs) > 0 {
+		e.Kind, e.Body = event.PINGenerated, map[string]any{"reservationId": run.reservationID, "pinId": run.grant.PinID}
+		if err := event.Append(run.Tx, e); err != nil {
 			return err
 		}
 	}
-	kind := run.eventKind(p, held, len(others) > 0)
-	if kind != "" {
-		err := event.Append(run.tx, event.Event{PropertyID: run.propertyID, Subject: run.reservationID, Kind: kind, Body: eventBody(run.reservationID, p)})
-		if err != nil {
-			return err
-		}
-	}
+	e.Kind = d.eventOfStay(p, run.unplaced != "")
 	if !isLive(run.grant) {
-		return run.reconcileOpenGrants(others)
-	}
-	notices := run.noticesOf(p)
-	for _, n := range notices {
-		n.PropertyID, n.Subject = run.propertyID, run.reservationID
-		n.OnceKey = onceKey(run.grant, n.Kind)
-		if err := notice.Add(run.tx, n); err != nil {
-			return err
+		e.Kind = ""
+		if d.Released && len(run.held) > 0 && !pending {
+			e.Kind = event.AccessRemoved
 		}
 	}
-	return run.clearResolvedNotices(notices)
+	if e.Kind == "" {
+		return nil
+	}
+	e.Body = eventBody(run.reservationID, p)
+	return event.Append(run.Tx, e)
 }
 
-// eventKind returns the event of this run, or empty for none. more reports that other grants of the stay are not removed yet.
-func (run *grantRun) eventKind(p Plan, held int, more bool) event.Kind {
+// eventOfStay returns the event of a stay with access, or empty for none. unplaced reports that the stay leads to no active space.
+func (d Delta) eventOfStay(p Plan, unplaced bool) event.Kind {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
-	first := run.opened || !run.hadCode
+	first := d.Opened || !d.HadCode
 	switch {
-	case !isLive(run.grant):
-		if !run.released || held == 0 || more {
-			return ""
-		}
-		return event.AccessRemoved
-	case first && opens && run.changedSlots:
+	case first && opens && d.changesSlots():
 		return event.AccessIssued
-	case first && (run.opened || run.changed || run.changedSlots) && (p.Status == StatusFailed || run.noPlaceReason != ""):
+	case first && (d.Opened || d.changesGrant() || d.changesSlots()) && (p.Status == StatusFailed || unplaced):
 		return event.AccessFailed
-	case run.newlyFailed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
+	case d.Refused && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
 		return event.AccessFailed
-	case run.changedSlots, run.changed && run.hadCode:
+	case d.changesSlots(), d.changesGrant() && d.HadCode:
 		return event.AccessUpdated
 	}
 	return ""
@@ -177,7 +121,6 @@ func eventBody(reservationID string, p Plan) map[string]any {
 	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
 }
 
-// shortPIN and codeLate are kinds of notices that are no reason of a plan.
 const (
 	// shortPIN and codeLate are notice kinds that are not reasons of a plan.
 	shortPIN = "shortPin"
@@ -209,36 +152,47 @@ const (
 	shortPINText = "A lock of this stay takes only PINs of fewer than six digits, which can be guessed. Use it only for doors that need little protection."
 )
 
-func (run *grantRun) noticesOf(p Plan) []notice.Notice {
-	var out []notice.Notice
+// notify sends the notices of a stay with access, and lets those whose condition has ended be sent again if it returns.
+func (run *stayRun) notify(d Delta, p Plan) error {
+	var current []string
+	send := func(kind, text string) error {
+		current = append(current, kind)
+		return notice.Add(run.Tx, notice.Notice{
+			PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: onceKey(run.grant, kind), Text: text,
+		})
+	}
 	for _, r := range p.Reasons {
 		if text := noticeTexts[r]; text != "" {
-			out = append(out, notice.Notice{Kind: r, Text: text})
+			if err := send(r, text); err != nil {
+				return err
+			}
 		}
 	}
-	if run.pins != nil && run.pins.tooShort {
-		out = append(out, notice.Notice{Kind: shortPIN, Text: shortPINText})
+	if d.hasShortPIN() {
+		if err := send(shortPIN, shortPINText); err != nil {
+			return err
+		}
 	}
-	return out
+	if d.Opened || !d.changesSlots() && !d.changesGrant() && !d.Confirmed {
+		return nil
+	}
+	return run.clearResolvedNotices(current)
 }
 
 func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
-// clearResolvedNotices lets notices of this stay whose condition has ended be sent again if it returns.
-func (run *grantRun) clearResolvedNotices(current []notice.Notice) error {
-	if run.opened || !run.changedSlots && !run.changed && !run.newEvidence {
-		return nil
-	}
+// clearResolvedNotices lets notices whose condition has ended be sent again.
+func (run *stayRun) clearResolvedNotices(current []string) error {
 	keys := []string{onceKey(run.grant, codeLate)}
 	for r := range noticeTexts {
 		if r == space.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
 			continue // a grant does not store which space the PMS named
 		}
-		if !slices.ContainsFunc(current, func(n notice.Notice) bool { return n.Kind == r }) {
+		if !slices.Contains(current, r) {
 			keys = append(keys, onceKey(run.grant, r))
 		}
 	}
-	err := run.tx.Notice.Update().Where(entnotice.PropertyID(run.propertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.ctx())
+	err := run.Tx.Notice.Update().Where(entnotice.PropertyID(run.PropertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.Tx.Brief())
 	if err != nil {
 		return fmt.Errorf("settle the notices of a stay: %w", err)
 	}

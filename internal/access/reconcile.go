@@ -62,7 +62,8 @@ type Held struct {
 	SlotID      string
 	LockID      string
 	DoorID      string
-	Present     bool // the code is desired
+	Present     bool  // the code is desired
+	Generation  int64 // grows with each change of the desired state
 	Window      Window
 	Later       slot.Windows
 	PIN         string // the id of its PIN
@@ -203,4 +204,13 @@ func (t Task) heldAt(d Door) (Held, bool) {
 // isOutdated reports whether a code has another window or PIN than desired.
 func (t Task) isOutdated(h Held) bool {
 	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
+}
+
+func doorByID(doors []Door, id string) Door {
+	for _, d := range doors {
+		if d.ID == id {
+			return d
+		}
+	}
+	return Door{}
 }

@@ -1,11 +1,6 @@
 package access
 
-import (
-	"fmt"
-	"slices"
-
-	"latchkey.dev/internal/space"
-)
+import "slices"
 
 // StayPINs are the PINs of a stay in clear, for callers who may read them.
 type StayPINs struct {
@@ -24,16 +19,12 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	if err != nil || run == nil {
 		return StayPINs{}, err
 	}
-	held, err := run.loadHeld(run.doors)
-	if err != nil {
-		return StayPINs{}, err
-	}
-	left, err := run.formerDoors(heldCodes(held), nil, run.doors)
+	left, err := run.formerDoors(heldCodes(run.held), nil)
 	if err != nil {
 		return StayPINs{}, err
 	}
 	out, own := StayPINs{}, run.mainDoor()
-	for _, h := range held {
+	for _, h := range run.held {
 		d := doorByID(run.doors, h.DoorID)
 		if d.ID == "" {
 			d = left[h.DoorID] // open until the new place is proven to open
@@ -52,61 +43,43 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	if own == "" && len(out.Gates) == 0 {
 		return out, nil
 	}
-	out.PIN, err = run.codeAt(own)
+	out.PIN, err = run.pins.decryptAt(own)
 	return out, err
 }
 
-func (r *liveStay) addGate(to *StayPINs, d Door) error {
-	code, err := r.codeAt(d.ID)
+func (run *stayRun) addGate(to *StayPINs, d Door) error {
+	code, err := run.pins.decryptAt(d.ID)
 	if code != "" {
 		to.Gates = append(to.Gates, GatePIN{ID: d.ID, Name: d.Name, PIN: code})
 	}
 	return err
 }
 
-// codeAt returns the PIN of a door, or empty.
-func (r *liveStay) codeAt(doorID string) (string, error) {
-	p := r.pins.pinAt(doorID)
-	if p == nil {
-		return "", nil
-	}
-	return r.pins.decrypt(p)
-}
-
-// liveStay is the live access of a stay with its PINs and doors.
-type liveStay struct {
-	*grantRun
-	doors []Door
-}
-
-// loadLive loads the live access of a stay, or nil.
-func (rec Reconciler) loadLive(propertyID, reservationID string) (*liveStay, error) {
-	g, _, err := loadGrants(rec.Tx, propertyID, reservationID)
+// loadLive loads the live access of a stay with its doors, codes and PINs, or nil.
+func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, error) {
+	g, older, err := loadGrants(rec.Tx, propertyID, reservationID)
 	if err != nil || !isLive(g) || !g.NotAfter.After(rec.Tx.Now()) {
 		return nil, err
 	}
-	plain, err := rec.newRun(g)
+	rules, err := rec.RulesFor(propertyID)
 	if err != nil {
 		return nil, err
 	}
-	run := &liveStay{grantRun: plain}
-	if g.SpaceID != "" {
-		if run.place, _, err = resolvePlace(rec.Tx, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
-			return nil, err
-		}
-	}
-	f, err := run.loadFacts()
-	if err != nil {
+	run := rec.newStayRun(propertyID, reservationID, rules)
+	run.startFrom(g)
+	run.olderGrants, run.Right = older, rightOf(g, rec.Tx.Now())
+	if err := run.loadPlace(); err != nil {
 		return nil, err
 	}
-	run.doors = f.Doors
-	run.pins, err = loadPINs(rec.Tx, rec.Keys, g, run.rules.PINLength)
-	return run, err
+	if _, err := run.loadFacts(); err != nil {
+		return nil, err
+	}
+	return run, run.loadPINs()
 }
 
 // mainDoor returns the door whose PIN is the PIN of the stay: its room or bed, or the dorm of a bed without a lock.
-func (r *liveStay) mainDoor() string {
-	for _, d := range r.doors {
+func (run *stayRun) mainDoor() string {
+	for _, d := range run.doors {
 		if d.Kind != Gate && d.takesCode() {
 			return d.ID
 		}
@@ -151,32 +124,27 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 			failed = append(failed, p)
 		}
 	}
-	if len(failed) == len(parts) && !run.pins.drewPIN {
+	if len(failed) == len(parts) && len(run.delta().NewPINs) == 0 {
 		return failed, nil
 	}
-	next, err := rec.newRun(run.grant)
-	if err != nil {
-		return nil, err
-	}
-	next.drewPIN = run.pins.drewPIN
-	_, err = next.reconcileGrant()
+	_, err = run.reconcile()
 	return failed, err
 }
 
 // resetPIN retires the PINs of all doors except gates with their own. The next reconciliation generates new ones.
-func (r *liveStay) resetPIN() (bool, error) {
-	own := r.mainDoor()
-	if r.pins.pinAt(own) == nil || own == "" {
+func (run *stayRun) resetPIN() (bool, error) {
+	own := run.mainDoor()
+	if run.pins.pinAt(own) == nil || own == "" {
 		return false, nil
 	}
-	if err := r.pins.retire(r.pins.shared); err != nil {
+	if err := run.pins.retire(run.pins.shared); err != nil {
 		return false, err
 	}
-	for _, d := range r.doors {
+	for _, d := range run.doors {
 		if d.Kind == Gate {
 			continue
 		}
-		if err := r.pins.retire(r.pins.perDoor[d.ID]); err != nil {
+		if err := run.pins.retire(run.pins.perDoor[d.ID]); err != nil {
 			return false, err
 		}
 	}
@@ -184,26 +152,22 @@ func (r *liveStay) resetPIN() (bool, error) {
 }
 
 // resetKey invalidates the SmartKeys issued so far.
-func (r *liveStay) resetKey() (bool, error) {
-	if !slices.ContainsFunc(r.doors, Door.takesCode) {
+func (run *stayRun) resetKey() (bool, error) {
+	if !slices.ContainsFunc(run.doors, Door.takesCode) {
 		return false, nil
 	}
-	g, err := r.tx.Grant.UpdateOne(r.grant).AddKeyGeneration(1).Save(r.ctx())
-	if err != nil {
-		return false, fmt.Errorf("count a SmartKey: %w", err)
-	}
-	r.grant = g
-	return true, nil
+	return true, run.save(run.Tx.Grant.UpdateOne(run.grant).AddKeyGeneration(1))
 }
 
 // resetGates gives each gate of the stay a new PIN of its own.
-func (r *liveStay) resetGates() (bool, error) {
-	gates := slices.DeleteFunc(slices.Clone(r.doors), func(d Door) bool { return d.Kind != Gate || !d.takesCode() })
+func (run *stayRun) resetGates() (bool, error) {
+	gates := slices.DeleteFunc(slices.Clone(run.doors), func(d Door) bool { return d.Kind != Gate || !d.takesCode() })
 	for _, d := range gates {
-		if err := r.pins.generateForDoor(d); err != nil {
+		if err := run.pins.generateForDoor(d); err != nil {
 			return false, err
 		}
-		if r.pins.impossible[d.ID] {
+		if run.pins.impossible[d.ID] {
+			delete(run.pins.impossible, d.ID) // the gate keeps its PIN
 			return false, nil
 		}
 	}

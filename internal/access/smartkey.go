@@ -118,13 +118,13 @@ func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 
 // loadTokens returns the tokens of the phones of a stay, by lock, and the doors of these locks. A stay without a phone needs no
 // query.
-func (run *grantRun) loadTokens() (tokens map[string][]Token, doors map[string]string, err error) {
+func (run *stayRun) loadTokens() (tokens map[string][]Token, doors map[string]string, err error) {
 	ids := grantsWithKeys(append([]*ent.Grant{run.grant}, run.olderGrants...))
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
-	rows, err := run.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(run.propertyID), entkeystatus.GrantIDIn(ids...)).
-		Order(entkeystatus.ByID()).All(run.ctx())
+	rows, err := run.Tx.KeyStatus.Query().Where(entkeystatus.PropertyID(run.PropertyID), entkeystatus.GrantIDIn(ids...)).
+		Order(entkeystatus.ByID()).All(run.Tx.Brief())
 	if err != nil || len(rows) == 0 {
 		return nil, nil, err
 	}
@@ -152,7 +152,7 @@ func grantsWithKeys(grants []*ent.Grant) (ids []string) {
 
 // tokenFacts are what tokens are judged by.
 type tokenFacts struct {
-	w             *grantRun
+	run           *stayRun
 	issuer        *ent.Issuer
 	minKeySet     int64                  // tokens of an older key set are invalid
 	minGeneration map[string]int64       // the least valid generation, by lock
@@ -160,9 +160,9 @@ type tokenFacts struct {
 	doors         map[string]string      // by lock; locks on no door are left out
 }
 
-func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
-	f := tokenFacts{w: run, minGeneration: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
-	issuer, err := run.tx.Issuer.Query().Where(entissuer.ID(run.propertyID)).Only(run.ctx())
+func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
+	f := tokenFacts{run: run, minGeneration: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
+	issuer, err := run.Tx.Issuer.Query().Where(entissuer.ID(run.PropertyID)).Only(run.Tx.Brief())
 	if err != nil {
 		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
 	}
@@ -173,14 +173,14 @@ func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	rules, err := run.tx.DoorRule.Query().Where(entdoorrule.PropertyID(run.propertyID), entdoorrule.IDIn(ids...)).All(run.ctx())
+	rules, err := run.Tx.DoorRule.Query().Where(entdoorrule.PropertyID(run.PropertyID), entdoorrule.IDIn(ids...)).All(run.Tx.Brief())
 	if err != nil {
 		return f, fmt.Errorf("load the rules of doors: %w", err)
 	}
 	for _, r := range rules {
 		f.minGeneration[r.ID] = r.Floor
 	}
-	locks, err := run.tx.Lock.Query().Where(entlock.PropertyID(run.propertyID), entlock.IDIn(ids...)).All(run.ctx())
+	locks, err := run.Tx.Lock.Query().Where(entlock.PropertyID(run.PropertyID), entlock.IDIn(ids...)).All(run.Tx.Brief())
 	if err != nil {
 		return f, fmt.Errorf("load the locks of SmartKeys: %w", err)
 	}
@@ -191,7 +191,7 @@ func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 			f.doors[l.ID] = *l.DoorID
 		}
 	}
-	bridges, err := run.tx.Bridge.Query().Where(entbridge.PropertyID(run.propertyID), entbridge.IDIn(of...)).All(run.ctx())
+	bridges, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(of...)).All(run.Tx.Brief())
 	if err != nil {
 		return f, fmt.Errorf("load the bridges of SmartKeys: %w", err)
 	}
@@ -205,7 +205,7 @@ func (run *grantRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 
 // token judges the tokens with one status index at one lock.
 func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
-	g, now := f.w.grant, f.w.tx.Now()
+	g, now := f.run.grant, f.run.Tx.Now()
 	current := isLive(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil
 	t := Token{
 		Stale: !current,

@@ -69,38 +69,3 @@ type Right struct {
 	// Reason says why the right is not open, or is held back.
 	Reason string
 }
-
-// Decide returns the right of a stay. A check-in opens doors at once, even before the booked hour, because the reception let the
-// guest in. Only a check-in before the booked day is held back, until the booked hour less the property's EarlyIn. opened is when
-// the current access began, or zero: a later change does not restart it.
-func Decide(s Stay, r Rules, now, opened time.Time) Right {
-	switch s.State {
-	case Started:
-	case Confirmed:
-		return Right{Reason: NotCheckedIn}
-	case Processed:
-		return Right{Reason: CheckedOut}
-	case Canceled:
-		return Right{Reason: ReservationCanceled}
-	default:
-		return Right{Reason: NotFirm}
-	}
-	w := Window{From: now, To: s.To.Add(r.LateOut)}
-	if !w.To.After(now) {
-		return Right{Reason: WindowPast}
-	}
-	if early := s.From.Add(-r.EarlyIn); early.After(now) && laterDate(s.From, now, r.Zone) {
-		w.From = early
-		return Right{Open: true, Window: w, HeldBack: true, Reason: WindowInFuture}
-	}
-	if !opened.IsZero() && opened.Before(now) {
-		w.From = opened
-	}
-	return Right{Open: true, Window: w}
-}
-
-func laterDate(a, b time.Time, zone *time.Location) bool {
-	ay, am, ad := a.In(zone).Date()
-	by, bm, bd := b.In(zone).Date()
-	return time.Date(ay, am, ad, 0, 0, 0, 0, time.UTC).After(time.Date(by, bm, bd, 0, 0, 0, 0, time.UTC))
-}

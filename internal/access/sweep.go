@@ -12,6 +12,7 @@ import (
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
 	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/notice"
 )
@@ -25,7 +26,7 @@ func Expire(rec Reconciler, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find windows that are over: %w", err)
 	}
-	n, err := rec.forEachGrant(due, func(g *ent.Grant) error { return rec.reconcileGrant(g) })
+	n, err := rec.forEachGrant(due, rec.expire)
 	if err != nil {
 		return n, err
 	}
@@ -33,6 +34,15 @@ func Expire(rec Reconciler, limit int) (int, error) {
 		return n, err
 	}
 	return n, rec.notifyLateCodes(limit)
+}
+
+func (rec Reconciler) expire(g *ent.Grant) error {
+	rules, err := rec.RulesFor(g.PropertyID)
+	if err != nil {
+		return err
+	}
+	_, err = rec.reconcileGrant(g, rules, Report{})
+	return err
 }
 
 // forEachGrant calls do for each grant in a savepoint of its own, and counts the successes.
@@ -62,8 +72,8 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 		return fmt.Errorf("find expired PINs: %w", err)
 	}
 	for _, g := range over {
-		run := &grantRun{tx: rec.Tx, propertyID: g.PropertyID, grant: g}
-		if err := run.deletePINs(entpin.GrantID(g.ID)); err != nil {
+		run := Run{Reconciler: rec, Holder: Holder{ID: g.ID, PropertyID: g.PropertyID}}
+		if err := run.DeletePINs(); err != nil {
 			return err
 		}
 		if err := rec.Tx.Grant.UpdateOne(g).SetPinID("").Exec(rec.Tx.Context()); err != nil {
@@ -84,7 +94,7 @@ func (rec Reconciler) notifyLateCodes(limit int) error {
 		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + codeLate + "')"))
 	}
 	ids, err := rec.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
-		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(CodePrefix+"_")), predicate.Slot(untold)).
+		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(untold)).
 		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil || len(ids) == 0 {
 		return err

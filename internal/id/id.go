@@ -23,6 +23,7 @@ const (
 	Lock        = "lck"
 	Reservation = "rsv"
 	Grant       = "grt"
+	Code        = "cod"
 	Slot        = "slt"
 	Act         = "act"
 	Event       = "evt"

@@ -15,15 +15,16 @@ import (
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
 
-func (h *testProperty) code(n access.NewCode) (c *ent.Code) {
+func (h *testProperty) code(n code.Spec) (c *ent.Code) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		c, err = access.Reconciler{Tx: tx, Keys: h.keys}.CreateCode(h.id, n)
+		c, err = code.Create(access.Reconciler{Tx: tx, Keys: h.keys}, h.id, n)
 		return err
 	})
 	return c
@@ -32,9 +33,9 @@ func (h *testProperty) code(n access.NewCode) (c *ent.Code) {
 func (h *testProperty) ends(c *ent.Code) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
-		c, err := access.GetCode(tx, h.id, c.ID)
+		c, err := code.Get(tx, h.id, c.ID)
 		if err == nil {
-			_, err = access.Reconciler{Tx: tx, Keys: h.keys}.EndCode(c, access.EndRevoked, "test")
+			_, err = code.End(access.Reconciler{Tx: tx, Keys: h.keys}, c, code.EndRevoked, "test")
 		}
 		return err
 	})
@@ -45,7 +46,7 @@ func (h *testProperty) later(d time.Duration) {
 	h.t.Helper()
 	h.clock.Advance(d)
 	h.write(func(tx *db.Tx) error {
-		_, err := access.ReconcileDueCodes(access.Reconciler{Tx: tx, Keys: h.keys}, 100)
+		_, err := code.ReconcileDue(access.Reconciler{Tx: tx, Keys: h.keys}, 100)
 		return err
 	})
 }
@@ -63,9 +64,9 @@ func (h *testProperty) places(c *ent.Code) (out []*ent.Slot) {
 
 func TestWeeklyWindowsFollowEachOther(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
-		c := h.code(access.NewCode{ // it is Saturday, 10:00 in Berlin
-			Kind: access.StaffCode, Holder: "Cleaning", DoorIDs: []string{h.at("r1"), h.at("g1")},
-			Hours: []access.Hours{{Days: []int{6, 1}, From: "08:00", To: "12:00"}},
+		c := h.code(code.Spec{ // it is Saturday, 10:00 in Berlin
+			Kind: code.Staff, Holder: "Cleaning", DoorIDs: []string{h.at("r1"), h.at("g1")},
+			Hours: []code.Hours{{Days: []int{6, 1}, From: "08:00", To: "12:00"}},
 		})
 		generations := map[string]int64{}
 		window := func(what string, evidence slot.Evidence, from, to time.Time, days ...int) {
@@ -123,7 +124,7 @@ func TestWeeklyWindowsFollowEachOther(t *testing.T) {
 		}
 		c, err := h.db.Read().Code.Query().Where(entcode.ID(c.ID)).Only(t.Context())
 		h.must(err)
-		if c.EndReason != access.EndRevoked || c.ReleasedAt == nil || c.NextAt != nil {
+		if c.EndReason != code.EndRevoked || c.ReleasedAt == nil || c.NextAt != nil {
 			t.Errorf("after the end: %v", c)
 		}
 	})
@@ -142,7 +143,7 @@ func TestBackupCodesOfAFullProperty(t *testing.T) {
 			return tx.Code.CreateBulk(rows...).Exec(tx.Context())
 		})
 		h.write(func(tx *db.Tx) error {
-			_, err := access.Reconciler{Tx: tx, Keys: h.keys}.EnsureBackups(h.id, 50)
+			_, err := code.EnsureBackups(access.Reconciler{Tx: tx, Keys: h.keys}, h.id, 50)
 			return err
 		})
 		n, err := h.db.Read().Code.Query().Where(entcode.PropertyID(h.id), entcode.Kind("backup")).Count(t.Context())
@@ -156,10 +157,10 @@ func TestBackupCodesOfAFullProperty(t *testing.T) {
 // among the reports is anywhere.
 func TestUseOfACodeHasOneDoorAndItsTime(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
-		code := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "Plumber", DoorIDs: []string{h.at("r1"), h.at("g1")}})
+		plumber := h.code(code.Spec{Kind: code.OneTime, Holder: "Plumber", DoorIDs: []string{h.at("r1"), h.at("g1")}})
 		h.verify("r1", "g1")
 		at := map[string]*ent.Slot{}
-		for _, s := range h.places(code) {
+		for _, s := range h.places(plumber) {
 			at[s.DoorID] = s
 		}
 		used := h.clock.Now().Add(time.Minute)
@@ -172,11 +173,11 @@ func TestUseOfACodeHasOneDoorAndItsTime(t *testing.T) {
 			}}})
 		})
 		read := func() *ent.Code {
-			c, err := h.db.Read().Code.Get(t.Context(), code.ID)
+			c, err := h.db.Read().Code.Get(t.Context(), plumber.ID)
 			h.must(err)
 			return c
 		}
-		if c := read(); c.EndReason != access.EndUsed || c.UsedAt == nil {
+		if c := read(); c.EndReason != code.EndUsed || c.UsedAt == nil {
 			t.Errorf("one lock says that it was used: ended as %q, used %v", c.EndReason, c.UsedAt)
 		}
 		h.write(func(tx *db.Tx) error {
@@ -192,11 +193,11 @@ func TestUseOfACodeHasOneDoorAndItsTime(t *testing.T) {
 			t.Errorf("used %v, want %v", c.UsedAt, used)
 		}
 		for _, s := range h.slots() {
-			if s.GrantID == code.ID && (s.UsedAt != nil) != (s.ID == opened.ID) {
+			if s.GrantID == plumber.ID && (s.UsedAt != nil) != (s.ID == opened.ID) {
 				t.Errorf("%s: used %v", s.DoorID, s.UsedAt)
 			}
 		}
-		events := h.events("in:" + code.ID)
+		events := h.events("in:" + plumber.ID)
 		if diff := cmp.Diff([]string{"code.created", "code.used"}, events); diff != "" {
 			t.Error(diff)
 		}
@@ -207,7 +208,7 @@ func TestUseOfACodeHasOneDoorAndItsTime(t *testing.T) {
 // not ask to swap the codes.
 func TestUseOfACodeThatEndedMeanwhile(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
-		c := h.code(access.NewCode{Kind: access.BackupCode, Holder: "backup", LockID: h.at("lck-r1")})
+		c := h.code(code.Spec{Kind: code.Backup, Holder: "backup", LockID: h.at("lck-r1")})
 		h.verify("r1")
 		place := h.places(c)[0]
 		h.ends(c)
@@ -222,7 +223,7 @@ func TestUseOfACodeThatEndedMeanwhile(t *testing.T) {
 		})
 		now, err := h.db.Read().Code.Get(t.Context(), c.ID)
 		h.must(err)
-		if now.UsedAt == nil || !now.UsedAt.Equal(c.CreatedAt) || now.EndReason != access.EndRevoked {
+		if now.UsedAt == nil || !now.UsedAt.Equal(c.CreatedAt) || now.EndReason != code.EndRevoked {
 			t.Errorf("used %v, ended as %q", now.UsedAt, now.EndReason)
 		}
 		n, err := h.db.Read().Notice.Query().Where(entnotice.Kind("backupCodeUsed")).Only(t.Context())
@@ -235,8 +236,8 @@ func TestUseOfACodeThatEndedMeanwhile(t *testing.T) {
 
 func TestCodeUsesAtADoor(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
-		cleaner := h.code(access.NewCode{Kind: access.StaffCode, Holder: "Ada", DoorIDs: []string{h.at("r1"), h.at("r2")}})
-		h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "Grace", DoorIDs: []string{h.at("r1")}})
+		cleaner := h.code(code.Spec{Kind: code.Staff, Holder: "Ada", DoorIDs: []string{h.at("r1"), h.at("r2")}})
+		h.code(code.Spec{Kind: code.OneTime, Holder: "Grace", DoorIDs: []string{h.at("r1")}})
 		h.checkIn("A", "r1")
 		h.verify("r1", "r2")
 		for i, s := range h.slots() {
@@ -245,7 +246,7 @@ func TestCodeUsesAtADoor(t *testing.T) {
 		atR1 := h.places(cleaner)[0]
 		h.reportEvent(lock.LockEvent{Sequence: 90, Kind: "denied", OccurredAt: morning.Add(time.Minute), Slot: atR1.Number, Generation: atR1.Generation}, atR1.LockID)
 		uses := func(door string, limit int) (out []string) {
-			all, err := access.CodeUses(h.db.View(h.ctx()), h.id, h.at(door), limit)
+			all, err := code.Uses(h.db.View(h.ctx()), h.id, h.at(door), limit)
 			h.must(err)
 			for _, u := range all {
 				out = append(out, fmt.Sprint(u.Code.Holder, " ", u.Opened))
@@ -278,7 +279,7 @@ func TestCodeWaitsForAFreeSlot(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		var all []*ent.Code
 		for range h.caps.Slots + 1 {
-			all = append(all, h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "x", DoorIDs: []string{h.at("r1")}}))
+			all = append(all, h.code(code.Spec{Kind: code.OneTime, Holder: "x", DoorIDs: []string{h.at("r1")}}))
 			h.verify("r1")
 		}
 		last := all[h.caps.Slots]
@@ -305,7 +306,7 @@ func TestCodeWaitsForAFreeSlot(t *testing.T) {
 
 func TestNoticeOfACodeThatALockCannotStore(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
-		c := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "x", DoorIDs: []string{h.at("r1")}})
+		c := h.code(code.Spec{Kind: code.OneTime, Holder: "x", DoorIDs: []string{h.at("r1")}})
 		notified := func() bool {
 			some, err := h.db.Read().Notice.Query().Where(entnotice.OnceKey(c.ID + "/codeNotPlaced")).Exist(t.Context())
 			h.must(err)
@@ -325,26 +326,26 @@ func TestNoticeOfACodeThatALockCannotStore(t *testing.T) {
 // A lock refuses the PIN of a code as a duplicate, so it is replaced. If staff had read the old PIN they get one notice, until they
 // read the new one; otherwise none.
 func TestNoticeOfAReplacedPINThatWasRead(t *testing.T) {
-	for kind, tt := range map[access.CodeKind]struct {
-		code  access.NewCode
+	for kind, tt := range map[code.Kind]struct {
+		code  code.Spec
 		words string
 	}{
-		access.StaffCode:   {access.NewCode{Holder: "Cleaning", AllRooms: true}, `The staff code of "Cleaning"`},
-		access.OneTimeCode: {access.NewCode{Holder: "Plumber", AllRooms: true}, `The one-time code of "Plumber"`},
-		access.BackupCode:  {access.NewCode{}, `A backup code of lock "r1"`},
+		code.Staff:   {code.Spec{Holder: "Cleaning", AllRooms: true}, `The staff code of "Cleaning"`},
+		code.OneTime: {code.Spec{Holder: "Plumber", AllRooms: true}, `The one-time code of "Plumber"`},
+		code.Backup:  {code.Spec{}, `A backup code of lock "r1"`},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			each(t, func(t *testing.T, h *testProperty) {
 				tt.code.Kind = kind
-				if kind == access.BackupCode {
+				if kind == code.Backup {
 					tt.code.LockID = h.at("lck-r1")
 				}
 				c := h.code(tt.code)
 				shown := func() (pin string) {
 					h.write(func(tx *db.Tx) error {
-						row, err := access.GetCode(tx, h.id, c.ID)
+						row, err := code.Get(tx, h.id, c.ID)
 						if err == nil {
-							pin, _, err = access.Reconciler{Tx: tx, Keys: h.keys}.RevealCode(row, "test")
+							pin, _, err = code.Reveal(access.Reconciler{Tx: tx, Keys: h.keys}, row, "test")
 						}
 						return err
 					})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
@@ -247,14 +248,14 @@ func TestSlotFreedAtOnceGoesToAWaitingStay(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 2 })
 		h.online(false)
-		code := h.code(access.NewCode{Kind: access.StaffCode, Holder: "Desk", DoorIDs: []string{h.at("r1")}})
+		desk := h.code(code.Spec{Kind: code.Staff, Holder: "Desk", DoorIDs: []string{h.at("r1")}})
 		h.checkIn("A", "r1")
 		for _, id := range []string{"B", "C"} {
 			same(t, "no room", "r1 failed slotsFull", doorsOf(h.checkIn(id, "r1").Plan)[0])
 		}
 		h.put(state("A", "canceled"))
 		same(t, "after a stay", "r1 queued lockOffline", doorsOf(h.plan("B"))[0])
-		h.ends(code)
+		h.ends(desk)
 		same(t, "after a code", "r1 queued lockOffline", doorsOf(h.plan("C"))[0])
 	})
 }

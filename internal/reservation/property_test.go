@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -245,14 +246,7 @@ func (h *testProperty) reportEvidence(tx *db.Tx, door string, seen []lock.Observ
 }
 
 func (h *testProperty) applyEvidence(tx *db.Tx, learned []lock.EvidenceChange) error {
-	var changes []access.SlotChange
-	for _, l := range learned {
-		changes = append(changes, access.SlotChange{
-			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
-			UsedAt: l.UsedAt, Here: l.AtThisLock,
-		})
-	}
-	return access.ApplyEvidence(access.Reconciler{Tx: tx, Keys: h.keys}, changes)
+	return code.ApplyEvidence(access.Reconciler{Tx: tx, Keys: h.keys}, learned)
 }
 
 // verify reports the desired codes of doors as verified, as the bridge.

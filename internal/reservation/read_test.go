@@ -12,8 +12,10 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
@@ -78,7 +80,8 @@ func TestTenants(t *testing.T) {
 		two.write(func(tx *db.Tx) error {
 			g := one.grantOf(one.slotsAt("r1")[0].GrantID)
 			w := access.Reconciler{Tx: tx, Keys: two.keys}
-			return access.ApplyEvidence(w, []access.SlotChange{{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID, Before: slot.Sent, After: slot.Failed}})
+			moved := &ent.Slot{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID}
+			return code.ApplyEvidence(w, []lock.EvidenceChange{{Slot: moved, Before: slot.Sent, After: slot.Failed}})
 		})
 		two.replan(space.Touched{All: true, SpaceIDs: []string{one.at("r1")}, Externals: []space.External{{IntegrationID: one.scope.IntegrationID, ID: theirs("r1")}}})
 		_, err = two.try(with(booking("B", ""), reservation.OwnSpaceID, one.at("r1")))

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/space"
 )
@@ -32,7 +33,7 @@ func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
 	}
-	if err := access.MarkCodesDue(tx, propertyID); err != nil {
+	if err := code.MarkDue(tx, propertyID); err != nil {
 		return err
 	}
 	which, err := touchedStays(tx, propertyID, t)

@@ -23,6 +23,7 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	adminapi "latchkey.dev/internal/api/admin"
 	bridgeapi "latchkey.dev/internal/api/bridge"
 	"latchkey.dev/internal/api/chain"
@@ -89,7 +90,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p.node = bridgelink.New(bridgelink.Config{
 		DB: s.db, Keys: s.keys, CA: p.ca, Bus: s.bus, Logger: s.log,
 		OnEvidence: func(tx *db.Tx, reported []lock.EvidenceChange) error {
-			return access.ApplyReports(access.Reconciler{Tx: tx, Keys: s.keys}, reported)
+			return code.ApplyEvidence(access.Reconciler{Tx: tx, Keys: s.keys}, reported)
 		},
 		Metrics: s.metrics, Clock: s.clock,
 		Name: s.name, Intervals: s.nodePace,

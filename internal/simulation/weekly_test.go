@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -16,14 +16,14 @@ import (
 type shift struct {
 	slot  uint32
 	pin   slot.PIN
-	hours []access.Hours
+	hours []code.Hours
 	works func(weekday time.Weekday, hour int) bool
 }
 
 var shifts = []shift{
-	{1, "345671", []access.Hours{{Days: []int{1, 2, 3, 4, 5, 6, 7}, From: "08:00", To: "16:00"}},
+	{1, "345671", []code.Hours{{Days: []int{1, 2, 3, 4, 5, 6, 7}, From: "08:00", To: "16:00"}},
 		func(_ time.Weekday, hour int) bool { return hour >= 8 && hour < 16 }},
-	{2, "345672", []access.Hours{{Days: []int{1, 6}, From: "22:00", To: "05:00"}, {Days: []int{7}, From: "09:00", To: "10:00"}},
+	{2, "345672", []code.Hours{{Days: []int{1, 6}, From: "22:00", To: "05:00"}, {Days: []int{7}, From: "09:00", To: "10:00"}},
 		func(d time.Weekday, hour int) bool {
 			night := hour >= 22 && (d == time.Monday || d == time.Saturday) || hour < 5 && (d == time.Tuesday || d == time.Sunday)
 			return night || d == time.Sunday && hour == 9
@@ -93,7 +93,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 // desired is what the service hands to a bridge now.
 func (p shift) desired(zone *time.Location) slot.Desired {
 	now := time.Now()
-	r := access.EvaluateCode(access.CodeTerms{Kind: access.StaffCode, Hours: p.hours, NotBefore: now.AddDate(0, -1, 0)}, zone, now).Right
+	r := code.Evaluate(code.Terms{Kind: code.Staff, Hours: p.hours, NotBefore: now.AddDate(0, -1, 0)}, zone, now).Right
 	return slot.Desired{Intent: slot.Present, PIN: p.pin, NotBefore: r.Window.From, NotAfter: r.Window.To, LaterWindows: r.Later}
 }
 
@@ -127,7 +127,7 @@ func TestNewHoursDoNotConfirmTheOldCode(t *testing.T) {
 			t.Fatal(err)
 		}
 		day := time.Now().Truncate(48 * time.Hour).Add(4 * 24 * time.Hour) // sent again at 14:00 in Honolulu
-		clerk := shift{slot: 1, pin: "345671", hours: []access.Hours{{Days: []int{1, 2, 3, 4, 5, 6, 7}, From: "09:00", To: "13:30"}}}
+		clerk := shift{slot: 1, pin: "345671", hours: []code.Hours{{Days: []int{1, 2, 3, 4, 5, 6, 7}, From: "09:00", To: "13:30"}}}
 		time.Sleep(time.Until(day.Add(-4 * time.Hour)))
 		var specs []sim.Spec
 		for name, p := range sim.Profiles() {

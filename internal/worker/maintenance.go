@@ -9,6 +9,7 @@ import (
 
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -106,23 +107,23 @@ func (m Maintenance) expireAccess(ctx context.Context) error {
 
 // reconcileCodes reconciles the codes that are due, and the backup codes of every property.
 func (m Maintenance) reconcileCodes(ctx context.Context) error {
-	err := inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) { return access.ReconcileDueCodes(m.reconciler(tx), limit) })
+	err := inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) { return code.ReconcileDue(m.reconciler(tx), limit) })
 	if err != nil {
 		return err
 	}
-	keep, drop, err := access.BackupProperties(m.DB.View(ctx))
+	keep, drop, err := code.BackupProperties(m.DB.View(ctx))
 	if err != nil {
 		return err
 	}
 	var failed []error // a failure at one property does not stop the others
 	for _, propertyID := range keep {
 		failed = append(failed, inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) {
-			return m.reconciler(tx).EnsureBackups(propertyID, limit)
+			return code.EnsureBackups(m.reconciler(tx), propertyID, limit)
 		}))
 	}
 	for _, propertyID := range drop {
 		failed = append(failed, inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) {
-			return m.reconciler(tx).EndBackups(propertyID, "system", limit)
+			return code.EndBackups(m.reconciler(tx), propertyID, "system", limit)
 		}))
 	}
 	return errors.Join(failed...)

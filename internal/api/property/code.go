@@ -11,6 +11,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/optional"
@@ -29,12 +30,12 @@ func (d Deps) reconciler(tx *db.Tx) access.Reconciler { return access.Reconciler
 
 func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
 	who, _ := actor.From(ctx)
-	n := access.NewCode{
-		Kind: access.CodeKind(r.GetKind()), Holder: r.GetHolder(), DoorIDs: r.GetDoorIds(), AllRooms: r.GetAllRooms(), By: who.Author(),
+	n := code.Spec{
+		Kind: code.Kind(r.GetKind()), Holder: r.GetHolder(), DoorIDs: r.GetDoorIds(), AllRooms: r.GetAllRooms(), By: who.Author(),
 		NotBefore: timeOrZero(r.GetNotBefore()), NotAfter: timeOrZero(r.GetNotAfter()),
 	}
 	for _, h := range r.GetHours() {
-		line := access.Hours{From: h.GetFrom(), To: h.GetTo()}
+		line := code.Hours{From: h.GetFrom(), To: h.GetTo()}
 		for _, day := range h.GetDays() {
 			line.Days = append(line.Days, int(day))
 		}
@@ -44,7 +45,7 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 		if err := Named("holder", r.GetHolder()); err != nil {
 			return nil, err
 		}
-		c, err := s.reconciler(tx).CreateCode(propertyID, n)
+		c, err := code.Create(s.reconciler(tx), propertyID, n)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +59,7 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 	if err != nil {
 		return nil, err
 	}
-	if r.GetPageToken() != "" && !id.Valid(access.CodePrefix, r.GetPageToken()) {
+	if r.GetPageToken() != "" && !id.Valid(id.Code, r.GetPageToken()) {
 		return nil, badPageToken()
 	}
 	size := int(r.GetPageSize())
@@ -66,7 +67,7 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 		size = defaultPage
 	}
 	view := s.DB.View(ctx)
-	rows, err := access.ListCodes(view, propertyID, access.CodeFilter{
+	rows, err := code.List(view, propertyID, code.Filter{
 		Kind: r.GetKind(), LockID: r.GetLockId(), Ended: r.GetEnded(), After: r.GetPageToken(), Limit: size + 1,
 	})
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 		return nil, err
 	}
 	view := s.DB.View(ctx)
-	c, err := access.GetCode(view, propertyID, r.GetId())
+	c, err := code.Get(view, propertyID, r.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 }
 
 // codePlaces returns the locks with a slot that contains a code, or whose last code it was.
-func codePlaces(view *db.Tx, c *access.CodeRow) ([]*propertyv1.CodePlace, error) {
+func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	slots, err := lock.SlotsOfGrants(view.Context(), view.Client, c.PropertyID, c.ID)
 	if err != nil {
 		return nil, err
@@ -134,15 +135,15 @@ func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest)
 
 func (s *codes) reveal(ctx context.Context, tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
 	who, _ := actor.From(ctx)
-	c, err := access.GetCode(tx, propertyID, codeID)
+	c, err := code.Get(tx, propertyID, codeID)
 	if err != nil {
 		return nil, err
 	}
-	all, own, err := s.reconciler(tx).RevealCode(c, who.Author())
+	all, own, err := code.Reveal(s.reconciler(tx), c, who.Author())
 	if err != nil {
 		return nil, err
 	}
-	if c, err = access.GetCode(tx, propertyID, codeID); err != nil {
+	if c, err = code.Get(tx, propertyID, codeID); err != nil {
 		return nil, err
 	}
 	m, err := codeMessage(tx, c)
@@ -175,11 +176,11 @@ var _ idem.Renderer = (&codes{}).renderPIN
 func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest) (*propertyv1.RevokeCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeCodeResponse, error) {
-		c, err := access.GetCode(tx, propertyID, r.GetId())
+		c, err := code.Get(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
-		if c, err = s.reconciler(tx).EndCode(c, access.EndRevoked, who.Author()); err != nil {
+		if c, err = code.End(s.reconciler(tx), c, code.EndRevoked, who.Author()); err != nil {
 			return nil, err
 		}
 		m, err := codeMessage(tx, c)
@@ -190,7 +191,7 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {
-		rows, err := s.reconciler(tx).SwapBackupCodes(propertyID, r.GetLockId(), who.Author())
+		rows, err := code.SwapBackups(s.reconciler(tx), propertyID, r.GetLockId(), who.Author())
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +200,7 @@ func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCod
 	})
 }
 
-func codeMessage(view *db.Tx, c *access.CodeRow) (*propertyv1.Code, error) {
+func codeMessage(view *db.Tx, c *code.Row) (*propertyv1.Code, error) {
 	list, err := codeMessages(view, c.PropertyID, c)
 	if err != nil {
 		return nil, err
@@ -207,8 +208,8 @@ func codeMessage(view *db.Tx, c *access.CodeRow) (*propertyv1.Code, error) {
 	return list[0], nil
 }
 
-func codeMessages(view *db.Tx, propertyID string, rows ...*access.CodeRow) ([]*propertyv1.Code, error) {
-	zone, err := access.ZoneOf(view, propertyID)
+func codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) ([]*propertyv1.Code, error) {
+	zone, err := code.ZoneOf(view, propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -220,10 +221,10 @@ func codeMessages(view *db.Tx, propertyID string, rows ...*access.CodeRow) ([]*p
 }
 
 // codeAt converts a code with its state at a time in the property's time zone.
-func codeAt(zone *time.Location, now time.Time, c *access.CodeRow) *propertyv1.Code {
+func codeAt(zone *time.Location, now time.Time, c *code.Row) *propertyv1.Code {
 	m := &propertyv1.Code{
 		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: optional.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
-		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: access.CodeState(c, zone, now),
+		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: code.State(c, zone, now),
 		EndReason: optional.Text(c.EndReason), EndedAt: optional.At(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: optional.At(c.UsedAt),
 		ReadAt: optional.At(c.ReadAt), ReadBy: optional.Text(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 )
 
@@ -39,7 +39,7 @@ func slotMessage(s *lock.SlotRow, owner string, now time.Time) *propertyv1.LockS
 		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: optional.Text(owner),
 		NotBefore: optional.Time(window.From), NotAfter: optional.Time(window.To), SeenAt: optional.At(s.SeenAt), UsedAt: optional.At(s.UsedAt), Unmanaged: s.Foreign,
 	}
-	if strings.HasPrefix(s.GrantID, access.CodePrefix+"_") {
+	if strings.HasPrefix(s.GrantID, id.Code+"_") {
 		m.CodeId = &s.GrantID
 	}
 	return m

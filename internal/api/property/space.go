@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -54,14 +54,14 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	uses, err := access.CodeUses(s.DB.View(ctx), propertyID, row.ID, maxCodeUses)
+	uses, err := code.Uses(s.DB.View(ctx), propertyID, row.ID, maxCodeUses)
 	return &propertyv1.GetSpaceResponse{Data: m, CodeUses: codeUseMessages(uses)}, err
 }
 
 // maxCodeUses bounds the uses of codes in one answer.
 const maxCodeUses = 50
 
-func codeUseMessages(uses []access.CodeUse) []*propertyv1.CodeUse {
+func codeUseMessages(uses []code.Use) []*propertyv1.CodeUse {
 	var list []*propertyv1.CodeUse
 	for _, u := range uses {
 		list = append(list, &propertyv1.CodeUse{

@@ -12,9 +12,9 @@ const (
 // acrossProperties lists the functions that may run statements without a property, with the reason. Think twice before you
 // add one.
 var acrossProperties = map[string]string{
-	"access.BackupProperties":             sweep,
+	"access/code.BackupProperties":        sweep,
+	"access/code.ReconcileDue":            sweep,
 	"access.Expire":                       sweep,
-	"access.ReconcileDueCodes":            sweep,
 	"access.Reconciler.deleteExpiredPINs": sweep,
 	"access.Reconciler.notifyLateCodes":   sweep,
 	"event.Append":                        "the subject is an id, and only its numbers are read",

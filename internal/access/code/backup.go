@@ -1,4 +1,4 @@
-package access
+package code
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 	entcode "latchkey.dev/ent/code"
 	entlock "latchkey.dev/ent/lock"
 	entproperty "latchkey.dev/ent/property"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/property"
 )
 
-// SwapBackupCodes ends the backup codes of a lock and creates new ones.
-func (rec Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, error) {
+// SwapBackups ends the backup codes of a lock and creates new ones.
+func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.Code, error) {
 	lk, err := lock.Get(rec.Tx.Context(), rec.Tx.Client, propertyID, lockID)
 	if err != nil {
 		return nil, err
@@ -25,10 +26,10 @@ func (rec Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Cod
 		return nil, err
 	}
 	if !p.BackupCodes {
-		return nil, fault.New(fault.Precondition, PINNotPossible, "backup codes are off for this property; turn on its setting backupCodes")
+		return nil, fault.New(fault.Precondition, access.PINNotPossible, "backup codes are off for this property; turn on its setting backupCodes")
 	}
 	if lk.DoorID == nil || lk.Capabilities.Slots < minBackupSlots {
-		return nil, fault.New(fault.Precondition, PINNotPossible,
+		return nil, fault.New(fault.Precondition, access.PINNotPossible,
 			"a lock has backup codes only if it is on a door and has at least %d slots", minBackupSlots)
 	}
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).
@@ -37,17 +38,17 @@ func (rec Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Cod
 		return nil, fmt.Errorf("list the backup codes of a lock: %w", err)
 	}
 	for _, c := range old {
-		if _, err := rec.EndCode(c, EndSwapped, by); err != nil {
+		if _, err := End(rec, c, EndSwapped, by); err != nil {
 			return nil, err
 		}
 	}
-	return rec.createBackups(propertyID, lockID, backupsPerLock, by)
+	return createBackups(rec, propertyID, lockID, backupsPerLock, by)
 }
 
-func (rec Reconciler) createBackups(propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
+func createBackups(rec access.Reconciler, propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
 	var out []*ent.Code
 	for range n {
-		c, err := rec.CreateCode(propertyID, NewCode{Kind: BackupCode, Holder: "backup", LockID: lockID, By: by})
+		c, err := Create(rec, propertyID, Spec{Kind: Backup, Holder: "backup", LockID: lockID, By: by})
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +78,7 @@ func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 
 // EnsureBackups creates missing backup codes of a property, at most limit, and returns their number: limit means that more may be
 // missing.
-func (rec Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
+func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, error) {
 	ctx := rec.Tx.Context()
 	locks, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
 	if err != nil {
@@ -102,8 +103,8 @@ func (rec Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 		if n <= 0 {
 			continue
 		}
-		_, err := rec.createBackups(propertyID, l.ID, n, "system")
-		if fault.Has(err, fault.TooMany) { // CreateCode reports this limit to staff
+		_, err := createBackups(rec, propertyID, l.ID, n, "system")
+		if fault.Has(err, fault.TooMany) { // Create reports this limit to staff
 			return made, nil
 		}
 		if err != nil {
@@ -115,16 +116,41 @@ func (rec Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 }
 
 // EndBackups ends the backup codes of a property that no longer wants them, at most limit.
-func (rec Reconciler) EndBackups(propertyID, by string, limit int) (int, error) {
+func EndBackups(rec access.Reconciler, propertyID, by string, limit int) (int, error) {
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("list backup codes: %w", err)
 	}
 	for _, c := range old {
-		if _, err := rec.EndCode(c, EndOff, by); err != nil {
+		if _, err := End(rec, c, EndOff, by); err != nil {
 			return 0, err
 		}
 	}
 	return len(old), nil
+}
+
+// A lock with at least minBackupSlots has backupsPerLock backup codes. One with fewer slots needs them for guests.
+const (
+	backupsPerLock = 2
+	minBackupSlots = 8
+)
+
+// BackupLock is a lock that may have backup codes.
+type BackupLock struct {
+	LockID string
+	OnDoor bool
+	Slots  int
+	Codes  int // its backup codes
+}
+
+// MissingBackups returns how many backup codes each lock lacks, by lock.
+func MissingBackups(all []BackupLock) map[string]int {
+	out := map[string]int{}
+	for _, k := range all {
+		if k.OnDoor && k.Slots >= minBackupSlots && k.Codes < backupsPerLock {
+			out[k.LockID] = backupsPerLock - k.Codes
+		}
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package access
+package code
 
 import (
 	"fmt"
@@ -7,8 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	entcode "latchkey.dev/ent/code"
-	entgate "latchkey.dev/ent/gate"
-	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -16,9 +15,9 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// NewCode is a code to create.
-type NewCode struct {
-	Kind      CodeKind
+// Spec describes a code to create.
+type Spec struct {
+	Kind      Kind
 	Holder    string
 	LockID    string   // of a backup code
 	DoorIDs   []string // spaces and gates
@@ -35,12 +34,12 @@ const (
 	maxCodes = 2000
 )
 
-// CreateCode creates a code and sets it on the locks of its doors.
-func (rec Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) {
+// Create creates a code and sets it on the locks of its doors.
+func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error) {
 	if n.NotBefore.IsZero() {
 		n.NotBefore = rec.Tx.Now()
 	}
-	if err := rec.validateCode(propertyID, n); err != nil {
+	if err := validate(rec.Tx, propertyID, n); err != nil {
 		return nil, err
 	}
 	live, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).Count(rec.Tx.Context())
@@ -57,7 +56,7 @@ func (rec Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error
 	if n.Hours == nil {
 		n.Hours = []Hours{}
 	}
-	create := rec.Tx.Code.Create().SetID(id.New(CodePrefix)).SetPropertyID(propertyID).SetKind(string(n.Kind)).SetHolder(n.Holder).
+	create := rec.Tx.Code.Create().SetID(id.New(id.Code)).SetPropertyID(propertyID).SetKind(string(n.Kind)).SetHolder(n.Holder).
 		SetLockID(n.LockID).SetDoors(doors).SetAllRooms(n.AllRooms).SetHours(n.Hours).SetNotBefore(n.NotBefore.UTC().Truncate(time.Microsecond)).
 		SetCreatedBy(n.By).SetCreatedAt(rec.Tx.Now())
 	if !n.NotAfter.IsZero() {
@@ -67,20 +66,20 @@ func (rec Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error
 	if err != nil {
 		return nil, fmt.Errorf("store a code: %w", err)
 	}
-	if err := rec.appendCodeEvent(c, event.CodeCreated, map[string]any{"by": n.By}); err != nil {
+	if err := appendEvent(rec.Tx, c, event.CodeCreated, map[string]any{"by": n.By}); err != nil {
 		return nil, err
 	}
-	return rec.ReconcileCode(c)
+	return Reconcile(rec, c)
 }
 
-// validateCode returns an error with all wrong fields of a new code.
-func (rec Reconciler) validateCode(propertyID string, n NewCode) error {
+// validate returns an error with all wrong fields of a new code.
+func validate(tx *db.Tx, propertyID string, n Spec) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
 	}
 	switch {
-	case n.Kind == BackupCode:
+	case n.Kind == Backup:
 	case len(n.DoorIDs) > maxDoors:
 		add("doorIds", fault.OutOfRange, fmt.Sprintf("at most %d doors; allRooms means every room", maxDoors))
 	case len(n.DoorIDs) == 0 && !n.AllRooms:
@@ -89,17 +88,17 @@ func (rec Reconciler) validateCode(propertyID string, n NewCode) error {
 	if !n.NotAfter.IsZero() && !n.NotBefore.Before(n.NotAfter) {
 		add("notAfter", fault.DatesNotValid, "must be after notBefore")
 	}
-	if !n.NotAfter.IsZero() && !n.NotAfter.After(rec.Tx.Now()) {
+	if !n.NotAfter.IsZero() && !n.NotAfter.After(tx.Now()) {
 		add("notAfter", fault.DatesNotValid, "must lie ahead")
 	}
 	if len(wrong) > 0 {
 		return fault.Fields(wrong...)
 	}
-	return rec.checkDoorsExist(propertyID, n.DoorIDs)
+	return checkDoorsExist(tx, propertyID, n.DoorIDs)
 }
 
-func (rec Reconciler) checkDoorsExist(propertyID string, doors []string) error {
-	names, err := DoorNames(rec.Tx, propertyID, doors)
+func checkDoorsExist(tx *db.Tx, propertyID string, doors []string) error {
+	names, err := access.DoorNames(tx, propertyID, doors)
 	if err != nil {
 		return err
 	}
@@ -111,41 +110,19 @@ func (rec Reconciler) checkDoorsExist(propertyID string, doors []string) error {
 	return nil
 }
 
-// DoorNames returns the names of doors of a property, by id. Unknown ids are left out.
-func DoorNames(tx *db.Tx, propertyID string, doors []string) (map[string]string, error) {
-	out := map[string]string{}
-	for part := range slices.Chunk(doors, maxDoors) {
-		spaces, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(part...)).All(tx.Context())
-		if err != nil {
-			return nil, fmt.Errorf("load the spaces of a code: %w", err)
-		}
-		gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.IDIn(part...)).All(tx.Context())
-		if err != nil {
-			return nil, fmt.Errorf("load the gates of a code: %w", err)
-		}
-		for _, s := range spaces {
-			out[s.ID] = s.Name
-		}
-		for _, g := range gates {
-			out[g.ID] = g.Name
-		}
-	}
-	return out, nil
-}
+// Row is a code as stored.
+type Row = ent.Code
 
-// CodeRow is a code as stored.
-type CodeRow = ent.Code
-
-// CodeFilter narrows and pages a list of codes.
-type CodeFilter struct {
+// Filter narrows and pages a list of codes.
+type Filter struct {
 	Kind, LockID string // empty: any
 	Ended        bool   // include ended codes
 	After        string // last id of the previous page
 	Limit        int
 }
 
-// ListCodes returns the codes of a property, oldest first.
-func ListCodes(tx *db.Tx, propertyID string, f CodeFilter) ([]*CodeRow, error) {
+// List returns the codes of a property, oldest first.
+func List(tx *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	q := tx.Code.Query().Where(entcode.PropertyID(propertyID))
 	if f.Kind != "" {
 		q.Where(entcode.Kind(f.Kind))
@@ -162,8 +139,8 @@ func ListCodes(tx *db.Tx, propertyID string, f CodeFilter) ([]*CodeRow, error) {
 	return q.Order(entcode.ByID()).Limit(f.Limit).All(tx.Context())
 }
 
-// GetCode returns a code of the property.
-func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
+// Get returns a code of the property.
+func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	c, err := tx.Code.Query().Where(entcode.ID(codeID), entcode.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "no such code at this property")
@@ -171,8 +148,8 @@ func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	return c, err
 }
 
-// EndCode ends a code for a reason. An ended code stays unchanged.
-func (rec Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
+// End ends a code for a reason. An ended code stays unchanged.
+func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
 		return c, nil
 	}
@@ -180,24 +157,19 @@ func (rec Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error)
 	if err != nil {
 		return nil, fmt.Errorf("end a code: %w", err)
 	}
-	if err := rec.appendCodeEvent(c, event.CodeEnded, map[string]any{"reason": reason, "by": by}); err != nil {
+	if err := appendEvent(rec.Tx, c, event.CodeEnded, map[string]any{"reason": reason, "by": by}); err != nil {
 		return nil, err
 	}
-	return rec.ReconcileCode(c)
+	return Reconcile(rec, c)
 }
 
-// RevealCode decrypts the PIN of a code, and the PINs of doors that have their own, and records who read it. A door whose lock
-// takes no possible PIN has none.
-func (rec Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[string]string, err error) {
+// Reveal decrypts the PIN of a code, and the PINs of doors that have their own, and records who read it. A door whose lock takes
+// no possible PIN has none.
+func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own map[string]string, err error) {
 	if c.EndedAt != nil {
-		return "", nil, fault.New(fault.Precondition, WindowPast, "this code has ended: it opens no door")
+		return "", nil, fault.New(fault.Precondition, access.WindowPast, "this code has ended: it opens no door")
 	}
-	run, err := rec.newCodeRun(c)
-	if err != nil {
-		return "", nil, err
-	}
-	all, own, err = run.decryptPINs()
-	if err != nil {
+	if shared, own, err = newRun(rec, c, access.Rules{}).RevealPINs(); err != nil {
 		return "", nil, err
 	}
 	if err := rec.Tx.Code.UpdateOne(c).SetReadAt(rec.Tx.Now()).SetReadBy(by).Exec(rec.Tx.Context()); err != nil {
@@ -206,29 +178,14 @@ func (rec Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[st
 	if err := notice.Settle(rec.Tx, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err
 	}
-	return all, own, rec.appendCodeEvent(c, event.CodeRead, map[string]any{"by": by})
+	return shared, own, appendEvent(rec.Tx, c, event.CodeRead, map[string]any{"by": by})
 }
 
-func (run *grantRun) decryptPINs() (all string, own map[string]string, err error) {
-	own = map[string]string{}
-	if run.pins.shared != nil {
-		if all, err = run.pins.decrypt(run.pins.shared); err != nil {
-			return "", nil, err
-		}
-	}
-	for door, p := range run.pins.perDoor {
-		if own[door], err = run.pins.decrypt(p); err != nil {
-			return "", nil, err
-		}
-	}
-	return all, own, nil
+func appendEvent(tx *db.Tx, c *ent.Code, kind event.Kind, body map[string]any) error {
+	return event.Append(tx, eventOf(c, kind, body))
 }
 
-func (rec Reconciler) appendCodeEvent(c *ent.Code, kind event.Kind, body map[string]any) error {
-	return event.Append(rec.Tx, codeEvent(c, kind, body))
-}
-
-func codeEvent(c *ent.Code, kind event.Kind, body map[string]any) event.Event {
+func eventOf(c *ent.Code, kind event.Kind, body map[string]any) event.Event {
 	body["codeId"], body["kind"] = c.ID, c.Kind
 	if c.LockID != "" {
 		body["lockId"] = c.LockID

@@ -1,4 +1,4 @@
-package access
+package code
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -22,44 +23,44 @@ func TestEvaluateCode(t *testing.T) {
 	now := at("2026-11-20T10:00:00Z") // a Friday
 	made := at("2026-11-01T09:00:00Z")
 	work := []Hours{{Days: []int{1, 2, 3, 4, 5}, From: "08:00", To: "16:00"}}
-	open := func(from, to time.Time, back bool) CodeStatus {
-		return CodeStatus{Right: Right{Open: true, Window: Window{from, to}, HeldBack: back}, Next: to}
+	open := func(from, to time.Time, back bool) Status {
+		return Status{Right: access.Right{Open: true, Window: access.Window{From: from, To: to}, HeldBack: back}, Next: to}
 	}
-	day := func(d int) Window {
-		return Window{at("2026-11-20T08:00:00Z").AddDate(0, 0, d), at("2026-11-20T16:00:00Z").AddDate(0, 0, d)}
+	day := func(d int) access.Window {
+		return access.Window{From: at("2026-11-20T08:00:00Z").AddDate(0, 0, d), To: at("2026-11-20T16:00:00Z").AddDate(0, 0, d)}
 	}
-	weekly := func(back bool, next time.Time, first Window, days ...int) CodeStatus {
+	weekly := func(back bool, next time.Time, first access.Window, days ...int) Status {
 		var later []slot.Window
 		for _, d := range days {
 			later = append(later, slot.Window(day(d)))
 		}
-		return CodeStatus{Right: Right{Open: true, Window: first, Later: slot.PackWindows(later...), HeldBack: back}, Next: next}
+		return Status{Right: access.Right{Open: true, Window: first, Later: slot.PackWindows(later...), HeldBack: back}, Next: next}
 	}
 	sentAgain := at("2026-11-21T00:00:00Z")
 	for _, c := range []struct {
 		name string
-		in   CodeTerms
-		want CodeStatus
+		in   Terms
+		want Status
 	}{
-		{"at any hour, without an end", CodeTerms{Kind: StaffCode, NotBefore: made}, open(made, time.Time{}, false)},
-		{"with an end", CodeTerms{Kind: StaffCode, NotBefore: made, NotAfter: now.Add(time.Hour)}, open(made, now.Add(time.Hour), false)},
-		{"over", CodeTerms{Kind: StaffCode, NotBefore: made, NotAfter: now}, CodeStatus{End: EndPast}},
-		{"not begun", CodeTerms{Kind: StaffCode, NotBefore: now.Add(time.Hour)}, open(now.Add(time.Hour), time.Time{}, true)},
-		{"within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made}, weekly(false, day(0).To, day(-1), 0, 3, 4, 5, 6, 7)},
-		{"hours that end early", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, CodeStatus{
-			Right: Right{Open: true, Window: day(-1), Later: slot.PackWindows(slot.Window{From: day(0).From, To: now.Add(time.Hour)})}, Next: now.Add(time.Hour),
+		{"at any hour, without an end", Terms{Kind: Staff, NotBefore: made}, open(made, time.Time{}, false)},
+		{"with an end", Terms{Kind: Staff, NotBefore: made, NotAfter: now.Add(time.Hour)}, open(made, now.Add(time.Hour), false)},
+		{"over", Terms{Kind: Staff, NotBefore: made, NotAfter: now}, Status{End: EndPast}},
+		{"not begun", Terms{Kind: Staff, NotBefore: now.Add(time.Hour)}, open(now.Add(time.Hour), time.Time{}, true)},
+		{"within hours", Terms{Kind: Staff, Hours: work, NotBefore: made}, weekly(false, day(0).To, day(-1), 0, 3, 4, 5, 6, 7)},
+		{"hours that end early", Terms{Kind: Staff, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, Status{
+			Right: access.Right{Open: true, Window: day(-1), Later: slot.PackWindows(slot.Window{From: day(0).From, To: now.Add(time.Hour)})}, Next: now.Add(time.Hour),
 		}},
-		{"begins within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, sentAgain, Window{at("2026-11-23T09:00:00Z"), day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
-		{"between hours", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, sentAgain, day(1), 8)},
-		{"no hours left", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{1}, From: "08:00", To: "16:00"}}, NotBefore: made, NotAfter: at("2026-11-22T00:00:00Z")}, CodeStatus{End: EndPast}},
-		{"revoked", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made, End: EndRevoked}, CodeStatus{End: EndRevoked}},
-		{"one time", CodeTerms{Kind: OneTimeCode, NotBefore: made}, open(made, time.Time{}, false)},
-		{"one time, used", CodeTerms{Kind: OneTimeCode, NotBefore: made, Used: true}, CodeStatus{End: EndUsed}},
-		{"a backup that was used opens on", CodeTerms{Kind: BackupCode, NotBefore: made, Used: true}, open(made, time.Time{}, false)},
-		{"swapped", CodeTerms{Kind: BackupCode, NotBefore: made, End: EndSwapped}, CodeStatus{End: EndSwapped}},
+		{"begins within hours", Terms{Kind: Staff, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, sentAgain, access.Window{From: at("2026-11-23T09:00:00Z"), To: day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
+		{"between hours", Terms{Kind: Staff, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, sentAgain, day(1), 8)},
+		{"no hours left", Terms{Kind: Staff, Hours: []Hours{{Days: []int{1}, From: "08:00", To: "16:00"}}, NotBefore: made, NotAfter: at("2026-11-22T00:00:00Z")}, Status{End: EndPast}},
+		{"revoked", Terms{Kind: Staff, Hours: work, NotBefore: made, End: EndRevoked}, Status{End: EndRevoked}},
+		{"one time", Terms{Kind: OneTime, NotBefore: made}, open(made, time.Time{}, false)},
+		{"one time, used", Terms{Kind: OneTime, NotBefore: made, Used: true}, Status{End: EndUsed}},
+		{"a backup that was used opens on", Terms{Kind: Backup, NotBefore: made, Used: true}, open(made, time.Time{}, false)},
+		{"swapped", Terms{Kind: Backup, NotBefore: made, End: EndSwapped}, Status{End: EndSwapped}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, EvaluateCode(c.in, time.UTC, now)); diff != "" {
+			if diff := cmp.Diff(c.want, Evaluate(c.in, time.UTC, now)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -101,8 +102,8 @@ func TestWeeklyHoursCoverEightDays(t *testing.T) {
 			hours = append(hours, Hours{Days: rapid.SliceOfNDistinct(rapid.IntRange(1, 7), 1, 7, rapid.ID).Draw(t, "days"), From: text(from), To: text(to)})
 		}
 		now := time.Unix(1767225600+rapid.Int64Range(0, 2*365*86400).Draw(t, "now"), 0).UTC()
-		terms := CodeTerms{Kind: StaffCode, Hours: hours, NotBefore: now.AddDate(-1, 0, 0)}
-		s := EvaluateCode(terms, zone, now)
+		terms := Terms{Kind: Staff, Hours: hours, NotBefore: now.AddDate(-1, 0, 0)}
+		s := Evaluate(terms, zone, now)
 		if s.Right.Window.To.IsZero() { // no gap
 			return
 		}
@@ -120,7 +121,7 @@ func TestWeeklyHoursCoverEightDays(t *testing.T) {
 			}
 		}
 		if soon := now.Add(time.Minute).Truncate(scheduleEvery); soon.Equal(now.Truncate(scheduleEvery)) {
-			if again := EvaluateCode(terms, zone, now.Add(time.Minute)); again.End == "" && (again.Right.Later != s.Right.Later || !again.Right.Window.Same(s.Right.Window)) {
+			if again := Evaluate(terms, zone, now.Add(time.Minute)); again.End == "" && (again.Right.Later != s.Right.Later || !again.Right.Window.Same(s.Right.Window)) {
 				t.Fatal("a minute later it is handed anew")
 			}
 		}

@@ -1,4 +1,4 @@
-package access
+package code
 
 import (
 	"fmt"
@@ -14,11 +14,12 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 )
 
-// CodeUse is one use of a staff, one-time or backup code at a door.
-type CodeUse struct {
+// Use is one use of a staff, one-time or backup code at a door.
+type Use struct {
 	Code   *ent.Code
 	LockID string
 	At     time.Time
@@ -26,8 +27,8 @@ type CodeUse struct {
 	Reason string // why the lock refused the code; may be empty
 }
 
-// CodeUses returns the latest uses of staff, one-time and backup codes at a door, newest first.
-func CodeUses(view *db.Tx, propertyID, doorID string, limit int) ([]CodeUse, error) {
+// Uses returns the latest uses of staff, one-time and backup codes at a door, newest first.
+func Uses(view *db.Tx, propertyID, doorID string, limit int) ([]Use, error) {
 	locks, err := locksWithCodes(view, propertyID, doorID)
 	if err != nil {
 		return nil, fmt.Errorf("find the locks of door %s: %w", doorID, err)
@@ -36,7 +37,7 @@ func CodeUses(view *db.Tx, propertyID, doorID string, limit int) ([]CodeUse, err
 	var events []*ent.Event
 	for _, lockID := range locks { // one query each, because the index orders the events of one lock
 		rows, err := view.Event.Query().Where(entevent.PropertyID(propertyID), entevent.Subject(lockID),
-			entevent.KindIn(string(event.DoorOpened), string(event.DoorDenied)), entevent.GrantIDHasPrefix(CodePrefix+"_"), atDoor).
+			entevent.KindIn(string(event.DoorOpened), string(event.DoorDenied)), entevent.GrantIDHasPrefix(id.Code+"_"), atDoor).
 			Order(entevent.BySubjectSequence(sql.OrderDesc())).Limit(limit).All(view.Context())
 		if err != nil {
 			return nil, fmt.Errorf("load the openings of door %s: %w", doorID, err)
@@ -44,10 +45,10 @@ func CodeUses(view *db.Tx, propertyID, doorID string, limit int) ([]CodeUse, err
 		events = append(events, rows...)
 	}
 	slices.SortStableFunc(events, func(a, b *ent.Event) int { return b.OccurredAt.Compare(a.OccurredAt) })
-	return codeUsesOf(view, propertyID, events[:min(limit, len(events))])
+	return usesOf(view, propertyID, events[:min(limit, len(events))])
 }
 
-func codeUsesOf(view *db.Tx, propertyID string, events []*ent.Event) ([]CodeUse, error) {
+func usesOf(view *db.Tx, propertyID string, events []*ent.Event) ([]Use, error) {
 	ids := make([]string, len(events))
 	for i, e := range events {
 		ids[i] = *e.GrantID
@@ -56,21 +57,21 @@ func codeUsesOf(view *db.Tx, propertyID string, events []*ent.Event) ([]CodeUse,
 	if err != nil {
 		return nil, fmt.Errorf("load the codes that opened a door: %w", err)
 	}
-	var uses []CodeUse
+	var uses []Use
 	for i, e := range events {
 		c := slices.IndexFunc(codes, func(c *ent.Code) bool { return c.ID == ids[i] })
 		if c < 0 {
 			continue
 		}
 		reason, _ := e.Body["reason"].(string)
-		uses = append(uses, CodeUse{Code: codes[c], LockID: e.Subject, At: e.OccurredAt, Opened: e.Kind == string(event.DoorOpened), Reason: reason})
+		uses = append(uses, Use{Code: codes[c], LockID: e.Subject, At: e.OccurredAt, Opened: e.Kind == string(event.DoorOpened), Reason: reason})
 	}
 	return uses, nil
 }
 
 // locksWithCodes returns the lock at a door, and locks that have moved since and still have a slot for it.
 func locksWithCodes(view *db.Tx, propertyID, doorID string) ([]string, error) {
-	ids, err := view.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.DoorID(doorID), entslot.GrantIDHasPrefix(CodePrefix+"_")).
+	ids, err := view.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.DoorID(doorID), entslot.GrantIDHasPrefix(id.Code+"_")).
 		Unique(true).Select(entslot.FieldLockID).Strings(view.Context())
 	if err != nil {
 		return nil, err

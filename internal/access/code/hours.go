@@ -1,4 +1,4 @@
-package access
+package code
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/fault"
 )
 
@@ -22,7 +23,7 @@ const daysPerWeek = 7
 //
 // Hours are local times in zone. An hour that a clock change skips becomes the instant of the change. If an hour occurs twice,
 // the window includes both.
-func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Time) (out []Window, always bool) {
+func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Time) (out []access.Window, always bool) {
 	for _, w := range mergedWindows(hours, zone, from, until) {
 		switch {
 		case !w.To.After(from):
@@ -37,10 +38,10 @@ func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Ti
 }
 
 // mergedWindows lists the windows of weekly hours from a week before first to some weeks after until, in order and merged.
-func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (out []Window) {
+func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (out []access.Window) {
 	first, last := from.In(zone), until.In(zone)
 	end := time.Date(last.Year(), last.Month(), last.Day()+2*daysPerWeek+1, 12, 0, 0, 0, time.UTC)
-	var all []Window
+	var all []access.Window
 	for d := -daysPerWeek - 1; ; d++ {
 		date := time.Date(first.Year(), first.Month(), first.Day()+d, 12, 0, 0, 0, time.UTC)
 		if date.After(end) {
@@ -52,7 +53,7 @@ func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (o
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Window) int { return a.From.Compare(b.From) })
+	slices.SortFunc(all, func(a, b access.Window) int { return a.From.Compare(b.From) })
 	for _, w := range all {
 		if n := len(out); n > 0 && !w.From.After(out[n-1].To) {
 			if w.To.After(out[n-1].To) {
@@ -67,16 +68,16 @@ func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (o
 
 // windowOn returns the window of hours that begins on a date. It returns false if the hours are of another day of the week, or
 // skipped by a clock change.
-func windowOn(h Hours, zone *time.Location, date time.Time) (Window, bool) {
+func windowOn(h Hours, zone *time.Location, date time.Time) (access.Window, bool) {
 	weekday := int(date.Weekday()+6)%daysPerWeek + 1
 	if !slices.Contains(h.Days, weekday) {
-		return Window{}, false
+		return access.Window{}, false
 	}
 	from, to := minutesOfDay(h.From), minutesOfDay(h.To)
 	if to <= from {
 		to += 24 * 60
 	}
-	w := Window{From: instantAt(date, from, zone, false), To: instantAt(date, to, zone, true)}
+	w := access.Window{From: instantAt(date, from, zone, false), To: instantAt(date, to, zone, true)}
 	return w, w.From.Before(w.To)
 }
 

@@ -1,18 +1,19 @@
-package access
+package code
 
 import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/access"
 	"pgregory.net/rapid"
 )
 
 // hoursAt finds the window of weekly hours that is open at an instant, else the next; false: there is none. Hours without a gap
 // have no end, and their beginning is zero.
-func hoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
+func hoursAt(hours []Hours, zone *time.Location, at time.Time) (access.Window, bool) {
 	all, always := windowsOfHours(hours, zone, at, at, at)
 	if always || len(all) == 0 {
-		return Window{}, always
+		return access.Window{}, always
 	}
 	return all[0], true
 }
@@ -55,7 +56,7 @@ func TestWindowsOfHours(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, ok := hoursAt(c.hours, lisbon, at)
-			want := Window{}
+			want := access.Window{}
 			if c.from != "" && c.from != "none" {
 				want.From, _ = time.Parse(time.RFC3339, c.from)
 				want.To, _ = time.Parse(time.RFC3339, c.to)

@@ -1,0 +1,160 @@
+// Package code manages the codes that staff make: staff codes, one-time codes and the backup codes of locks. They belong to no
+// reservation, and take the same stages to their locks as the access of a stay: see [access.Run].
+package code
+
+import (
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/property"
+)
+
+// Kind is the purpose of a code that belongs to no reservation.
+type Kind string
+
+// The kinds.
+const (
+	Staff   Kind = "staff"   // for a staff member, at any hour or within weekly hours
+	OneTime Kind = "oneTime" // ends with its first use
+	Backup  Kind = "backup"  // kept on one lock for emergencies
+)
+
+// Why a code ended.
+const (
+	EndRevoked = "revoked"
+	EndUsed    = "used"
+	EndPast    = "windowPast"
+	EndSwapped = "swapped"
+	EndOff     = "backupCodesOff" // the property no longer has backup codes
+)
+
+// Terms say when a code opens doors.
+type Terms struct {
+	Kind      Kind
+	Hours     []Hours // empty: at any hour
+	NotBefore time.Time
+	NotAfter  time.Time // zero: no end
+	Used      bool      // the code has opened a door
+	End       string    // why a person ended it; empty: not ended
+}
+
+// Status is the result of Evaluate.
+type Status struct {
+	Right access.Right // the windows; with weekly hours the first may be over
+	End   string       // why the code has ended
+	Next  time.Time    // when to evaluate it again; zero: time changes nothing
+}
+
+// Bridges get weekly hours as windows, ahead of time, because they must work without the server: all windows that begin within
+// scheduleAhead of the last multiple of scheduleEvery. So a bridge always has eight days of them, and gets new ones every second
+// day rather than with every window.
+const (
+	scheduleAhead = 10 * 24 * time.Hour
+	scheduleEvery = 48 * time.Hour
+)
+
+// Evaluate decides the status of a code.
+func Evaluate(t Terms, zone *time.Location, now time.Time) Status {
+	switch {
+	case t.End != "":
+		return Status{End: t.End}
+	case t.Kind == OneTime && t.Used:
+		return Status{End: EndUsed}
+	case !t.NotAfter.IsZero() && !t.NotAfter.After(now):
+		return Status{End: EndPast}
+	}
+	if len(t.Hours) == 0 {
+		return statusForWindow(access.Window{From: t.NotBefore, To: t.NotAfter}, now)
+	}
+	since := now.Truncate(scheduleEvery)
+	from := since
+	if t.NotBefore.After(from) {
+		from = t.NotBefore
+	}
+	all, always := windowsOfHours(t.Hours, zone, from, now, from.Add(scheduleAhead))
+	if always {
+		return statusForWindow(access.Window{From: t.NotBefore, To: t.NotAfter}, now)
+	}
+	return statusForWindows(clipWindows(all, t), now, since.Add(scheduleEvery))
+}
+
+// statusForWindow is the status of a code with one window.
+func statusForWindow(w access.Window, now time.Time) Status {
+	return Status{Right: access.Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
+}
+
+// clipWindows cuts windows to the time in which a code is valid.
+func clipWindows(all []access.Window, t Terms) (out []access.Window) {
+	for _, w := range all {
+		if w.From.Before(t.NotBefore) {
+			w.From = t.NotBefore
+		}
+		if !t.NotAfter.IsZero() && w.To.After(t.NotAfter) {
+			w.To = t.NotAfter
+		}
+		if w.From.Before(w.To) && len(out) <= slot.MaxLaterWindows {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// statusForWindows is the status of a code with several windows, which are sent to bridges again at a time.
+func statusForWindows(all []access.Window, now, again time.Time) Status {
+	for _, w := range all {
+		if !w.To.After(now) {
+			continue
+		}
+		next := w.To
+		if w.From.After(now) {
+			next = w.From
+		}
+		if again.Before(next) {
+			next = again
+		}
+		later := make([]slot.Window, len(all)-1)
+		for i, l := range all[1:] {
+			later[i] = slot.Window(l)
+		}
+		right := access.Right{Open: true, Window: all[0], Later: slot.PackWindows(later...), HeldBack: w.From.After(now)}
+		return Status{Right: right, Next: next}
+	}
+	return Status{End: EndPast} // the next hours are after its end
+}
+
+// termsOf returns the terms of a stored code.
+func termsOf(c *ent.Code) Terms {
+	t := Terms{Kind: Kind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
+	if c.NotAfter != nil {
+		t.NotAfter = *c.NotAfter
+	}
+	if c.RevokedAt != nil {
+		t.End = c.EndReason
+	}
+	return t
+}
+
+// State returns the state of a code: waiting (for its beginning or its next hours), open or ended.
+func State(c *ent.Code, zone *time.Location, now time.Time) string {
+	s := Evaluate(termsOf(c), zone, now)
+	switch {
+	case s.End != "" || c.EndedAt != nil:
+		return "ended"
+	case s.Right.HeldBack:
+		return "waiting"
+	}
+	return "open"
+}
+
+// ZoneOf returns the time zone of a property.
+func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
+	p, err := property.Get(tx.Context(), tx.Client, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return clock.Zone(p.TimeZone)
+}

@@ -1,0 +1,208 @@
+package code
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"latchkey.dev/ent"
+	entcode "latchkey.dev/ent/code"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
+)
+
+// newRun prepares the run of a code.
+func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run {
+	run := &access.Run{Reconciler: rec, Holder: access.Holder{ID: c.ID, PropertyID: c.PropertyID, Redraws: c.Redraws}, Rules: rules}
+	if c.Kind == string(OneTime) {
+		run.OneTimeID = c.ID
+	}
+	return run
+}
+
+// retryAfter is the wait before the next attempt to set a code that a lock has no slot for, or takes no PIN of.
+const retryAfter = time.Minute
+
+// Reconcile reconciles the locks with what a code asks for now. It is idempotent.
+func Reconcile(rec access.Reconciler, c *ent.Code) (*ent.Code, error) {
+	rules, err := rec.RulesFor(c.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	run, status := newRun(rec, c, rules), Evaluate(termsOf(c), rules.Zone, rec.Tx.Now())
+	run.Right = status.Right
+	if run.Right.Open {
+		locks, err := locksOf(rec.Tx, c)
+		if err != nil {
+			return nil, err
+		}
+		run.SetDoors(locks)
+	}
+	if err := run.LoadHeld(); err != nil {
+		return nil, err
+	}
+	if err := ensurePINs(run, c); err != nil {
+		return nil, err
+	}
+	if err := run.Apply(); err != nil {
+		return nil, err
+	}
+	if err := run.RefreshEvidence(); err != nil {
+		return nil, err
+	}
+	return storeStatus(run, c, status)
+}
+
+// ensurePINs makes the PINs of a code that opens doors, and notifies staff of one that was replaced.
+func ensurePINs(run *access.Run, c *ent.Code) error {
+	if !run.Right.Open {
+		return nil
+	}
+	if err := run.EnsurePINs(); err != nil || run.Redraws == c.Redraws {
+		return err
+	}
+	return notifyPINReplaced(run.Tx, c)
+}
+
+// storeStatus stores the status of a code, and when to evaluate it again.
+func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
+	u, missing := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws), false
+	if s.End == "" {
+		missing = run.MissesDoor()
+		next := s.Next
+		if retry := run.Tx.Now().Add(retryAfter); missing && (next.IsZero() || next.After(retry)) {
+			next = retry
+		}
+		if next.IsZero() {
+			u.ClearNextAt()
+		} else {
+			u.SetNextAt(next)
+		}
+		if err := run.ReleaseRetiredPINs(); err != nil {
+			return nil, err
+		}
+	} else {
+		u.ClearNextAt()
+		if c.EndedAt == nil {
+			u.SetEndedAt(run.Tx.Now()).SetEndReason(s.End)
+		}
+		if c.ReleasedAt == nil && run.IsRemoved() {
+			u.SetReleasedAt(run.Tx.Now())
+			if err := run.DeletePINs(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := notifyMissing(run.Tx, c, missing); err != nil {
+		return nil, err
+	}
+	c, err := u.Save(run.Tx.Brief())
+	if err != nil {
+		return nil, fmt.Errorf("store the status of a code: %w", err)
+	}
+	return c, nil
+}
+
+// locksOf lists the locks on the doors of a code.
+func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
+	q := tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.DoorIDNotNil())
+	switch {
+	case c.Kind == string(Backup):
+		q.Where(entlock.ID(c.LockID))
+	case c.AllRooms:
+		q.Where(entlock.Or(entlock.Not(entlock.DoorIDHasPrefix(id.Gate+"_")), entlock.DoorIDIn(c.Doors...)))
+	default:
+		q.Where(entlock.DoorIDIn(c.Doors...))
+	}
+	locks, err := q.Order(entlock.ByID()).All(tx.Brief())
+	if err != nil {
+		return nil, fmt.Errorf("list the locks of a code: %w", err)
+	}
+	return locks, nil
+}
+
+// ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a slot that became free.
+func ApplyEvidence(rec access.Reconciler, changed []lock.EvidenceChange) error {
+	return access.ApplyEvidence(rec, changed, func(c lock.EvidenceChange) error { return reconcileEvidence(rec, c) })
+}
+
+// reconcileEvidence reconciles a code after new evidence about one of its slots. A one-time code ends with its first use.
+func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
+	row, err := rec.Tx.Code.Query().Where(entcode.PropertyID(c.Slot.PropertyID), entcode.ID(c.Slot.GrantID)).Only(rec.Tx.Context())
+	if ent.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("load the code of a slot: %w", err)
+	}
+	if row, err = recordUse(rec.Tx, row, c); err != nil {
+		return err
+	}
+	_, err = Reconcile(rec, row)
+	return err
+}
+
+// recordUse stores the first use of a code, even if a later use was reported before it.
+func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, error) {
+	known, at := row.UsedAt != nil, c.UsedAt
+	if !at.IsZero() && at.Before(row.CreatedAt) {
+		at = row.CreatedAt // the clock of the bridge is behind
+	}
+	if at.IsZero() || known && !at.Before(*row.UsedAt) {
+		return row, nil
+	}
+	row, err := tx.Code.UpdateOne(row).SetUsedAt(at).Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("record the use of a code: %w", err)
+	}
+	if known {
+		return row, nil
+	}
+	e := eventOf(row, event.CodeUsed, map[string]any{})
+	e.OccurredAt = at
+	if c.AtThisLock {
+		e.Body["doorId"], e.Body["lockId"] = c.Slot.DoorID, c.Slot.LockID
+	}
+	if err := event.Append(tx, e); err != nil || row.Kind != string(Backup) {
+		return row, err
+	}
+	return row, notifyBackupUsed(tx, row, c.Slot.LockID)
+}
+
+// ReconcileDue reconciles at most limit codes that are due, and returns their number: limit means that there may be more. A
+// code that fails is retried a minute later and does not block the others.
+func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
+	due, err := rec.Tx.Code.Query().Where(entcode.NextAtLTE(rec.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(rec.Tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("find codes that are due: %w", err)
+	}
+	for _, c := range due {
+		err := rec.Tx.Savepoint(func() error { _, err := Reconcile(rec, c); return err })
+		if err == nil {
+			continue
+		}
+		if rec.Tx.Context().Err() != nil {
+			return 0, err
+		}
+		if rec.Log != nil {
+			rec.Log.Error("a code could not be reconciled; retrying", slog.String("code", c.ID), slog.String("property", c.PropertyID), slog.Any("error", err))
+		}
+		if err := rec.Tx.Code.UpdateOneID(c.ID).SetNextAt(rec.Tx.Now().Add(retryAfter)).Exec(rec.Tx.Context()); err != nil {
+			return 0, err
+		}
+	}
+	return len(due), nil
+}
+
+// MarkDue makes all codes of a property due after a change of its spaces, gates, locks or settings.
+func MarkDue(tx *db.Tx, propertyID string) error {
+	err := tx.Code.Update().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).SetNextAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("mark codes as due: %w", err)
+	}
+	return nil
+}

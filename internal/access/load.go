@@ -1,0 +1,366 @@
+package access
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entgrant "latchkey.dev/ent/grant"
+	entlock "latchkey.dev/ent/lock"
+	entslot "latchkey.dev/ent/slot"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/space"
+)
+
+// loadStay loads the place and the grants of a stay, and decides its right.
+func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
+	run := rec.newStayRun(s.Space.PropertyID, s.ReservationID, r)
+	run.fromPMS = true
+	var err error
+	if run.place, run.unplaced, err = resolvePlace(rec.Tx, s.Space); err != nil {
+		return nil, err
+	}
+	if !s.Fresh {
+		var g *ent.Grant
+		if g, run.olderGrants, err = loadGrants(rec.Tx, run.PropertyID, s.ReservationID); err != nil {
+			return nil, err
+		}
+		run.startFrom(g)
+	}
+	var opened time.Time
+	if isLive(run.grant) {
+		opened = run.grant.NotBefore
+	}
+	run.Right = Decide(s, r, rec.Tx.Now(), opened)
+	return run, nil
+}
+
+// loadGrant loads for a grant what loadStay loads for a stay, from what the grant itself stores.
+func (rec Reconciler) loadGrant(g *ent.Grant, r Rules) (*stayRun, error) {
+	run := rec.newStayRun(g.PropertyID, g.ReservationID, r)
+	run.startFrom(g)
+	var err error
+	if isLive(g) {
+		if run.olderGrants, err = run.otherGrants(); err != nil {
+			return nil, err
+		}
+	}
+	if run.Right = rightOf(g, rec.Tx.Now()); run.Right.Open {
+		err = run.loadPlace()
+	}
+	return run, err
+}
+
+// startFrom sets the grant that a run starts from.
+func (run *stayRun) startFrom(g *ent.Grant) {
+	run.before = snapshotOf(g)
+	run.setGrant(g)
+}
+
+// loadPlace loads the space that the grant stores.
+func (run *stayRun) loadPlace() (err error) {
+	if run.grant.SpaceID != "" {
+		run.place, _, err = resolvePlace(run.Tx, space.Request{PropertyID: run.PropertyID, OwnID: run.grant.SpaceID})
+		run.setGrant(run.grant)
+	}
+	return err
+}
+
+// RulesFor loads the access rules of a property.
+func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
+	p, err := rec.Tx.Property.Get(rec.Tx.Brief(), propertyID)
+	if err != nil {
+		return Rules{}, fmt.Errorf("load the property: %w", err)
+	}
+	return RulesOf(p)
+}
+
+// maxGrants bounds the grants that one run loads. It is far more than locks have slots for the codes of one stay.
+const maxGrants = 1000
+
+// loadGrants returns the latest grant of a stay, or nil, and the earlier grants whose codes may still be on a lock. The open
+// grant is the latest, even if the clock of another server gave it an earlier time.
+func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
+	unreleasedFirst := func(s *sql.Selector) {
+		s.OrderExpr(sql.Raw("CASE WHEN " + s.C(entgrant.FieldReleasedAt) + " IS NULL THEN 0 ELSE 1 END"))
+	}
+	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
+		Order(unreleasedFirst, entgrant.ByCreatedAt(sql.OrderDesc()), entgrant.ByID(sql.OrderDesc())).Limit(maxGrants).All(tx.Brief())
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the grants of a stay: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, nil, nil
+	}
+	latest = slices.MaxFunc(rows, compareGrants)
+	return latest, slices.DeleteFunc(rows, func(g *ent.Grant) bool { return g == latest || g.ReleasedAt != nil }), nil
+}
+
+// compareGrants orders the grants of a stay by time, with the open grant last.
+func compareGrants(a, b *ent.Grant) int {
+	switch {
+	case isLive(a) != isLive(b) && isLive(a):
+		return 1
+	case isLive(a) != isLive(b):
+		return -1
+	}
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+// otherGrants returns the other grants of the stay that are open or whose codes may still be on a lock.
+func (run *stayRun) otherGrants() ([]*ent.Grant, error) {
+	found, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.ReservationID(run.reservationID),
+		entgrant.IDNEQ(run.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(run.Tx.Brief())
+	if err != nil {
+		return nil, fmt.Errorf("load the other grants of a stay: %w", err)
+	}
+	return found, nil
+}
+
+// loadFacts loads the doors of a stay and, if it has a grant, the codes on their locks.
+func (run *stayRun) loadFacts() (Facts, error) {
+	doors, found, err := loadDoors(run.Tx, run.PropertyID, run.place, run.Rules.GatesAlone)
+	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, Had: run.grant != nil}
+	if err != nil || run.grant == nil {
+		return facts, err
+	}
+	run.setDoors(doors, found)
+	if run.isNew() {
+		return facts, nil
+	}
+	return facts, run.LoadHeld()
+}
+
+// setDoors sets the doors that the holder may open, and their locks. It copies the locks, because others use them too.
+func (run *Run) setDoors(doors []Door, found []installedLock) {
+	run.doors, run.locks = doors, make(map[string]installedLock, len(found))
+	for _, f := range found {
+		own := *f.lock
+		f.lock = &own
+		run.locks[own.ID] = f
+	}
+}
+
+// SetDoors sets the doors that the holder may open, by the locks on them.
+func (run *Run) SetDoors(locks []*ent.Lock) {
+	doors, found := make([]Door, len(locks)), make([]installedLock, len(locks))
+	for i, l := range locks {
+		found[i] = installedLock{lock: l}
+		doors[i] = Door{ID: *l.DoorID, Kind: kindOfDoor(*l.DoorID), Lock: found[i].toLock(run.Tx.Now())}
+	}
+	run.setDoors(doors, found)
+}
+
+// LoadHeld loads the codes of the holder.
+func (run *Run) LoadHeld() error {
+	rows, err := lock.SlotsOfGrant(run.Tx, run.PropertyID, run.ID)
+	if err == nil {
+		run.held, err = run.heldOf(rows)
+	}
+	run.before.Held = heldCodes(run.held)
+	return err
+}
+
+// heldOf returns slots with the state of their locks.
+func (run *Run) heldOf(rows []*ent.Slot) ([]installedSlot, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(rows))
+	for i, s := range rows {
+		ids[i] = s.LockID
+	}
+	if err := run.loadLocks(ids); err != nil {
+		return nil, err
+	}
+	out := make([]installedSlot, len(rows))
+	for i, s := range rows {
+		out[i] = newInstalledSlot(s, run.locks[s.LockID], run.Tx.Now())
+	}
+	return out, nil
+}
+
+// loadLocks loads locks that are not loaded yet, with their bridges.
+func (run *Run) loadLocks(ids []string) error {
+	ids = slices.DeleteFunc(ids, func(id string) bool { return run.locks[id].lock != nil })
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := run.Tx.Lock.Query().Where(entlock.PropertyID(run.PropertyID), entlock.IDIn(ids...)).All(run.Tx.Brief())
+	if err != nil {
+		return fmt.Errorf("load the locks a stay leaves: %w", err)
+	}
+	bridges, err := run.bridgesOf(found)
+	if err != nil {
+		return err
+	}
+	if run.locks == nil {
+		run.locks = map[string]installedLock{}
+	}
+	for _, l := range found {
+		run.locks[l.ID] = installedLock{lock: l, bridge: bridges[l.BridgeID]}
+	}
+	return nil
+}
+
+// bridgesOf returns the bridges of locks, by id. Those of the loaded locks are loaded already.
+func (run *Run) bridgesOf(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
+	out := map[string]*ent.Bridge{}
+	for _, f := range run.locks {
+		if f.bridge != nil {
+			out[f.bridge.ID] = f.bridge
+		}
+	}
+	var missing []string
+	for _, l := range locks {
+		if out[l.BridgeID] == nil {
+			missing = append(missing, l.BridgeID)
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	found, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(missing...)).All(run.Tx.Brief())
+	if err != nil {
+		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
+	}
+	for _, b := range found {
+		out[b.ID] = b
+	}
+	return out, nil
+}
+
+// markTakenOver marks the codes on private doors that now belong to another stay.
+func (run *Run) markTakenOver() error {
+	var leaving []string
+	for _, h := range run.held {
+		if h.Present && doorByID(run.doors, h.DoorID).ID == "" {
+			leaving = append(leaving, h.DoorID)
+		}
+	}
+	if len(leaving) == 0 {
+		return nil
+	}
+	others, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.SpaceIDIn(leaving...),
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.ID)).All(run.Tx.Brief())
+	if err != nil {
+		return fmt.Errorf("find the stays in a space being left: %w", err)
+	}
+	var taken []string
+	for _, g := range others {
+		if takesOver(g, run.PlacedAt) {
+			taken = append(taken, g.SpaceID)
+		}
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	taken, err = run.Tx.Space.Query().Where(entspace.PropertyID(run.PropertyID), entspace.IDIn(taken...),
+		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(run.Tx.Brief())
+	if err != nil {
+		return fmt.Errorf("load the spaces a stay leaves: %w", err)
+	}
+	for i, h := range run.held {
+		run.held[i].TakenOver = slices.Contains(taken, h.DoorID)
+	}
+	return nil
+}
+
+// describe loads what else a plan depends on, and describes it.
+func (run *stayRun) describe(f Facts) (Plan, error) {
+	f.Held, f.Opened = heldCodes(run.held), run.grant.CreatedAt
+	older, err := run.heldByOlderGrants()
+	if err != nil {
+		return Plan{}, err
+	}
+	f.Older = heldCodes(older)
+	if f.Tokens, f.KeyDoors, err = run.loadTokens(); err != nil {
+		return Plan{}, err
+	}
+	if f.Names, err = run.formerDoors(f.allHeld(), slices.Collect(maps.Values(f.KeyDoors))); err != nil {
+		return Plan{}, err
+	}
+	if run.pins != nil {
+		f.NoPIN, f.OwnPIN = run.pins.impossible, map[string]bool{}
+		for door := range run.pins.perDoor {
+			f.OwnPIN[door] = true
+		}
+	}
+	if f.Shared, err = run.sharesSpace(); err != nil {
+		return Plan{}, err
+	}
+	return Describe(f), nil
+}
+
+// heldByOlderGrants returns the codes of earlier grants of the stay.
+func (run *stayRun) heldByOlderGrants() ([]installedSlot, error) {
+	if len(run.olderGrants) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(run.olderGrants))
+	for i, g := range run.olderGrants {
+		ids[i] = g.ID
+	}
+	rows, err := lock.SlotsOfGrants(run.Tx.Brief(), run.Tx.Client, run.PropertyID, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
+	}
+	return run.heldOf(rows)
+}
+
+// sharesSpace reports whether another stay has access to the same private space at the same time.
+func (run *stayRun) sharesSpace() (bool, error) {
+	if !isLive(run.grant) || !isPrivate(run.place.Space) {
+		return false, nil
+	}
+	n, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.SpaceID(run.SpaceID),
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.ID),
+		entgrant.NotBeforeLT(run.grant.NotAfter), entgrant.NotAfterGT(run.grant.NotBefore)).Exist(run.Tx.Brief())
+	if err != nil {
+		return false, fmt.Errorf("look for sharers of a space: %w", err)
+	}
+	return n, nil
+}
+
+// departingGrants lists the grants that still have a code on the door of this one.
+func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
+	ids, err := run.Tx.Slot.Query().Where(entslot.PropertyID(run.PropertyID), entslot.DoorID(run.SpaceID), entslot.Present(true),
+		entslot.GrantIDNEQ(run.ID)).Select(entslot.FieldGrantID).Strings(run.Tx.Brief())
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.IDIn(ids...), entgrant.EndedAtIsNil(),
+		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Brief())
+}
+
+// formerDoors loads the doors, by id, that are not the stay's: those of held codes, and others.
+func (run *stayRun) formerDoors(held []Held, others []string) (map[string]Door, error) {
+	ids := others
+	for _, h := range held {
+		ids = append(ids, h.DoorID, h.currentDoorID())
+	}
+	slices.Sort(ids)
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return doorByID(run.doors, id).ID != "" })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out, err := doorsByID(run.Tx, run.PropertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		if d, f := out[h.DoorID], run.locks[h.LockID]; d.ID != "" && f.lock != nil && h.Present {
+			d.Lock = f.toLock(run.Tx.Now())
+			out[h.DoorID] = d
+		}
+	}
+	return out, nil
+}

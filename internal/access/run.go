@@ -1,0 +1,144 @@
+package access
+
+import (
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/space"
+)
+
+// Holder is what holds codes on locks: the grant of a stay, or a staff, one-time or backup code.
+type Holder struct {
+	ID, PropertyID string
+	SpaceID        string    // of a stay
+	PlacedAt       time.Time // since when a stay is in its space; zero for a code, which gives way to every stay
+	Unplaced       bool      // a stay without a space keeps its doors until it has one
+	OneTimeID      string    // the id of a one-time code; else empty
+	Redraws        int       // how often its PINs were replaced because a lock refused each as a duplicate
+}
+
+// Run is one pass through the stages that every change of access takes. Each stage has a file of its own name:
+//
+//	load       the doors, the codes on their locks and the PINs of a holder → Run
+//	decide     what the holder may open now                                → Right
+//	reconcile  how the locks differ from that                              → []Step
+//	apply      carry out the steps                                         → Held
+//	describe   what each door does now                                     → Plan
+//
+// Events and notices follow from the Plan and from the [Delta] between the two ends of the run. A stay takes the stages in
+// stayRun, other codes take them in package access/code.
+type Run struct {
+	Reconciler
+	Holder
+	Rules Rules
+	Right Right
+
+	before Snapshot
+	doors  []Door
+	locks  map[string]installedLock // by id: those of the doors and of the held codes
+	held   []installedSlot
+	pins   *pinSet
+	freed  map[string]int // slots that the run freed and for which no evidence follows, by lock
+}
+
+// stayRun is the run for a stay.
+type stayRun struct {
+	Run
+	reservationID string
+	place         space.Place
+	fromPMS       bool         // place is what the reservation names now, not what the grant stored
+	unplaced      string       // why there is no place, or that its space is inactive
+	grant         *ent.Grant   // nil: the stay never had access
+	olderGrants   []*ent.Grant // earlier ones whose codes may still be on a lock
+	report        Report
+}
+
+// Apply reconciles the locks of a stay with its state, dates and space, and returns the resulting plan. It is idempotent.
+func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
+	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
+	if err != nil {
+		return Plan{}, err
+	}
+	return run.reconcile()
+}
+
+// Show returns the plan of a stay without changing anything.
+func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
+	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
+	if err != nil {
+		return Plan{}, err
+	}
+	if run.Right.Open && isLive(run.grant) {
+		run.Right = rightOf(run.grant, tx.Now())
+	}
+	facts, err := run.loadFacts()
+	if err != nil || run.grant == nil {
+		return Describe(facts), err
+	}
+	if run.Right.Open {
+		if err := run.loadPINs(); err != nil {
+			return Plan{}, err
+		}
+	}
+	return run.describe(facts)
+}
+
+func (rec Reconciler) newStayRun(propertyID, reservationID string, r Rules) *stayRun {
+	return &stayRun{Run: Run{Reconciler: rec, Holder: Holder{PropertyID: propertyID}, Rules: r}, reservationID: reservationID}
+}
+
+// setGrant sets the grant of the run as loaded or stored.
+func (run *stayRun) setGrant(g *ent.Grant) {
+	run.grant = g
+	if g != nil {
+		run.Holder = Holder{
+			ID: g.ID, PropertyID: g.PropertyID, SpaceID: run.spaceID(), PlacedAt: g.PlacedAt, Unplaced: run.place.Space == nil, Redraws: g.Redraws,
+		}
+	}
+}
+
+func (run *stayRun) spaceID() string {
+	if run.place.Space == nil {
+		return ""
+	}
+	return run.place.Space.ID
+}
+
+// isNew reports whether the grant is not stored yet.
+func (run *stayRun) isNew() bool { return run.grant != nil && run.grant.ID != run.before.ID }
+
+// reconcile takes the run through all stages after decide, and publishes the result.
+func (run *stayRun) reconcile() (Plan, error) {
+	if err := run.applyRight(); err != nil {
+		return Plan{}, err
+	}
+	facts, err := run.loadFacts()
+	if err != nil || run.grant == nil {
+		return Describe(facts), err
+	}
+	if run.Right.Open {
+		if err := run.ensureStayPINs(); err != nil {
+			return Plan{}, err
+		}
+	}
+	if err := run.Apply(); err != nil {
+		return Plan{}, err
+	}
+	plan, err := run.describe(facts)
+	if err != nil {
+		return Plan{}, err
+	}
+	if err := run.releaseIfRemoved(); err != nil {
+		return Plan{}, err
+	}
+	return plan, run.publish(plan)
+}
+
+// delta returns what the run has changed so far.
+func (run *stayRun) delta() Delta {
+	after := snapshotOf(run.grant)
+	after.Held, after.PINs = heldCodes(run.held), run.pins.inUse()
+	return Diff(run.before, after, run.report)
+}
