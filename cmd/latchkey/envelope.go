@@ -1,16 +1,15 @@
 package main
 
 import (
-	"fmt"
+	"encoding/json"
 	"io"
 
 	"github.com/alecthomas/kong"
 	"google.golang.org/grpc/codes"
 
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
-	"latchkey.dev/internal/api/chain"
-	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 // wantsJSON reports whether the command line has --json.
@@ -25,11 +24,9 @@ func wantsJSON(c *kong.Context) bool {
 
 // writeEnvelope writes an error as one JSON object on one line, as REST answers it.
 func writeEnvelope(to io.Writer, err error) {
-	text, failed := jsonpb.Append(nil, envelopeOf(err).ProtoReflect())
-	if failed != nil {
-		text = []byte("{}")
-	}
-	fmt.Fprintf(to, "{\"error\":%s}\n", text)
+	e := json.NewEncoder(to)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(map[string]any{"error": asJSON{envelopeOf(err)}})
 }
 
 // envelopeOf returns the error as REST would. An error of the command itself means invalid input, unless it has a reason.
@@ -40,9 +37,9 @@ func envelopeOf(err error) *errorsv1.Error {
 		if !ok {
 			f = fault.New(fault.Invalid, fault.InvalidFields, "%s", err)
 		}
-		return chain.Envelope(f, "")
+		return envelope.Of(f, "")
 	}
-	e := chain.EnvelopeOf(st)
+	e := envelope.OfStatus(st)
 	if e.GetReason() == "" {
 		// The connection failed, so that no server gave a reason.
 		switch st.Code() {

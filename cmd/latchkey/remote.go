@@ -22,7 +22,6 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/fault"
 )
@@ -209,7 +208,7 @@ func (s *session) authorize(ctx context.Context, method string, req, answer any,
 	if strings.HasPrefix(method, "/latchkey.property.") {
 		token = s.staffToken
 		if s.socketProperty != "" {
-			ctx = metadata.AppendToOutgoingContext(ctx, chain.HeaderProperty, s.socketProperty)
+			ctx = metadata.AppendToOutgoingContext(ctx, "latchkey-property", s.socketProperty)
 		}
 	}
 	if token != "" {

@@ -8,6 +8,7 @@ import (
 
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 // cause is why a session ends. Goodbye carries its text.
@@ -80,22 +81,5 @@ func rpcError(err error) error {
 	if !ok {
 		return status.Error(codes.Internal, "internal error")
 	}
-	code := codes.Internal
-	switch f.Kind {
-	case fault.Invalid:
-		code = codes.InvalidArgument
-	case fault.Unauthenticated:
-		code = codes.Unauthenticated
-	case fault.Denied:
-		code = codes.PermissionDenied
-	case fault.NotFound:
-		code = codes.NotFound
-	case fault.Aborted:
-		code = codes.Aborted
-	case fault.Exhausted:
-		code = codes.ResourceExhausted
-	case fault.Unavailable:
-		code = codes.Unavailable
-	}
-	return status.Error(code, f.Message)
+	return envelope.Status(f, "").Err()
 }

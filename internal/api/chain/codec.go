@@ -14,6 +14,7 @@ import (
 
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 // codec reads and writes messages like gRPC's own codec, but leaves a received message encoded. The chain decodes it
@@ -93,7 +94,7 @@ func decodeError(raw []byte, m proto.Message) error {
 // invalidUTF8Fields returns the paths of the string fields that are not valid UTF-8.
 func invalidUTF8Fields(found []string, raw []byte, md protoreflect.MessageDescriptor, prefix string, depth int) []string {
 	entries := map[protowire.Number]int{}
-	for len(raw) > 0 && depth < maxDepth && len(found) < maxViolations {
+	for len(raw) > 0 && depth < maxDepth && len(found) < envelope.MaxViolations {
 		number, kind, n := protowire.ConsumeTag(raw)
 		if n < 0 {
 			return found

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 type metrics struct {
@@ -43,7 +48,7 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 	var st *status.Status
 	if err != nil {
 		f := c.faultOf(ctx, call, err)
-		st = Status(f, call.RequestID)
+		st = envelope.Status(f, call.RequestID)
 		code, reason = st.Code(), f.Reason
 		for k, v := range errorHeader(f) {
 			call.header[k] = v
@@ -118,4 +123,30 @@ func faultFromGRPC(ctx context.Context, call *Call, err error) *fault.Fault {
 		return fault.New(fault.Invalid, fault.InvalidFields, "the request is invalid").With(err)
 	}
 	return fault.New(fault.Internal, fault.InternalError, "internal error").With(err)
+}
+
+// errorHeader returns the headers of a fault.
+func errorHeader(f *fault.Fault) metadata.MD {
+	md := metadata.MD{}
+	if d := envelope.RetryAfter(f); d > 0 {
+		md[HeaderRetryAfter] = []string{strconv.Itoa(int(math.Ceil(d.Seconds())))}
+	}
+	if f.Kind == fault.Unauthenticated {
+		md["www-authenticate"] = []string{"Bearer"}
+	}
+	return md
+}
+
+// Failure returns the REST error of a handler's error, for answers that contain errors next to results. An error
+// without a fault is logged and becomes an internal error.
+func Failure(ctx context.Context, err error) *errorsv1.Error {
+	call := From(ctx)
+	if call == nil {
+		f, ok := fault.Of(err)
+		if !ok || f.Kind == fault.Internal {
+			f = fault.New(fault.Internal, fault.InternalError, "internal error")
+		}
+		return envelope.Of(f, "")
+	}
+	return envelope.Of(call.chain.faultOf(ctx, call, err), call.RequestID)
 }

@@ -16,6 +16,7 @@ import (
 
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 	"latchkey.dev/internal/text"
 )
 
@@ -102,12 +103,12 @@ func (c *Chain) violations(report *jsonpb.Report, msg proto.Message, prefix stri
 }
 
 // ruleViolations returns the rules of the proto that a request violates. It validates the entries of lists one by one
-// and stops at maxViolations.
+// and stops at envelope.MaxViolations.
 func (c *Chain) ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
 	found, err := c.messageViolations(msg, prefix, m.options...)
 	for _, fd := range m.entries {
 		list := msg.ProtoReflect().Get(fd).List()
-		for i := 0; err == nil && i < list.Len() && len(found) < maxViolations; i++ {
+		for i := 0; err == nil && i < list.Len() && len(found) < envelope.MaxViolations; i++ {
 			var more []fault.Field
 			more, err = c.messageViolations(list.Get(i).Message().Interface(), joinPath(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
 			found = append(found, more...)
@@ -126,8 +127,8 @@ func (c *Chain) messageViolations(msg proto.Message, prefix string, options ...p
 	if !errors.As(err, &broken) {
 		return nil, fmt.Errorf("validate %s: %w", msg.ProtoReflect().Descriptor().FullName(), err)
 	}
-	found := make([]fault.Field, 0, min(len(broken.Violations), maxViolations))
-	for _, v := range broken.Violations[:min(len(broken.Violations), maxViolations)] {
+	found := make([]fault.Field, 0, min(len(broken.Violations), envelope.MaxViolations))
+	for _, v := range broken.Violations[:min(len(broken.Violations), envelope.MaxViolations)] {
 		found = append(found, fieldViolation(msg, v, prefix))
 	}
 	return found, nil
@@ -270,7 +271,7 @@ type walker struct {
 
 // limitReached reports whether there are enough violations for one answer.
 func (w *walker) limitReached() bool {
-	return len(w.found) >= maxViolations || len(w.oversized) >= maxViolations
+	return len(w.found) >= envelope.MaxViolations || len(w.oversized) >= envelope.MaxViolations
 }
 
 func (w *walker) walkMessage(m protoreflect.Message) {

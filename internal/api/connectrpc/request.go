@@ -21,6 +21,7 @@ import (
 	"latchkey.dev/internal/api/inproc"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 // refuseInChain runs a request without a message through the chain, which refuses, counts and logs it. f is the refusal
@@ -65,7 +66,7 @@ func checkEncoding(header http.Header, r *http.Request, streams bool) (int, *fau
 // code for.
 func (h *Handler) reject(w http.ResponseWriter, r *http.Request, code int, f *fault.Fault) {
 	id := chain.NewRequestID(r.Header.Get(chain.HeaderRequestID))
-	err := connectError(chain.Status(f, id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+	err := connectError(envelope.Status(f, id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
 	bare := r.Clone(r.Context())
 	bare.Header.Del("Content-Type") // so that the answer is JSON
 	_ = h.errorWriter.Write(statusWriter{w, code}, bare, err)
@@ -92,7 +93,7 @@ func (c *requestBody) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		id := chain.NewRequestID(c.header.Get(chain.HeaderRequestID))
-		return n, connectError(chain.Status(chain.TooSlow(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+		return n, connectError(envelope.Status(chain.TooSlow(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
 	}
 	if c.onTooLarge == nil {
 		return n, err

@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/api/inproc"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 // withoutTimeouts removes the read and write timeouts of the server: a stream lasts as long as its client wants.
@@ -102,7 +103,7 @@ func (b sizeLimitConn) Receive(m any) error {
 	err := b.StreamingHandlerConn.Receive(m)
 	if err != nil && connect.CodeOf(err) == connect.CodeResourceExhausted {
 		id := chain.NewRequestID(b.RequestHeader().Get(chain.HeaderRequestID))
-		return connectError(chain.Status(chain.TooLarge(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+		return connectError(envelope.Status(chain.TooLarge(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
 	}
 	return err
 }

@@ -12,8 +12,7 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
-
-	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 //go:embed docs.html
@@ -281,7 +280,7 @@ func (d *document) render(a Area, reasons []reasonMeaning, all []Area) ([]byte, 
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
 		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(docsStyle), // an embedded file
-		"Groups": d.groupOperations(), "Schemas": d.sortedSchemas(), "Errors": chain.Table(), "Reasons": reasons,
+		"Groups": d.groupOperations(), "Schemas": d.sortedSchemas(), "Errors": envelope.Table(), "Reasons": reasons,
 		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.isPartner(), "Others": others,
 	})
 	if err != nil {

@@ -17,13 +17,14 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 )
 
 // handleError answers with the error of a call. It is the gateway's error handler.
 func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	x := exchangeOf(ctx)
 	if st, ok := status.FromError(err); ok {
-		if e := chain.EnvelopeOf(st); e.GetReason() != "" {
+		if e := envelope.OfStatus(st); e.GetReason() != "" {
 			h.writeError(w, x, e)
 			return
 		}
@@ -80,7 +81,7 @@ func (h *Handler) answerOptions(w http.ResponseWriter, x *exchange) {
 
 // writeFault answers with a fault that does not come from the chain, and logs it, because the chain does not.
 func (h *Handler) writeFault(w http.ResponseWriter, x *exchange, f *fault.Fault) {
-	e := chain.Envelope(f, x.id)
+	e := envelope.Of(f, x.id)
 	h.log.LogAttrs(x.request.Context(), slog.LevelInfo, "call", slog.String("method", "unrouted"), slog.String("protocol", string(chain.REST)),
 		slog.String("code", e.GetTitle()), slog.String("reason", e.GetReason()), slog.String("requestId", x.id))
 	h.writeError(w, x, e)

@@ -1,4 +1,4 @@
-package chain
+package envelope
 
 import (
 	"go/ast"
@@ -71,13 +71,13 @@ func TestEveryKindHasACodeAndEveryCodeATitle(t *testing.T) {
 		if _, ok := titles[int32(row.code)]; !ok {
 			t.Errorf("code %v has no title", row.code)
 		}
-		e := Envelope(fault.New(k, "", "m"), "req_1")
+		e := Of(fault.New(k, "", "m"), "req_1")
 		if e.GetStatus() < 400 || e.GetTitle() == "" || e.GetReason() == "" || e.GetRequestId() != "req_1" {
 			t.Errorf("envelope of %v: %v", k, e)
 		}
 	}
 	for kind, want := range map[fault.Kind]string{fault.MethodNotAllowed: "17 METHOD_NOT_ALLOWED 405", fault.NotAcceptable: "18 NOT_ACCEPTABLE 406"} {
-		e := Envelope(fault.New(kind, "", "m"), "")
+		e := Of(fault.New(kind, "", "m"), "")
 		if got := strconv.Itoa(int(e.GetCode())) + " " + e.GetTitle() + " " + strconv.Itoa(int(e.GetStatus())); got != want {
 			t.Errorf("%v is %s, want %s", kind, got, want)
 		}

@@ -1,17 +1,14 @@
-package chain
+// Package envelope converts faults to gRPC statuses and to the error objects of REST.
+package envelope
 
 import (
 	"cmp"
-	"context"
-	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/protoadapt"
@@ -22,19 +19,19 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Domain is the domain of every ErrorInfo.
-const Domain = "latchkey.dev"
+// domain is the domain of every ErrorInfo.
+const domain = "latchkey.dev"
 
 // retryUnavailable is the Retry-After of unavailable faults that name none.
 const retryUnavailable = 5 * time.Second
 
-// maxViolations bounds the invalid fields that one answer lists.
-const maxViolations = 200
+// MaxViolations bounds the invalid fields that one answer lists.
+const MaxViolations = 200
 
 // Error codes of REST that gRPC does not have.
 const (
-	CodeMethodNotAllowed = 17
-	CodeNotAcceptable    = 18
+	codeMethodNotAllowed = 17
+	codeNotAcceptable    = 18
 )
 
 // kinds maps a kind of fault to its gRPC code and its default reason.
@@ -80,8 +77,8 @@ var titles = map[int32]struct {
 	int32(codes.Unavailable):        {"UNAVAILABLE", http.StatusServiceUnavailable},
 	int32(codes.DataLoss):           {"DATA_LOSS", http.StatusInternalServerError},
 	int32(codes.Unauthenticated):    {"UNAUTHORIZED", http.StatusUnauthorized},
-	CodeMethodNotAllowed:            {"METHOD_NOT_ALLOWED", http.StatusMethodNotAllowed},
-	CodeNotAcceptable:               {"NOT_ACCEPTABLE", http.StatusNotAcceptable},
+	codeMethodNotAllowed:            {"METHOD_NOT_ALLOWED", http.StatusMethodNotAllowed},
+	codeNotAcceptable:               {"NOT_ACCEPTABLE", http.StatusNotAcceptable},
 }
 
 // Status returns the gRPC status of a fault with all details.
@@ -91,11 +88,11 @@ func Status(f *fault.Fault, requestID string) *status.Status {
 	if reason == "" {
 		reason = row.reason
 	}
-	details := []protoadapt.MessageV1{protoadapt.MessageV1Of(&errdetails.ErrorInfo{Reason: string(reason), Domain: Domain, Metadata: f.Meta})}
+	details := []protoadapt.MessageV1{protoadapt.MessageV1Of(&errdetails.ErrorInfo{Reason: string(reason), Domain: domain, Metadata: f.Meta})}
 	if len(f.Fields) > 0 {
 		details = append(details, protoadapt.MessageV1Of(badRequest(f.Fields)))
 	}
-	if d := retryAfter(f); d > 0 {
+	if d := RetryAfter(f); d > 0 {
 		details = append(details, protoadapt.MessageV1Of(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)}))
 	}
 	if reason == fault.RateLimited {
@@ -115,7 +112,7 @@ func Status(f *fault.Fault, requestID string) *status.Status {
 
 func badRequest(fields []fault.Field) *errdetails.BadRequest {
 	br := &errdetails.BadRequest{}
-	for _, f := range fields[:min(len(fields), maxViolations)] {
+	for _, f := range fields[:min(len(fields), MaxViolations)] {
 		br.FieldViolations = append(br.FieldViolations, &errdetails.BadRequest_FieldViolation{
 			Field: f.Path, Description: f.Message, Reason: string(f.Reason),
 		})
@@ -123,47 +120,22 @@ func badRequest(fields []fault.Field) *errdetails.BadRequest {
 	return br
 }
 
-func retryAfter(f *fault.Fault) time.Duration {
+// RetryAfter returns when to retry a call that failed with a fault, or 0.
+func RetryAfter(f *fault.Fault) time.Duration {
 	if f.RetryAfter == 0 && f.Kind == fault.Unavailable {
 		return retryUnavailable
 	}
 	return f.RetryAfter
 }
 
-// errorHeader returns the headers of a fault.
-func errorHeader(f *fault.Fault) metadata.MD {
-	md := metadata.MD{}
-	if d := retryAfter(f); d > 0 {
-		md[HeaderRetryAfter] = []string{strconv.Itoa(int(math.Ceil(d.Seconds())))}
-	}
-	if f.Kind == fault.Unauthenticated {
-		md["www-authenticate"] = []string{"Bearer"}
-	}
-	return md
-}
-
-// Failure returns the REST error of a handler's error, for answers that contain errors next to results. An error
-// without a fault is logged and becomes an internal error.
-func Failure(ctx context.Context, err error) *errorsv1.Error {
-	call := From(ctx)
-	if call == nil {
-		f, ok := fault.Of(err)
-		if !ok || f.Kind == fault.Internal {
-			f = fault.New(fault.Internal, fault.InternalError, "internal error")
-		}
-		return Envelope(f, "")
-	}
-	return Envelope(call.chain.faultOf(ctx, call, err), call.RequestID)
-}
-
-// Envelope returns the REST form of a fault.
-func Envelope(f *fault.Fault, requestID string) *errorsv1.Error {
-	e := EnvelopeOf(Status(f, requestID))
+// Of returns the REST form of a fault.
+func Of(f *fault.Fault, requestID string) *errorsv1.Error {
+	e := OfStatus(Status(f, requestID))
 	switch f.Kind {
 	case fault.MethodNotAllowed:
-		e.Code = CodeMethodNotAllowed
+		e.Code = codeMethodNotAllowed
 	case fault.NotAcceptable:
-		e.Code = CodeNotAcceptable
+		e.Code = codeNotAcceptable
 	default:
 		return e
 	}
@@ -172,8 +144,8 @@ func Envelope(f *fault.Fault, requestID string) *errorsv1.Error {
 	return e
 }
 
-// EnvelopeOf returns the REST form of a status that [Status] created.
-func EnvelopeOf(st *status.Status) *errorsv1.Error {
+// OfStatus returns the REST form of a status that [Status] created.
+func OfStatus(st *status.Status) *errorsv1.Error {
 	row, ok := titles[int32(st.Code())]
 	if !ok {
 		row = titles[int32(codes.Unknown)]
@@ -219,8 +191,8 @@ func Table() []Row {
 	for code, row := range titles {
 		rows = append(rows, Row{Status: row.http, Code: code, Title: row.title})
 	}
-	for _, f := range []*fault.Fault{TooLarge(), TooSlow()} {
-		e := Envelope(f, "")
+	for _, f := range []*fault.Fault{fault.New(fault.Exhausted, fault.BodyTooLarge, ""), fault.New(fault.Deadline, fault.BodyTooSlow, "")} {
+		e := Of(f, "")
 		rows = append(rows, Row{int(e.GetStatus()), e.GetCode(), e.GetTitle(), f.Reason})
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code)) })
