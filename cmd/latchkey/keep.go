@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"time"
 
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/server"
-	"latchkey.dev/internal/worker"
 )
 
 // stored locates the data of an installation, for commands that open the database themselves.
@@ -92,7 +89,7 @@ func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	rotated := 0
-	err = alone(ctx, d, cfg.DatabaseURL(), func(ctx context.Context) (err error) {
+	err = server.RunAlone(ctx, d, cfg.DatabaseURL(), func(ctx context.Context) (err error) {
 		rotated, err = keyring.RotateFile(ctx, cfg.KeyPath(), db.KeyStore{DB: d})
 		return err
 	})
@@ -101,30 +98,4 @@ func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	}
 	fmt.Fprintf(io.out, "Encrypted %d data keys with a new key, which is in %s: keep a copy of that file in another place.\n", rotated, cfg.KeyPath())
 	return nil
-}
-
-// idle is how long to wait for the lease of a server that has stopped. A server that lost power holds it for 15 s.
-const idle = 20 * time.Second
-
-// alone runs f while no server uses the database. On PostgreSQL it holds the lease that one of the nodes has otherwise.
-func alone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
-	if d.SQLite() {
-		release, err := server.Own(url)
-		if err != nil {
-			return err
-		}
-		return errors.Join(f(ctx), release())
-	}
-	waiting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	late := time.AfterFunc(idle, cancel)
-	err := errors.New("a server is using this database: stop every node first")
-	held := worker.PostgresLease{DB: d, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context) error {
-		if late.Stop() {
-			err = f(ctx)
-		}
-		cancel()
-		return nil
-	})
-	return errors.Join(err, held)
 }

@@ -1,14 +1,19 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/disk"
+	"latchkey.dev/internal/worker"
 )
 
 // Own locks an embedded database for this process, until release or the end of the process. A server holds the lock while it
@@ -84,4 +89,30 @@ func makeDirectory(path string) error {
 		return err
 	}
 	return errors.Join(disk.InheritOwner(dir, parent), dir.Close())
+}
+
+// leaseWait is how long to wait for the lease of a server that has stopped. A server that lost power holds it for 15 s.
+const leaseWait = 20 * time.Second
+
+// RunAlone runs f while no server uses the database. On PostgreSQL it holds the lease that one of the nodes has otherwise.
+func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
+	if d.SQLite() {
+		release, err := Own(url)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(ctx), release())
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	late := time.AfterFunc(leaseWait, cancel)
+	err := errors.New("a server is using this database: stop every node first")
+	held := worker.PostgresLease{DB: d, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context) error {
+		if late.Stop() {
+			err = f(ctx)
+		}
+		cancel()
+		return nil
+	})
+	return errors.Join(err, held)
 }
