@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
@@ -4316,22 +4315,6 @@ func (c *ReservationClient) GetX(ctx context.Context, id string) *Reservation {
 	return obj
 }
 
-// QueryNames queries the names edge of a Reservation.
-func (c *ReservationClient) QueryNames(_m *Reservation) *ReservationNameQuery {
-	query := (&ReservationNameClient{config: c.config}).Query()
-	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
-		step := sqlgraph.NewStep(
-			sqlgraph.From(reservation.Table, reservation.FieldID, id),
-			sqlgraph.To(reservationname.Table, reservationname.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, reservation.NamesTable, reservation.NamesColumn),
-		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
-		return fromV, nil
-	}
-	return query
-}
-
 // Hooks returns the client hooks.
 func (c *ReservationClient) Hooks() []Hook {
 	return c.hooks.Reservation
@@ -4596,22 +4579,6 @@ func (c *ReservationNameClient) GetX(ctx context.Context, id int64) *Reservation
 		panic(err)
 	}
 	return obj
-}
-
-// QueryReservation queries the reservation edge of a ReservationName.
-func (c *ReservationNameClient) QueryReservation(_m *ReservationName) *ReservationQuery {
-	query := (&ReservationClient{config: c.config}).Query()
-	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
-		step := sqlgraph.NewStep(
-			sqlgraph.From(reservationname.Table, reservationname.FieldID, id),
-			sqlgraph.To(reservation.Table, reservation.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, reservationname.ReservationTable, reservationname.ReservationColumn),
-		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
-		return fromV, nil
-	}
-	return query
 }
 
 // Hooks returns the client hooks.

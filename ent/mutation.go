@@ -24451,9 +24451,6 @@ type ReservationMutation struct {
 	updated_at              *time.Time
 	plan_due_at             *time.Time
 	clearedFields           map[string]struct{}
-	names                   map[int64]struct{}
-	removednames            map[int64]struct{}
-	clearednames            bool
 	done                    bool
 	oldValue                func(context.Context) (*Reservation, error)
 	predicates              []predicate.Reservation
@@ -25892,60 +25889,6 @@ func (m *ReservationMutation) ResetPlanDueAt() {
 	delete(m.clearedFields, reservation.FieldPlanDueAt)
 }
 
-// AddNameIDs adds the "names" edge to the ReservationName entity by ids.
-func (m *ReservationMutation) AddNameIDs(ids ...int64) {
-	if m.names == nil {
-		m.names = make(map[int64]struct{})
-	}
-	for i := range ids {
-		m.names[ids[i]] = struct{}{}
-	}
-}
-
-// ClearNames clears the "names" edge to the ReservationName entity.
-func (m *ReservationMutation) ClearNames() {
-	m.clearednames = true
-}
-
-// NamesCleared reports if the "names" edge to the ReservationName entity was cleared.
-func (m *ReservationMutation) NamesCleared() bool {
-	return m.clearednames
-}
-
-// RemoveNameIDs removes the "names" edge to the ReservationName entity by IDs.
-func (m *ReservationMutation) RemoveNameIDs(ids ...int64) {
-	if m.removednames == nil {
-		m.removednames = make(map[int64]struct{})
-	}
-	for i := range ids {
-		delete(m.names, ids[i])
-		m.removednames[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedNames returns the removed IDs of the "names" edge to the ReservationName entity.
-func (m *ReservationMutation) RemovedNamesIDs() (ids []int64) {
-	for id := range m.removednames {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// NamesIDs returns the "names" edge IDs in the mutation.
-func (m *ReservationMutation) NamesIDs() (ids []int64) {
-	for id := range m.names {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetNames resets all changes to the "names" edge.
-func (m *ReservationMutation) ResetNames() {
-	m.names = nil
-	m.clearednames = false
-	m.removednames = nil
-}
-
 // Where appends a list predicates to the ReservationMutation builder.
 func (m *ReservationMutation) Where(ps ...predicate.Reservation) {
 	m.predicates = append(m.predicates, ps...)
@@ -26694,85 +26637,49 @@ func (m *ReservationMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ReservationMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.names != nil {
-		edges = append(edges, reservation.EdgeNames)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *ReservationMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case reservation.EdgeNames:
-		ids := make([]ent.Value, 0, len(m.names))
-		for id := range m.names {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ReservationMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.removednames != nil {
-		edges = append(edges, reservation.EdgeNames)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *ReservationMutation) RemovedIDs(name string) []ent.Value {
-	switch name {
-	case reservation.EdgeNames:
-		ids := make([]ent.Value, 0, len(m.removednames))
-		for id := range m.removednames {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ReservationMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.clearednames {
-		edges = append(edges, reservation.EdgeNames)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *ReservationMutation) EdgeCleared(name string) bool {
-	switch name {
-	case reservation.EdgeNames:
-		return m.clearednames
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *ReservationMutation) ClearEdge(name string) error {
-	switch name {
-	}
 	return fmt.Errorf("unknown Reservation unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *ReservationMutation) ResetEdge(name string) error {
-	switch name {
-	case reservation.EdgeNames:
-		m.ResetNames()
-		return nil
-	}
 	return fmt.Errorf("unknown Reservation edge %s", name)
 }
 
@@ -27273,17 +27180,16 @@ func (m *ReservationChangeMutation) ResetEdge(name string) error {
 // ReservationNameMutation represents an operation that mutates the ReservationName nodes in the graph.
 type ReservationNameMutation struct {
 	config
-	op                 Op
-	typ                string
-	id                 *int64
-	property_id        *string
-	token              *[]byte
-	clearedFields      map[string]struct{}
-	reservation        *string
-	clearedreservation bool
-	done               bool
-	oldValue           func(context.Context) (*ReservationName, error)
-	predicates         []predicate.ReservationName
+	op             Op
+	typ            string
+	id             *int64
+	property_id    *string
+	reservation_id *string
+	token          *[]byte
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*ReservationName, error)
+	predicates     []predicate.ReservationName
 }
 
 var _ ent.Mutation = (*ReservationNameMutation)(nil)
@@ -27428,12 +27334,12 @@ func (m *ReservationNameMutation) ResetPropertyID() {
 
 // SetReservationID sets the "reservation_id" field.
 func (m *ReservationNameMutation) SetReservationID(s string) {
-	m.reservation = &s
+	m.reservation_id = &s
 }
 
 // ReservationID returns the value of the "reservation_id" field in the mutation.
 func (m *ReservationNameMutation) ReservationID() (r string, exists bool) {
-	v := m.reservation
+	v := m.reservation_id
 	if v == nil {
 		return
 	}
@@ -27459,7 +27365,7 @@ func (m *ReservationNameMutation) OldReservationID(ctx context.Context) (v strin
 
 // ResetReservationID resets all changes to the "reservation_id" field.
 func (m *ReservationNameMutation) ResetReservationID() {
-	m.reservation = nil
+	m.reservation_id = nil
 }
 
 // SetToken sets the "token" field.
@@ -27496,33 +27402,6 @@ func (m *ReservationNameMutation) OldToken(ctx context.Context) (v []byte, err e
 // ResetToken resets all changes to the "token" field.
 func (m *ReservationNameMutation) ResetToken() {
 	m.token = nil
-}
-
-// ClearReservation clears the "reservation" edge to the Reservation entity.
-func (m *ReservationNameMutation) ClearReservation() {
-	m.clearedreservation = true
-	m.clearedFields[reservationname.FieldReservationID] = struct{}{}
-}
-
-// ReservationCleared reports if the "reservation" edge to the Reservation entity was cleared.
-func (m *ReservationNameMutation) ReservationCleared() bool {
-	return m.clearedreservation
-}
-
-// ReservationIDs returns the "reservation" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// ReservationID instead. It exists only for internal usage by the builders.
-func (m *ReservationNameMutation) ReservationIDs() (ids []string) {
-	if id := m.reservation; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetReservation resets all changes to the "reservation" edge.
-func (m *ReservationNameMutation) ResetReservation() {
-	m.reservation = nil
-	m.clearedreservation = false
 }
 
 // Where appends a list predicates to the ReservationNameMutation builder.
@@ -27563,7 +27442,7 @@ func (m *ReservationNameMutation) Fields() []string {
 	if m.property_id != nil {
 		fields = append(fields, reservationname.FieldPropertyID)
 	}
-	if m.reservation != nil {
+	if m.reservation_id != nil {
 		fields = append(fields, reservationname.FieldReservationID)
 	}
 	if m.token != nil {
@@ -27692,28 +27571,19 @@ func (m *ReservationNameMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ReservationNameMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.reservation != nil {
-		edges = append(edges, reservationname.EdgeReservation)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *ReservationNameMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case reservationname.EdgeReservation:
-		if id := m.reservation; id != nil {
-			return []ent.Value{*id}
-		}
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ReservationNameMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 0)
 	return edges
 }
 
@@ -27725,42 +27595,25 @@ func (m *ReservationNameMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ReservationNameMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.clearedreservation {
-		edges = append(edges, reservationname.EdgeReservation)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *ReservationNameMutation) EdgeCleared(name string) bool {
-	switch name {
-	case reservationname.EdgeReservation:
-		return m.clearedreservation
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *ReservationNameMutation) ClearEdge(name string) error {
-	switch name {
-	case reservationname.EdgeReservation:
-		m.ClearReservation()
-		return nil
-	}
 	return fmt.Errorf("unknown ReservationName unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *ReservationNameMutation) ResetEdge(name string) error {
-	switch name {
-	case reservationname.EdgeReservation:
-		m.ResetReservation()
-		return nil
-	}
 	return fmt.Errorf("unknown ReservationName edge %s", name)
 }
 

@@ -73,29 +73,8 @@ type Reservation struct {
 	// UpdatedAt holds the value of the "updated_at" field.
 	UpdatedAt time.Time `json:"updated_at,omitempty"`
 	// When the access has to be planned again after a change of the property; unset: it is planned.
-	PlanDueAt *time.Time `json:"plan_due_at,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the ReservationQuery when eager-loading is set.
-	Edges        ReservationEdges `json:"edges"`
+	PlanDueAt    *time.Time `json:"plan_due_at,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// ReservationEdges holds the relations/edges for other nodes in the graph.
-type ReservationEdges struct {
-	// Names holds the value of the names edge.
-	Names []*ReservationName `json:"names,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
-}
-
-// NamesOrErr returns the Names value or an error if the edge
-// was not loaded in eager-loading.
-func (e ReservationEdges) NamesOrErr() ([]*ReservationName, error) {
-	if e.loadedTypes[0] {
-		return e.Names, nil
-	}
-	return nil, &NotLoadedError{edge: "names"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -329,11 +308,6 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *Reservation) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryNames queries the "names" edge of the Reservation entity.
-func (_m *Reservation) QueryNames() *ReservationNameQuery {
-	return NewReservationClient(_m.config).QueryNames(_m)
 }
 
 // Update returns a builder for updating this Reservation.

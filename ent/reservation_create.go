@@ -11,7 +11,6 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/reservation"
-	"latchkey.dev/ent/reservationname"
 )
 
 // ReservationCreate is the builder for creating a Reservation entity.
@@ -339,21 +338,6 @@ func (_c *ReservationCreate) SetID(v string) *ReservationCreate {
 	return _c
 }
 
-// AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
-func (_c *ReservationCreate) AddNameIDs(ids ...int64) *ReservationCreate {
-	_c.mutation.AddNameIDs(ids...)
-	return _c
-}
-
-// AddNames adds the "names" edges to the ReservationName entity.
-func (_c *ReservationCreate) AddNames(v ...*ReservationName) *ReservationCreate {
-	ids := make([]int64, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddNameIDs(ids...)
-}
-
 // Mutation returns the ReservationMutation object of the builder.
 func (_c *ReservationCreate) Mutation() *ReservationMutation {
 	return _c.mutation
@@ -665,22 +649,6 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.PlanDueAt(); ok {
 		_spec.SetField(reservation.FieldPlanDueAt, field.TypeTime, value)
 		_node.PlanDueAt = &value
-	}
-	if nodes := _c.mutation.NamesIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   reservation.NamesTable,
-			Columns: []string{reservation.NamesColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

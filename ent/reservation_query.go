@@ -4,7 +4,6 @@ package ent
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -15,7 +14,6 @@ import (
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/reservation"
-	"latchkey.dev/ent/reservationname"
 )
 
 // ReservationQuery is the builder for querying Reservation entities.
@@ -25,7 +23,6 @@ type ReservationQuery struct {
 	order      []reservation.OrderOption
 	inters     []Interceptor
 	predicates []predicate.Reservation
-	withNames  *ReservationNameQuery
 	modifiers  []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -61,28 +58,6 @@ func (_q *ReservationQuery) Unique(unique bool) *ReservationQuery {
 func (_q *ReservationQuery) Order(o ...reservation.OrderOption) *ReservationQuery {
 	_q.order = append(_q.order, o...)
 	return _q
-}
-
-// QueryNames chains the current query on the "names" edge.
-func (_q *ReservationQuery) QueryNames() *ReservationNameQuery {
-	query := (&ReservationNameClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(reservation.Table, reservation.FieldID, selector),
-			sqlgraph.To(reservationname.Table, reservationname.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, reservation.NamesTable, reservation.NamesColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
 }
 
 // First returns the first Reservation entity from the query.
@@ -277,23 +252,11 @@ func (_q *ReservationQuery) Clone() *ReservationQuery {
 		order:      append([]reservation.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.Reservation{}, _q.predicates...),
-		withNames:  _q.withNames.Clone(),
 		// clone intermediate query.
 		sql:       _q.sql.Clone(),
 		path:      _q.path,
 		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
 	}
-}
-
-// WithNames tells the query-builder to eager-load the nodes that are connected to
-// the "names" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ReservationQuery) WithNames(opts ...func(*ReservationNameQuery)) *ReservationQuery {
-	query := (&ReservationNameClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withNames = query
-	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -372,11 +335,8 @@ func (_q *ReservationQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *ReservationQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Reservation, error) {
 	var (
-		nodes       = []*Reservation{}
-		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
-			_q.withNames != nil,
-		}
+		nodes = []*Reservation{}
+		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Reservation).scanValues(nil, columns)
@@ -384,7 +344,6 @@ func (_q *ReservationQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &Reservation{config: _q.config}
 		nodes = append(nodes, node)
-		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	if len(_q.modifiers) > 0 {
@@ -399,45 +358,7 @@ func (_q *ReservationQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withNames; query != nil {
-		if err := _q.loadNames(ctx, query, nodes,
-			func(n *Reservation) { n.Edges.Names = []*ReservationName{} },
-			func(n *Reservation, e *ReservationName) { n.Edges.Names = append(n.Edges.Names, e) }); err != nil {
-			return nil, err
-		}
-	}
 	return nodes, nil
-}
-
-func (_q *ReservationQuery) loadNames(ctx context.Context, query *ReservationNameQuery, nodes []*Reservation, init func(*Reservation), assign func(*Reservation, *ReservationName)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[string]*Reservation)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(reservationname.FieldReservationID)
-	}
-	query.Where(predicate.ReservationName(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(reservation.NamesColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.ReservationID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "reservation_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
 }
 
 func (_q *ReservationQuery) sqlCount(ctx context.Context) (int, error) {

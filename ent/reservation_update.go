@@ -14,7 +14,6 @@ import (
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/reservation"
-	"latchkey.dev/ent/reservationname"
 )
 
 // ReservationUpdate is the builder for updating Reservation entities.
@@ -487,45 +486,9 @@ func (_u *ReservationUpdate) ClearPlanDueAt() *ReservationUpdate {
 	return _u
 }
 
-// AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
-func (_u *ReservationUpdate) AddNameIDs(ids ...int64) *ReservationUpdate {
-	_u.mutation.AddNameIDs(ids...)
-	return _u
-}
-
-// AddNames adds the "names" edges to the ReservationName entity.
-func (_u *ReservationUpdate) AddNames(v ...*ReservationName) *ReservationUpdate {
-	ids := make([]int64, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddNameIDs(ids...)
-}
-
 // Mutation returns the ReservationMutation object of the builder.
 func (_u *ReservationUpdate) Mutation() *ReservationMutation {
 	return _u.mutation
-}
-
-// ClearNames clears all "names" edges to the ReservationName entity.
-func (_u *ReservationUpdate) ClearNames() *ReservationUpdate {
-	_u.mutation.ClearNames()
-	return _u
-}
-
-// RemoveNameIDs removes the "names" edge to ReservationName entities by IDs.
-func (_u *ReservationUpdate) RemoveNameIDs(ids ...int64) *ReservationUpdate {
-	_u.mutation.RemoveNameIDs(ids...)
-	return _u
-}
-
-// RemoveNames removes "names" edges to ReservationName entities.
-func (_u *ReservationUpdate) RemoveNames(v ...*ReservationName) *ReservationUpdate {
-	ids := make([]int64, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveNameIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -782,51 +745,6 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if _u.mutation.PlanDueAtCleared() {
 		_spec.ClearField(reservation.FieldPlanDueAt, field.TypeTime)
-	}
-	if _u.mutation.NamesCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   reservation.NamesTable,
-			Columns: []string{reservation.NamesColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedNamesIDs(); len(nodes) > 0 && !_u.mutation.NamesCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   reservation.NamesTable,
-			Columns: []string{reservation.NamesColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.NamesIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   reservation.NamesTable,
-			Columns: []string{reservation.NamesColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -1306,45 +1224,9 @@ func (_u *ReservationUpdateOne) ClearPlanDueAt() *ReservationUpdateOne {
 	return _u
 }
 
-// AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
-func (_u *ReservationUpdateOne) AddNameIDs(ids ...int64) *ReservationUpdateOne {
-	_u.mutation.AddNameIDs(ids...)
-	return _u
-}
-
-// AddNames adds the "names" edges to the ReservationName entity.
-func (_u *ReservationUpdateOne) AddNames(v ...*ReservationName) *ReservationUpdateOne {
-	ids := make([]int64, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddNameIDs(ids...)
-}
-
 // Mutation returns the ReservationMutation object of the builder.
 func (_u *ReservationUpdateOne) Mutation() *ReservationMutation {
 	return _u.mutation
-}
-
-// ClearNames clears all "names" edges to the ReservationName entity.
-func (_u *ReservationUpdateOne) ClearNames() *ReservationUpdateOne {
-	_u.mutation.ClearNames()
-	return _u
-}
-
-// RemoveNameIDs removes the "names" edge to ReservationName entities by IDs.
-func (_u *ReservationUpdateOne) RemoveNameIDs(ids ...int64) *ReservationUpdateOne {
-	_u.mutation.RemoveNameIDs(ids...)
-	return _u
-}
-
-// RemoveNames removes "names" edges to ReservationName entities.
-func (_u *ReservationUpdateOne) RemoveNames(v ...*ReservationName) *ReservationUpdateOne {
-	ids := make([]int64, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveNameIDs(ids...)
 }
 
 // Where appends a list predicates to the ReservationUpdate builder.
@@ -1631,51 +1513,6 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if _u.mutation.PlanDueAtCleared() {
 		_spec.ClearField(reservation.FieldPlanDueAt, field.TypeTime)
-	}
-	if _u.mutation.NamesCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   reservation.NamesTable,
-			Columns: []string{reservation.NamesColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedNamesIDs(); len(nodes) > 0 && !_u.mutation.NamesCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   reservation.NamesTable,
-			Columns: []string{reservation.NamesColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.NamesIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   reservation.NamesTable,
-			Columns: []string{reservation.NamesColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Reservation{config: _u.config}

@@ -8,7 +8,6 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
-	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationname"
 )
 
@@ -22,31 +21,8 @@ type ReservationName struct {
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
 	// Token holds the value of the "token" field.
-	Token []byte `json:"token,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the ReservationNameQuery when eager-loading is set.
-	Edges        ReservationNameEdges `json:"edges"`
+	Token        []byte `json:"token,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// ReservationNameEdges holds the relations/edges for other nodes in the graph.
-type ReservationNameEdges struct {
-	// Reservation holds the value of the reservation edge.
-	Reservation *Reservation `json:"reservation,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
-}
-
-// ReservationOrErr returns the Reservation value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e ReservationNameEdges) ReservationOrErr() (*Reservation, error) {
-	if e.Reservation != nil {
-		return e.Reservation, nil
-	} else if e.loadedTypes[0] {
-		return nil, &NotFoundError{label: reservation.Label}
-	}
-	return nil, &NotLoadedError{edge: "reservation"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -110,11 +86,6 @@ func (_m *ReservationName) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *ReservationName) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryReservation queries the "reservation" edge of the ReservationName entity.
-func (_m *ReservationName) QueryReservation() *ReservationQuery {
-	return NewReservationNameClient(_m.config).QueryReservation(_m)
 }
 
 // Update returns a builder for updating this ReservationName.

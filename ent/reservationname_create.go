@@ -9,7 +9,6 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationname"
 )
 
@@ -42,11 +41,6 @@ func (_c *ReservationNameCreate) SetToken(v []byte) *ReservationNameCreate {
 func (_c *ReservationNameCreate) SetID(v int64) *ReservationNameCreate {
 	_c.mutation.SetID(v)
 	return _c
-}
-
-// SetReservation sets the "reservation" edge to the Reservation entity.
-func (_c *ReservationNameCreate) SetReservation(v *Reservation) *ReservationNameCreate {
-	return _c.SetReservationID(v.ID)
 }
 
 // Mutation returns the ReservationNameMutation object of the builder.
@@ -102,9 +96,6 @@ func (_c *ReservationNameCreate) check() error {
 	if _, ok := _c.mutation.Token(); !ok {
 		return &ValidationError{Name: "token", err: errors.New(`ent: missing required field "ReservationName.token"`)}
 	}
-	if len(_c.mutation.ReservationIDs()) == 0 {
-		return &ValidationError{Name: "reservation", err: errors.New(`ent: missing required edge "ReservationName.reservation"`)}
-	}
 	return nil
 }
 
@@ -141,26 +132,13 @@ func (_c *ReservationNameCreate) createSpec() (*ReservationName, *sqlgraph.Creat
 		_spec.SetField(reservationname.FieldPropertyID, field.TypeString, value)
 		_node.PropertyID = value
 	}
+	if value, ok := _c.mutation.ReservationID(); ok {
+		_spec.SetField(reservationname.FieldReservationID, field.TypeString, value)
+		_node.ReservationID = value
+	}
 	if value, ok := _c.mutation.Token(); ok {
 		_spec.SetField(reservationname.FieldToken, field.TypeBytes, value)
 		_node.Token = value
-	}
-	if nodes := _c.mutation.ReservationIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   reservationname.ReservationTable,
-			Columns: []string{reservationname.ReservationColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(reservation.FieldID, field.TypeString),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.ReservationID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

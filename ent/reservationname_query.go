@@ -13,19 +13,17 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/predicate"
-	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationname"
 )
 
 // ReservationNameQuery is the builder for querying ReservationName entities.
 type ReservationNameQuery struct {
 	config
-	ctx             *QueryContext
-	order           []reservationname.OrderOption
-	inters          []Interceptor
-	predicates      []predicate.ReservationName
-	withReservation *ReservationQuery
-	modifiers       []func(*sql.Selector)
+	ctx        *QueryContext
+	order      []reservationname.OrderOption
+	inters     []Interceptor
+	predicates []predicate.ReservationName
+	modifiers  []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -60,28 +58,6 @@ func (_q *ReservationNameQuery) Unique(unique bool) *ReservationNameQuery {
 func (_q *ReservationNameQuery) Order(o ...reservationname.OrderOption) *ReservationNameQuery {
 	_q.order = append(_q.order, o...)
 	return _q
-}
-
-// QueryReservation chains the current query on the "reservation" edge.
-func (_q *ReservationNameQuery) QueryReservation() *ReservationQuery {
-	query := (&ReservationClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(reservationname.Table, reservationname.FieldID, selector),
-			sqlgraph.To(reservation.Table, reservation.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, reservationname.ReservationTable, reservationname.ReservationColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
 }
 
 // First returns the first ReservationName entity from the query.
@@ -271,28 +247,16 @@ func (_q *ReservationNameQuery) Clone() *ReservationNameQuery {
 		return nil
 	}
 	return &ReservationNameQuery{
-		config:          _q.config,
-		ctx:             _q.ctx.Clone(),
-		order:           append([]reservationname.OrderOption{}, _q.order...),
-		inters:          append([]Interceptor{}, _q.inters...),
-		predicates:      append([]predicate.ReservationName{}, _q.predicates...),
-		withReservation: _q.withReservation.Clone(),
+		config:     _q.config,
+		ctx:        _q.ctx.Clone(),
+		order:      append([]reservationname.OrderOption{}, _q.order...),
+		inters:     append([]Interceptor{}, _q.inters...),
+		predicates: append([]predicate.ReservationName{}, _q.predicates...),
 		// clone intermediate query.
 		sql:       _q.sql.Clone(),
 		path:      _q.path,
 		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
 	}
-}
-
-// WithReservation tells the query-builder to eager-load the nodes that are connected to
-// the "reservation" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ReservationNameQuery) WithReservation(opts ...func(*ReservationQuery)) *ReservationNameQuery {
-	query := (&ReservationClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withReservation = query
-	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -371,11 +335,8 @@ func (_q *ReservationNameQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *ReservationNameQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*ReservationName, error) {
 	var (
-		nodes       = []*ReservationName{}
-		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
-			_q.withReservation != nil,
-		}
+		nodes = []*ReservationName{}
+		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*ReservationName).scanValues(nil, columns)
@@ -383,7 +344,6 @@ func (_q *ReservationNameQuery) sqlAll(ctx context.Context, hooks ...queryHook) 
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &ReservationName{config: _q.config}
 		nodes = append(nodes, node)
-		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	if len(_q.modifiers) > 0 {
@@ -398,43 +358,7 @@ func (_q *ReservationNameQuery) sqlAll(ctx context.Context, hooks ...queryHook) 
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withReservation; query != nil {
-		if err := _q.loadReservation(ctx, query, nodes, nil,
-			func(n *ReservationName, e *Reservation) { n.Edges.Reservation = e }); err != nil {
-			return nil, err
-		}
-	}
 	return nodes, nil
-}
-
-func (_q *ReservationNameQuery) loadReservation(ctx context.Context, query *ReservationQuery, nodes []*ReservationName, init func(*ReservationName), assign func(*ReservationName, *Reservation)) error {
-	ids := make([]string, 0, len(nodes))
-	nodeids := make(map[string][]*ReservationName)
-	for i := range nodes {
-		fk := nodes[i].ReservationID
-		if _, ok := nodeids[fk]; !ok {
-			ids = append(ids, fk)
-		}
-		nodeids[fk] = append(nodeids[fk], nodes[i])
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	query.Where(reservation.IDIn(ids...))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		nodes, ok := nodeids[n.ID]
-		if !ok {
-			return fmt.Errorf(`unexpected foreign-key "reservation_id" returned %v`, n.ID)
-		}
-		for i := range nodes {
-			assign(nodes[i], n)
-		}
-	}
-	return nil
 }
 
 func (_q *ReservationNameQuery) sqlCount(ctx context.Context) (int, error) {
@@ -464,9 +388,6 @@ func (_q *ReservationNameQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != reservationname.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
-		}
-		if _q.withReservation != nil {
-			_spec.Node.AddColumnOnce(reservationname.FieldReservationID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

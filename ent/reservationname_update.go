@@ -60,14 +60,6 @@ func (_u *ReservationNameUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *ReservationNameUpdate) check() error {
-	if _u.mutation.ReservationCleared() && len(_u.mutation.ReservationIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "ReservationName.reservation"`)
-	}
-	return nil
-}
-
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *ReservationNameUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ReservationNameUpdate {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -75,9 +67,6 @@ func (_u *ReservationNameUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder))
 }
 
 func (_u *ReservationNameUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(reservationname.Table, reservationname.Columns, sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -153,14 +142,6 @@ func (_u *ReservationNameUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *ReservationNameUpdateOne) check() error {
-	if _u.mutation.ReservationCleared() && len(_u.mutation.ReservationIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "ReservationName.reservation"`)
-	}
-	return nil
-}
-
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *ReservationNameUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ReservationNameUpdateOne {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -168,9 +149,6 @@ func (_u *ReservationNameUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilde
 }
 
 func (_u *ReservationNameUpdateOne) sqlSave(ctx context.Context) (_node *ReservationName, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(reservationname.Table, reservationname.Columns, sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64))
 	id, ok := _u.mutation.ID()
 	if !ok {

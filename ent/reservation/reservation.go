@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 )
 
 const (
@@ -70,17 +69,8 @@ const (
 	FieldUpdatedAt = "updated_at"
 	// FieldPlanDueAt holds the string denoting the plan_due_at field in the database.
 	FieldPlanDueAt = "plan_due_at"
-	// EdgeNames holds the string denoting the names edge name in mutations.
-	EdgeNames = "names"
 	// Table holds the table name of the reservation in the database.
 	Table = "reservations"
-	// NamesTable is the table that holds the names relation/edge.
-	NamesTable = "reservation_names"
-	// NamesInverseTable is the table name for the ReservationName entity.
-	// It exists in this package in order to avoid circular dependency with the "reservationname" package.
-	NamesInverseTable = "reservation_names"
-	// NamesColumn is the table column denoting the names relation/edge.
-	NamesColumn = "reservation_id"
 )
 
 // Columns holds all SQL columns for reservation fields.
@@ -303,25 +293,4 @@ func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByPlanDueAt orders the results by the plan_due_at field.
 func ByPlanDueAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPlanDueAt, opts...).ToFunc()
-}
-
-// ByNamesCount orders the results by names count.
-func ByNamesCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newNamesStep(), opts...)
-	}
-}
-
-// ByNames orders the results by names terms.
-func ByNames(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newNamesStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-func newNamesStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(NamesInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, NamesTable, NamesColumn),
-	)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"latchkey.dev/ent/predicate"
 )
 
@@ -1848,29 +1847,6 @@ func PlanDueAtIsNil() predicate.Reservation {
 // PlanDueAtNotNil applies the NotNil predicate on the "plan_due_at" field.
 func PlanDueAtNotNil() predicate.Reservation {
 	return predicate.Reservation(sql.FieldNotNull(FieldPlanDueAt))
-}
-
-// HasNames applies the HasEdge predicate on the "names" edge.
-func HasNames() predicate.Reservation {
-	return predicate.Reservation(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, NamesTable, NamesColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasNamesWith applies the HasEdge predicate on the "names" edge with a given conditions (other predicates).
-func HasNamesWith(preds ...predicate.ReservationName) predicate.Reservation {
-	return predicate.Reservation(func(s *sql.Selector) {
-		step := newNamesStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
 }
 
 // And groups predicates with the AND operator between them.

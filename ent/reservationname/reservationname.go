@@ -4,7 +4,6 @@ package reservationname
 
 import (
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 )
 
 const (
@@ -18,17 +17,8 @@ const (
 	FieldReservationID = "reservation_id"
 	// FieldToken holds the string denoting the token field in the database.
 	FieldToken = "token"
-	// EdgeReservation holds the string denoting the reservation edge name in mutations.
-	EdgeReservation = "reservation"
 	// Table holds the table name of the reservationname in the database.
 	Table = "reservation_names"
-	// ReservationTable is the table that holds the reservation relation/edge.
-	ReservationTable = "reservation_names"
-	// ReservationInverseTable is the table name for the Reservation entity.
-	// It exists in this package in order to avoid circular dependency with the "reservation" package.
-	ReservationInverseTable = "reservations"
-	// ReservationColumn is the table column denoting the reservation relation/edge.
-	ReservationColumn = "reservation_id"
 )
 
 // Columns holds all SQL columns for reservationname fields.
@@ -72,18 +62,4 @@ func ByPropertyID(opts ...sql.OrderTermOption) OrderOption {
 // ByReservationID orders the results by the reservation_id field.
 func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldReservationID, opts...).ToFunc()
-}
-
-// ByReservationField orders the results by reservation field.
-func ByReservationField(field string, opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newReservationStep(), sql.OrderByField(field, opts...))
-	}
-}
-func newReservationStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(ReservationInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.M2O, true, ReservationTable, ReservationColumn),
-	)
 }

@@ -4,7 +4,6 @@ package reservationname
 
 import (
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"latchkey.dev/ent/predicate"
 )
 
@@ -236,29 +235,6 @@ func TokenLT(v []byte) predicate.ReservationName {
 // TokenLTE applies the LTE predicate on the "token" field.
 func TokenLTE(v []byte) predicate.ReservationName {
 	return predicate.ReservationName(sql.FieldLTE(FieldToken, v))
-}
-
-// HasReservation applies the HasEdge predicate on the "reservation" edge.
-func HasReservation() predicate.ReservationName {
-	return predicate.ReservationName(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, ReservationTable, ReservationColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasReservationWith applies the HasEdge predicate on the "reservation" edge with a given conditions (other predicates).
-func HasReservationWith(preds ...predicate.Reservation) predicate.ReservationName {
-	return predicate.ReservationName(func(s *sql.Selector) {
-		step := newReservationStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
 }
 
 // And groups predicates with the AND operator between them.

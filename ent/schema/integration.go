@@ -32,6 +32,6 @@ func (Integration) Fields() []ent.Field {
 
 func (Integration) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("property_id", "app_id").Unique(),
+		index.Fields("property_id", "app_id").Unique(), index.Fields("app_id"),
 	}
 }

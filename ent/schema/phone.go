@@ -26,7 +26,7 @@ func (PhoneLink) Fields() []ent.Field {
 }
 
 func (PhoneLink) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("property_id", "reservation_id"), index.Fields("expires_at")}
+	return []ent.Index{index.Fields("reservation_id"), index.Fields("expires_at")}
 }
 
 // Phone is a phone of a stay: a public key and whose it is.
@@ -52,7 +52,7 @@ func (Phone) Fields() []ent.Field {
 }
 
 func (Phone) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("property_id", "reservation_id"), index.Fields("property_id", "key_id")}
+	return []ent.Index{index.Fields("reservation_id"), index.Fields("property_id", "key_id")}
 }
 
 // KeyStatus is an index of the status list: one for each phone and state of its stay's access.

@@ -4,7 +4,6 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
-	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
 )
@@ -47,10 +46,6 @@ func (Reservation) Fields() []ent.Field {
 		moment("updated_at"),
 		field.Time("plan_due_at").Optional().Nillable().SchemaType(momentType).Comment("When the access has to be planned again after a change of the property; unset: it is planned."),
 	}
-}
-
-func (Reservation) Edges() []ent.Edge {
-	return []ent.Edge{edge.To("names", ReservationName.Type).Annotations(entsql.OnDelete(entsql.Cascade))}
 }
 
 func (Reservation) Indexes() []ent.Index {

@@ -2,9 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
-	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
-	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
 )
@@ -21,13 +19,6 @@ func (ReservationName) Fields() []ent.Field {
 		property(),
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
 		field.Bytes("token").Immutable(),
-	}
-}
-
-func (ReservationName) Edges() []ent.Edge {
-	return []ent.Edge{
-		edge.From("reservation", Reservation.Type).Ref("names").Field("reservation_id").Unique().Required().Immutable().
-			Annotations(entsql.OnDelete(entsql.Cascade)),
 	}
 }
 

@@ -58,6 +58,7 @@ type site struct {
 func newSite(t testing.TB, engine string) *site {
 	t.Helper()
 	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: defaultTimings, learned: make(chan lock.EvidenceChange, 100)}
+	dbtest.Insert(t, s.db, "properties", dbtest.Values{"id": s.house})
 	s.keys = dbtest.Keys(t, s.db, s.house)
 	var err error
 	s.bus, err = bus.Open(t.Context(), bus.Config{})

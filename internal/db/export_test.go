@@ -1,9 +1,12 @@
 package db
 
 import (
+	"database/sql"
 	"fmt"
 	"testing"
 	"time"
+
+	"latchkey.dev/ent/migrate"
 )
 
 // ErrComputes is the error of Write in tests if a closure computes for too long.
@@ -53,3 +56,18 @@ func limitPages(t *testing.T, d *DB, pages int) {
 
 // FailRename makes Install fail where it renames the copy: the files are then as a crash there leaves them.
 func FailRename(c *Copy, err error) { c.rename = func(string, string) error { return err } }
+
+// MigrateTo applies the first migrations only.
+func MigrateTo(t *testing.T, d *DB, number int) {
+	t.Helper()
+	available, err := migrations(migrate.Files, folder(d.Dialect()))
+	if err == nil {
+		err = d.engine.alter(t.Context(), func(tx *sql.Tx) error {
+			_, err := apply(t.Context(), tx, d.Dialect(), available[:number], time.Now())
+			return err
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -48,6 +48,7 @@ func each(t *testing.T, f func(t *testing.T, s *site)) {
 		s := &site{t: t, db: d, clock: c, house: "prp_one", caps: slot.Capabilities{
 			PINMin: 4, PINMax: 8, Slots: 3, ReadBack: true, RemoteUnlock: true, Readable: slot.ReadableMasked, Schedule: slot.ScheduleNone,
 		}}
+		dbtest.Insert(t, d, "properties", dbtest.Values{"id": s.house})
 		s.keys = dbtest.Keys(t, d, s.house)
 		s.change(func(tx *db.Tx) (err error) {
 			s.ca, err = bridge.LoadOrCreateCA(tx, s.keys)

@@ -33,6 +33,7 @@ func each(t *testing.T, f func(t *testing.T, d *fixture)) {
 	dbtest.Each(t, func(t *testing.T, base *db.DB) {
 		c.Set(start)
 		d := &fixture{t: t, db: base, clock: c}
+		dbtest.Insert(t, base, "properties", dbtest.Values{"id": propertyID})
 		d.keys = dbtest.Keys(t, base, propertyID)
 		d.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, d.keys, propertyID) })
 		f(t, d)

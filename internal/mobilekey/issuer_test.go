@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // verifier follows key sets and lists as a bridge does.
@@ -117,6 +118,8 @@ func TestListNumbersSkipThoseOfABridge(t *testing.T) {
 					SetLockIds([]string{"lck_1"}).SetSince(start).SetEndsAt(start.Add(time.Hour)).SetListNumber(listed).SetRevokedList(revoked).Exec(tx.Context())
 			})
 		}
+		dbtest.Insert(t, d.db, "phones", dbtest.Values{"id": "phn_1", "property_id": propertyID})
+		dbtest.Insert(t, d.db, "grants", dbtest.Values{"id": "grt_1", "property_id": propertyID})
 		holds("kst_good", 1, own, 0)
 		holds("kst_gone", 2, own, own)
 		holds("kst_new", 3, 0, 0)

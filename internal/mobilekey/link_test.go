@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // link creates a link for the reservation.
@@ -58,9 +59,9 @@ func stored(tx *db.Tx) error {
 func withStay(t *testing.T, f func(t *testing.T, d *fixture)) {
 	each(t, func(t *testing.T, d *fixture) {
 		d.change(func(tx *db.Tx) error {
-			_, err := tx.Property.Create().SetID(propertyID).SetName("House").SetTimeZone("Europe/Lisbon").SetCreatedAt(start).Save(tx.Context())
-			return err
+			return tx.Property.UpdateOneID(propertyID).SetName("House").SetTimeZone("Europe/Lisbon").Exec(tx.Context())
 		})
+		dbtest.Insert(t, d.db, "integrations", dbtest.Values{"id": "int_1", "property_id": propertyID})
 		d.change(stored)
 		f(t, d)
 	})

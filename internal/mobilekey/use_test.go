@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/smartkey"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // TestReportedOpeningsAreRecorded: a bridge reports, late, openings with a phone's key. The key identifies the phone, and its
@@ -26,6 +27,7 @@ func TestReportedOpeningsAreRecorded(t *testing.T) {
 		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 		d.must(err)
 		d.bridge("brg_here")
+		dbtest.Insert(t, d.db, "grants", dbtest.Values{"id": "grt_1", "property_id": propertyID, "reservation_id": row.ReservationID})
 		holds := func(id string, number int64, ends time.Time, locks ...string) {
 			d.change(func(tx *db.Tx) error {
 				return tx.KeyStatus.Create().SetID(id).SetPropertyID(propertyID).SetNumber(number).SetPhoneID(row.ID).SetGrantID("grt_1").SetKeyGeneration(1).

@@ -24,8 +24,11 @@ type Booker struct {
 	Mobile    *string `json:"mobile,omitempty"`
 }
 
-// Booker decrypts the booker of a reservation.
+// Booker decrypts the booker of a reservation. The booker of a reservation that a migration has restored is unknown.
 func (svc Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
+	if len(row.Booker) == 0 {
+		return Booker{}, nil
+	}
 	raw, err := svc.Keys.Open(ctx, row.PropertyID, bookerPurpose(row.ID), row.Booker)
 	if err == nil {
 		err = json.Unmarshal(raw, &b)

@@ -133,6 +133,7 @@ func TestFindAmongIntegrations(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.put(booking("A", "r1"))
 		second := reservation.Scope{PropertyID: h.id, IntegrationID: "int_second"}
+		dbtest.Insert(t, h.db, "integrations", dbtest.Values{"id": second.IntegrationID, "property_id": h.id})
 		h.write(func(tx *db.Tx) error {
 			_, err := h.service().Upsert(tx, second, booking("A", ""), nil)
 			return err

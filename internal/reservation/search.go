@@ -130,7 +130,7 @@ func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where [
 		return nil, nil, nil // only punctuation
 	}
 	for _, w := range words[:min(len(words), maxWords)] {
-		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(nameToken(svc.Keys, propertyID, indexPrefix(w)))))
+		where = append(where, hasName(propertyID, nameToken(svc.Keys, propertyID, indexPrefix(w))))
 	}
 	return where, words, nil
 }
@@ -201,4 +201,13 @@ func (svc Service) openIfMatching(view *db.Tx, row *ent.Reservation, words []str
 		return nil, nil
 	}
 	return &Found{row, b, place.Space}, nil
+}
+
+// hasName matches the reservations whose booker has a name with this token.
+func hasName(propertyID string, token []byte) predicate.Reservation {
+	return func(s *sql.Selector) {
+		names := sql.Table(entname.Table)
+		s.Where(sql.In(s.C(entreservation.FieldID), sql.Select(names.C(entname.FieldReservationID)).From(names).
+			Where(sql.And(sql.EQ(names.C(entname.FieldPropertyID), propertyID), sql.EQ(names.C(entname.FieldToken), token)))))
+	}
 }

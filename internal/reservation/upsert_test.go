@@ -11,11 +11,13 @@ import (
 
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
+	entmapping "latchkey.dev/ent/mapping"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestUpsertStoresAll(t *testing.T) {
@@ -110,7 +112,10 @@ func TestOwnSpace(t *testing.T) {
 		refuse(t, err, fault.SpaceNotFound)
 
 		h.put(with(booking("C", ""), reservation.OwnSpaceID, h.at("r3")))
-		h.write(func(tx *db.Tx) error { return tx.Space.DeleteOneID(h.at("r3")).Exec(tx.Context()) })
+		h.write(func(tx *db.Tx) error {
+			_, err := tx.Mapping.Delete().Where(entmapping.SpaceID(h.at("r3"))).Exec(tx.Context())
+			return errors.Join(err, tx.Space.DeleteOneID(h.at("r3")).Exec(tx.Context()))
+		})
 		s = h.put(reservation.Patch{reservation.PMSID: "C", reservation.LastName: "Later"})
 		same(t, "a space that is gone loses no booking", []string{"spaceUnknown", "notCheckedIn"}, reasonsOf(s.Plan))
 	})
@@ -289,6 +294,7 @@ func TestExpireContinuesAfterAFailure(t *testing.T) {
 		h.write(func(tx *db.Tx) error { // only a defect could make such a row
 			return tx.Grant.Update().Where(entgrant.ReservationIDNEQ(b.Row.ID)).SetNotAfter(morning).Exec(tx.Context())
 		})
+		dbtest.Insert(t, h.db, "reservations", dbtest.Values{"id": "rsv_gone", "property_id": h.id, "integration_id": h.scope.IntegrationID})
 		h.write(func(tx *db.Tx) error {
 			return tx.Grant.Create().SetID("grt_broken").SetPropertyID("prp_gone").SetReservationID("rsv_gone").SetOpenKey("rsv_gone").SetPlacedAt(tx.Now()).
 				SetNotBefore(morning.Add(-time.Hour)).SetNotAfter(morning.Add(-time.Hour)).SetCreatedAt(morning).Exec(tx.Context())

@@ -280,6 +280,7 @@ func TestPortInUse(t *testing.T) {
 func TestBridgesOfAKilledServerAreNotOnline(t *testing.T) {
 	c := settings(t, "")
 	n := open(t, c, server.Options{})
+	dbtest.Insert(t, n.Database(), "properties", dbtest.Values{"id": "prp_1"})
 	err := n.Database().Write(t.Context(), func(tx *db.Tx) error {
 		return tx.Bridge.Create().SetID("brg_1").SetPropertyID("prp_1").SetName("cellar").SetEnrolledAt(tx.Now()).
 			SetOnline(true).SetLastSeenAt(tx.Now()).SetEpoch(1).SetNode("nod_killed").Exec(tx.Context())

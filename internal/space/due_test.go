@@ -7,12 +7,16 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestDue(t *testing.T) {
 	each(t, func(h house) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		interval := 15 * time.Minute
+		for _, name := range []string{"fresh", "old", "off", "silent"} {
+			dbtest.Insert(t, h.d, "apps", dbtest.Values{"id": "app_" + name})
+		}
 		h.write(func(tx *db.Tx) error {
 			for name, age := range map[string]time.Duration{"fresh": 13 * time.Minute, "old": 17 * time.Minute, "off": time.Hour, "silent": time.Hour} {
 				id := "int_" + name

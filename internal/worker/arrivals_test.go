@@ -12,6 +12,7 @@ import (
 
 func TestEventsRescheduleArrivalChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dbtest.Insert(t, d, "reservations", dbtest.Values{"id": "rsv_one", "property_id": "prp_one"})
 		later := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		hear := Arrivals{DB: d}.Subscriber().Deliver
 		for _, c := range []struct {

@@ -132,10 +132,8 @@ func TestNothingToRead(t *testing.T) {
 func TestSlowPartnerDoesNotDelayOthers(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
+	dbtest.Insert(t, d, "integrations", dbtest.Values{"id": "int_slow", "property_id": "prp_one", "app_id": "app_slow"})
 	write(t, d, func(tx *db.Tx) error {
-		if err := tx.Integration.Create().SetID("int_slow").SetPropertyID("prp_one").SetAppID("app_slow").SetName("Slow").SetScopes([]string{}).Exec(tx.Context()); err != nil {
-			return err
-		}
 		return tx.Endpoint.Create().SetID("end_slow").SetPropertyID("prp_one").SetIntegrationID("int_slow").SetAction(partner.GetSpaces).
 			SetURL("https://slow.example/").SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").Exec(tx.Context())
 	})

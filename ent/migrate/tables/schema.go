@@ -92,7 +92,6 @@ var (
 	// BridgesColumns holds the columns for the "bridges" table.
 	BridgesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "name", Type: field.TypeString, Size: 255},
 		{Name: "join_mac", Type: field.TypeBytes, Unique: true, Nullable: true},
 		{Name: "join_expires_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -118,22 +117,31 @@ var (
 		{Name: "reached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "offline_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// BridgesTable holds the schema information for the "bridges" table.
 	BridgesTable = &schema.Table{
 		Name:       "bridges",
 		Columns:    BridgesColumns,
 		PrimaryKey: []*schema.Column{BridgesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "bridges_properties_property",
+				Columns:    []*schema.Column{BridgesColumns[26]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "bridge_property_id_id",
 				Unique:  false,
-				Columns: []*schema.Column{BridgesColumns[1], BridgesColumns[0]},
+				Columns: []*schema.Column{BridgesColumns[26], BridgesColumns[0]},
 			},
 			{
 				Name:    "bridge_unreached_at",
 				Unique:  false,
-				Columns: []*schema.Column{BridgesColumns[23]},
+				Columns: []*schema.Column{BridgesColumns[22]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "unreached_at IS NOT NULL",
 				},
@@ -143,7 +151,6 @@ var (
 	// CodesColumns holds the columns for the "codes" table.
 	CodesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "kind", Type: field.TypeString, Size: 16},
 		{Name: "holder", Type: field.TypeString, Size: 255, Default: ""},
 		{Name: "lock_id", Type: field.TypeString, Size: 40, Default: ""},
@@ -163,22 +170,31 @@ var (
 		{Name: "read_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "read_by", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// CodesTable holds the schema information for the "codes" table.
 	CodesTable = &schema.Table{
 		Name:       "codes",
 		Columns:    CodesColumns,
 		PrimaryKey: []*schema.Column{CodesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "codes_properties_property",
+				Columns:    []*schema.Column{CodesColumns[20]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "code_property_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{CodesColumns[1], CodesColumns[14]},
+				Columns: []*schema.Column{CodesColumns[20], CodesColumns[13]},
 			},
 			{
 				Name:    "code_lock_id",
 				Unique:  false,
-				Columns: []*schema.Column{CodesColumns[4]},
+				Columns: []*schema.Column{CodesColumns[3]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "lock_id <> ''",
 				},
@@ -186,7 +202,7 @@ var (
 			{
 				Name:    "code_next_at",
 				Unique:  false,
-				Columns: []*schema.Column{CodesColumns[16]},
+				Columns: []*schema.Column{CodesColumns[15]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "next_at IS NOT NULL",
 				},
@@ -197,7 +213,6 @@ var (
 	ConflictsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "integration_id", Type: field.TypeString, Size: 40},
 		{Name: "kind", Type: field.TypeString, Size: 32},
 		{Name: "external_id", Type: field.TypeString, Size: 255},
 		{Name: "detail", Type: field.TypeString, Size: 1024, Default: ""},
@@ -205,22 +220,31 @@ var (
 		{Name: "opened_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "closed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "open_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 400},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
 	}
 	// ConflictsTable holds the schema information for the "conflicts" table.
 	ConflictsTable = &schema.Table{
 		Name:       "conflicts",
 		Columns:    ConflictsColumns,
 		PrimaryKey: []*schema.Column{ConflictsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "conflicts_integrations_integration",
+				Columns:    []*schema.Column{ConflictsColumns[9]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "conflict_property_id_closed_at",
 				Unique:  false,
-				Columns: []*schema.Column{ConflictsColumns[1], ConflictsColumns[8]},
+				Columns: []*schema.Column{ConflictsColumns[1], ConflictsColumns[7]},
 			},
 			{
 				Name:    "conflict_integration_id_closed_at",
 				Unique:  false,
-				Columns: []*schema.Column{ConflictsColumns[2], ConflictsColumns[8]},
+				Columns: []*schema.Column{ConflictsColumns[9], ConflictsColumns[7]},
 			},
 		},
 	}
@@ -249,7 +273,6 @@ var (
 	EndpointsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "integration_id", Type: field.TypeString, Size: 40},
 		{Name: "action", Type: field.TypeString, Size: 32},
 		{Name: "url", Type: field.TypeString, Size: 2048},
 		{Name: "method", Type: field.TypeString, Size: 8},
@@ -260,17 +283,26 @@ var (
 		{Name: "last_failure_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "last_error", Type: field.TypeString, Size: 1024, Default: ""},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
 	}
 	// EndpointsTable holds the schema information for the "endpoints" table.
 	EndpointsTable = &schema.Table{
 		Name:       "endpoints",
 		Columns:    EndpointsColumns,
 		PrimaryKey: []*schema.Column{EndpointsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "endpoints_integrations_integration",
+				Columns:    []*schema.Column{EndpointsColumns[12]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "endpoint_integration_id_action",
 				Unique:  true,
-				Columns: []*schema.Column{EndpointsColumns[2], EndpointsColumns[3]},
+				Columns: []*schema.Column{EndpointsColumns[12], EndpointsColumns[2]},
 			},
 		},
 	}
@@ -324,22 +356,30 @@ var (
 	// GatesColumns holds the columns for the "gates" table.
 	GatesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "name", Type: field.TypeString, Size: 255},
 		{Name: "floor", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "space_ids", Type: field.TypeJSON},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// GatesTable holds the schema information for the "gates" table.
 	GatesTable = &schema.Table{
 		Name:       "gates",
 		Columns:    GatesColumns,
 		PrimaryKey: []*schema.Column{GatesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "gates_properties_property",
+				Columns:    []*schema.Column{GatesColumns[5]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "gate_property_id_name",
 				Unique:  false,
-				Columns: []*schema.Column{GatesColumns[1], GatesColumns[2]},
+				Columns: []*schema.Column{GatesColumns[5], GatesColumns[1]},
 			},
 		},
 	}
@@ -347,7 +387,6 @@ var (
 	GrantsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 		{Name: "space_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "placed_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "from_space_id", Type: field.TypeString, Size: 40, Default: ""},
@@ -362,49 +401,66 @@ var (
 		{Name: "open_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 40},
 		{Name: "released_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 	}
 	// GrantsTable holds the schema information for the "grants" table.
 	GrantsTable = &schema.Table{
 		Name:       "grants",
 		Columns:    GrantsColumns,
 		PrimaryKey: []*schema.Column{GrantsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "grants_reservations_reservation",
+				Columns:    []*schema.Column{GrantsColumns[16]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "grant_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GrantsColumns[2]},
+				Columns: []*schema.Column{GrantsColumns[16]},
 			},
 			{
 				Name:    "grant_property_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{GrantsColumns[1], GrantsColumns[12]},
+				Columns: []*schema.Column{GrantsColumns[1], GrantsColumns[11]},
 			},
 			{
 				Name:    "grant_space_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{GrantsColumns[3], GrantsColumns[12]},
+				Columns: []*schema.Column{GrantsColumns[2], GrantsColumns[11]},
 			},
 		},
 	}
 	// GuessesColumns holds the columns for the "guesses" table.
 	GuessesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "began_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "count", Type: field.TypeInt, Default: 0},
 		{Name: "before", Type: field.TypeInt, Default: 0},
 		{Name: "alarmed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// GuessesTable holds the schema information for the "guesses" table.
 	GuessesTable = &schema.Table{
 		Name:       "guesses",
 		Columns:    GuessesColumns,
 		PrimaryKey: []*schema.Column{GuessesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "guesses_properties_property",
+				Columns:    []*schema.Column{GuessesColumns[5]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "guesses_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuessesColumns[1]},
+				Columns: []*schema.Column{GuessesColumns[5]},
 			},
 		},
 	}
@@ -441,8 +497,6 @@ var (
 	// IntegrationsColumns holds the columns for the "integrations" table.
 	IntegrationsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "app_id", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "name", Type: field.TypeString, Size: 255},
 		{Name: "scopes", Type: field.TypeJSON},
 		{Name: "signing_secret", Type: field.TypeBytes, Nullable: true},
@@ -452,17 +506,38 @@ var (
 		{Name: "spaces_failures", Type: field.TypeInt, Default: 0},
 		{Name: "disabled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "app_id", Type: field.TypeString, Nullable: true, Size: 40},
 	}
 	// IntegrationsTable holds the schema information for the "integrations" table.
 	IntegrationsTable = &schema.Table{
 		Name:       "integrations",
 		Columns:    IntegrationsColumns,
 		PrimaryKey: []*schema.Column{IntegrationsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "integrations_properties_property",
+				Columns:    []*schema.Column{IntegrationsColumns[10]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "integrations_apps_app",
+				Columns:    []*schema.Column{IntegrationsColumns[11]},
+				RefColumns: []*schema.Column{AppsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "integration_property_id_app_id",
 				Unique:  true,
-				Columns: []*schema.Column{IntegrationsColumns[1], IntegrationsColumns[2]},
+				Columns: []*schema.Column{IntegrationsColumns[10], IntegrationsColumns[11]},
+			},
+			{
+				Name:    "integration_app_id",
+				Unique:  false,
+				Columns: []*schema.Column{IntegrationsColumns[11]},
 			},
 		},
 	}
@@ -490,42 +565,58 @@ var (
 	// IssuerKeysColumns holds the columns for the "issuer_keys" table.
 	IssuerKeysColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "key_id", Type: field.TypeString, Size: 16},
 		{Name: "sealed", Type: field.TypeBytes, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// IssuerKeysTable holds the schema information for the "issuer_keys" table.
 	IssuerKeysTable = &schema.Table{
 		Name:       "issuer_keys",
 		Columns:    IssuerKeysColumns,
 		PrimaryKey: []*schema.Column{IssuerKeysColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "issuer_keys_issuers_issuer",
+				Columns:    []*schema.Column{IssuerKeysColumns[4]},
+				RefColumns: []*schema.Column{IssuersColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "issuerkey_property_id_key_id",
 				Unique:  true,
-				Columns: []*schema.Column{IssuerKeysColumns[1], IssuerKeysColumns[2]},
+				Columns: []*schema.Column{IssuerKeysColumns[4], IssuerKeysColumns[1]},
 			},
 		},
 	}
 	// KeySetsColumns holds the columns for the "key_sets" table.
 	KeySetsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "version", Type: field.TypeInt64},
 		{Name: "signed", Type: field.TypeBytes},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// KeySetsTable holds the schema information for the "key_sets" table.
 	KeySetsTable = &schema.Table{
 		Name:       "key_sets",
 		Columns:    KeySetsColumns,
 		PrimaryKey: []*schema.Column{KeySetsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "key_sets_issuers_issuer",
+				Columns:    []*schema.Column{KeySetsColumns[4]},
+				RefColumns: []*schema.Column{IssuersColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "keyset_property_id_version",
 				Unique:  true,
-				Columns: []*schema.Column{KeySetsColumns[1], KeySetsColumns[2]},
+				Columns: []*schema.Column{KeySetsColumns[4], KeySetsColumns[1]},
 			},
 		},
 	}
@@ -534,8 +625,6 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "number", Type: field.TypeInt64},
-		{Name: "phone_id", Type: field.TypeString, Size: 40},
-		{Name: "grant_id", Type: field.TypeString, Size: 40},
 		{Name: "key_generation", Type: field.TypeInt},
 		{Name: "lock_ids", Type: field.TypeJSON},
 		{Name: "since", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -547,12 +636,28 @@ var (
 		{Name: "revoked_list", Type: field.TypeInt64, Default: 0},
 		{Name: "checked_ids", Type: field.TypeJSON, Nullable: true},
 		{Name: "opened_ids", Type: field.TypeJSON, Nullable: true},
+		{Name: "phone_id", Type: field.TypeString, Size: 40},
+		{Name: "grant_id", Type: field.TypeString, Size: 40},
 	}
 	// KeyStatusesTable holds the schema information for the "key_statuses" table.
 	KeyStatusesTable = &schema.Table{
 		Name:       "key_statuses",
 		Columns:    KeyStatusesColumns,
 		PrimaryKey: []*schema.Column{KeyStatusesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "key_statuses_phones_phone",
+				Columns:    []*schema.Column{KeyStatusesColumns[14]},
+				RefColumns: []*schema.Column{PhonesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "key_statuses_grants_grant",
+				Columns:    []*schema.Column{KeyStatusesColumns[15]},
+				RefColumns: []*schema.Column{GrantsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "keystatus_property_id_number",
@@ -562,17 +667,17 @@ var (
 			{
 				Name:    "keystatus_phone_id",
 				Unique:  false,
-				Columns: []*schema.Column{KeyStatusesColumns[3]},
+				Columns: []*schema.Column{KeyStatusesColumns[14]},
 			},
 			{
 				Name:    "keystatus_grant_id",
 				Unique:  false,
-				Columns: []*schema.Column{KeyStatusesColumns[4]},
+				Columns: []*schema.Column{KeyStatusesColumns[15]},
 			},
 			{
 				Name:    "keystatus_ends_at",
 				Unique:  false,
-				Columns: []*schema.Column{KeyStatusesColumns[8]},
+				Columns: []*schema.Column{KeyStatusesColumns[6]},
 			},
 		},
 	}
@@ -583,7 +688,6 @@ var (
 		{Name: "name", Type: field.TypeString, Size: 255},
 		{Name: "named", Type: field.TypeBool, Default: false},
 		{Name: "kind", Type: field.TypeString, Size: 8, Default: "lock"},
-		{Name: "bridge_id", Type: field.TypeString, Size: 40},
 		{Name: "address", Type: field.TypeString, Size: 255},
 		{Name: "model", Type: field.TypeString, Size: 255, Default: ""},
 		{Name: "door_id", Type: field.TypeString, Unique: true, Nullable: true, Size: 40},
@@ -597,12 +701,21 @@ var (
 		{Name: "battery_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "clock_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "bridge_id", Type: field.TypeString, Size: 40},
 	}
 	// LocksTable holds the schema information for the "locks" table.
 	LocksTable = &schema.Table{
 		Name:       "locks",
 		Columns:    LocksColumns,
 		PrimaryKey: []*schema.Column{LocksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "locks_bridges_bridge",
+				Columns:    []*schema.Column{LocksColumns[18]},
+				RefColumns: []*schema.Column{BridgesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "lock_property_id_id",
@@ -612,12 +725,12 @@ var (
 			{
 				Name:    "lock_bridge_id_address",
 				Unique:  true,
-				Columns: []*schema.Column{LocksColumns[5], LocksColumns[6]},
+				Columns: []*schema.Column{LocksColumns[18], LocksColumns[5]},
 			},
 			{
 				Name:    "lock_unreached_at",
 				Unique:  false,
-				Columns: []*schema.Column{LocksColumns[13]},
+				Columns: []*schema.Column{LocksColumns[12]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "unreached_at IS NOT NULL",
 				},
@@ -625,7 +738,7 @@ var (
 			{
 				Name:    "lock_offline_told_at",
 				Unique:  false,
-				Columns: []*schema.Column{LocksColumns[15]},
+				Columns: []*schema.Column{LocksColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "offline_told_at IS NOT NULL",
 				},
@@ -636,33 +749,47 @@ var (
 	MappingsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt, Increment: true},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "integration_id", Type: field.TypeString, Size: 40},
 		{Name: "external_id", Type: field.TypeString, Size: 255},
-		{Name: "space_id", Type: field.TypeString, Size: 40},
 		{Name: "name", Type: field.TypeString, Size: 255},
 		{Name: "type", Type: field.TypeString, Size: 8},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
+		{Name: "space_id", Type: field.TypeString, Size: 40},
 	}
 	// MappingsTable holds the schema information for the "mappings" table.
 	MappingsTable = &schema.Table{
 		Name:       "mappings",
 		Columns:    MappingsColumns,
 		PrimaryKey: []*schema.Column{MappingsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "mappings_integrations_integration",
+				Columns:    []*schema.Column{MappingsColumns[6]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "mappings_spaces_space",
+				Columns:    []*schema.Column{MappingsColumns[7]},
+				RefColumns: []*schema.Column{SpacesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "mapping_integration_id_external_id",
 				Unique:  true,
-				Columns: []*schema.Column{MappingsColumns[2], MappingsColumns[3]},
+				Columns: []*schema.Column{MappingsColumns[6], MappingsColumns[2]},
 			},
 			{
 				Name:    "mapping_integration_id_space_id",
 				Unique:  true,
-				Columns: []*schema.Column{MappingsColumns[2], MappingsColumns[4]},
+				Columns: []*schema.Column{MappingsColumns[6], MappingsColumns[7]},
 			},
 			{
 				Name:    "mapping_space_id",
 				Unique:  false,
-				Columns: []*schema.Column{MappingsColumns[4]},
+				Columns: []*schema.Column{MappingsColumns[7]},
 			},
 		},
 	}
@@ -682,24 +809,32 @@ var (
 	// NoticesColumns holds the columns for the "notices" table.
 	NoticesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "kind", Type: field.TypeString, Size: 64},
 		{Name: "subject", Type: field.TypeString, Size: 64},
 		{Name: "text", Type: field.TypeString, Size: 1024},
 		{Name: "once_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 400},
 		{Name: "read_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// NoticesTable holds the schema information for the "notices" table.
 	NoticesTable = &schema.Table{
 		Name:       "notices",
 		Columns:    NoticesColumns,
 		PrimaryKey: []*schema.Column{NoticesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "notices_properties_property",
+				Columns:    []*schema.Column{NoticesColumns[7]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "notice_property_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{NoticesColumns[1], NoticesColumns[7]},
+				Columns: []*schema.Column{NoticesColumns[7], NoticesColumns[6]},
 			},
 		},
 	}
@@ -707,7 +842,6 @@ var (
 	PartnerSpacesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt, Increment: true},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "integration_id", Type: field.TypeString, Size: 40},
 		{Name: "external_id", Type: field.TypeString, Size: 255},
 		{Name: "type", Type: field.TypeString, Size: 8},
 		{Name: "name", Type: field.TypeString, Size: 255},
@@ -717,17 +851,26 @@ var (
 		{Name: "is_active", Type: field.TypeBool},
 		{Name: "gone_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "seen_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
 	}
 	// PartnerSpacesTable holds the schema information for the "partner_spaces" table.
 	PartnerSpacesTable = &schema.Table{
 		Name:       "partner_spaces",
 		Columns:    PartnerSpacesColumns,
 		PrimaryKey: []*schema.Column{PartnerSpacesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "partner_spaces_integrations_integration",
+				Columns:    []*schema.Column{PartnerSpacesColumns[11]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "partnerspace_integration_id_external_id",
 				Unique:  true,
-				Columns: []*schema.Column{PartnerSpacesColumns[2], PartnerSpacesColumns[3]},
+				Columns: []*schema.Column{PartnerSpacesColumns[11], PartnerSpacesColumns[2]},
 			},
 		},
 	}
@@ -735,7 +878,6 @@ var (
 	PhonesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 		{Name: "name", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "key", Type: field.TypeBytes},
 		{Name: "key_id", Type: field.TypeString, Size: 16},
@@ -744,22 +886,31 @@ var (
 		{Name: "token_expires_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 	}
 	// PhonesTable holds the schema information for the "phones" table.
 	PhonesTable = &schema.Table{
 		Name:       "phones",
 		Columns:    PhonesColumns,
 		PrimaryKey: []*schema.Column{PhonesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "phones_reservations_reservation",
+				Columns:    []*schema.Column{PhonesColumns[10]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "phone_property_id_reservation_id",
+				Name:    "phone_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[2]},
+				Columns: []*schema.Column{PhonesColumns[10]},
 			},
 			{
 				Name:    "phone_property_id_key_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[5]},
+				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[4]},
 			},
 		},
 	}
@@ -767,27 +918,35 @@ var (
 	PhoneLinksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 	}
 	// PhoneLinksTable holds the schema information for the "phone_links" table.
 	PhoneLinksTable = &schema.Table{
 		Name:       "phone_links",
 		Columns:    PhoneLinksColumns,
 		PrimaryKey: []*schema.Column{PhoneLinksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "phone_links_reservations_reservation",
+				Columns:    []*schema.Column{PhoneLinksColumns[6]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "phonelink_property_id_reservation_id",
+				Name:    "phonelink_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhoneLinksColumns[1], PhoneLinksColumns[2]},
+				Columns: []*schema.Column{PhoneLinksColumns[6]},
 			},
 			{
 				Name:    "phonelink_expires_at",
 				Unique:  false,
-				Columns: []*schema.Column{PhoneLinksColumns[4]},
+				Columns: []*schema.Column{PhoneLinksColumns[3]},
 			},
 		},
 	}
@@ -865,7 +1024,6 @@ var (
 	ReservationsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "integration_id", Type: field.TypeString, Size: 40},
 		{Name: "pms_id", Type: field.TypeString, Size: 255},
 		{Name: "pms_group_id", Type: field.TypeString, Nullable: true, Size: 255},
 		{Name: "pms_space_id", Type: field.TypeString, Nullable: true, Size: 255},
@@ -892,32 +1050,41 @@ var (
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "updated_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "plan_due_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
 	}
 	// ReservationsTable holds the schema information for the "reservations" table.
 	ReservationsTable = &schema.Table{
 		Name:       "reservations",
 		Columns:    ReservationsColumns,
 		PrimaryKey: []*schema.Column{ReservationsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "reservations_integrations_integration",
+				Columns:    []*schema.Column{ReservationsColumns[28]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "reservation_integration_id_pms_id",
 				Unique:  true,
-				Columns: []*schema.Column{ReservationsColumns[2], ReservationsColumns[3]},
+				Columns: []*schema.Column{ReservationsColumns[28], ReservationsColumns[2]},
 			},
 			{
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[14], ReservationsColumns[1]},
+				Columns: []*schema.Column{ReservationsColumns[13], ReservationsColumns[1]},
 			},
 			{
 				Name:    "reservation_property_id_pms_number",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[9]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[8]},
 			},
 			{
 				Name:    "reservation_plan_due_at",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[28]},
+				Columns: []*schema.Column{ReservationsColumns[27]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "plan_due_at IS NOT NULL",
 				},
@@ -925,7 +1092,7 @@ var (
 			{
 				Name:    "reservation_property_id_state",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[11]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[10]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "state = 'started'",
 				},
@@ -1002,7 +1169,6 @@ var (
 	SlotsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "lock_id", Type: field.TypeString, Size: 40},
 		{Name: "number", Type: field.TypeInt},
 		{Name: "generation", Type: field.TypeInt64},
 		{Name: "present", Type: field.TypeBool},
@@ -1033,22 +1199,31 @@ var (
 		{Name: "seen_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "changed_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "lock_id", Type: field.TypeString, Size: 40},
 	}
 	// SlotsTable holds the schema information for the "slots" table.
 	SlotsTable = &schema.Table{
 		Name:       "slots",
 		Columns:    SlotsColumns,
 		PrimaryKey: []*schema.Column{SlotsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "slots_locks_lock",
+				Columns:    []*schema.Column{SlotsColumns[32]},
+				RefColumns: []*schema.Column{LocksColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "slot_lock_id_number",
 				Unique:  true,
-				Columns: []*schema.Column{SlotsColumns[2], SlotsColumns[3]},
+				Columns: []*schema.Column{SlotsColumns[32], SlotsColumns[2]},
 			},
 			{
 				Name:    "slot_grant_id",
 				Unique:  false,
-				Columns: []*schema.Column{SlotsColumns[6]},
+				Columns: []*schema.Column{SlotsColumns[5]},
 			},
 			{
 				Name:    "slot_property_id",
@@ -1060,7 +1235,6 @@ var (
 	// SpacesColumns holds the columns for the "spaces" table.
 	SpacesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
-		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "type", Type: field.TypeString, Size: 8},
 		{Name: "name", Type: field.TypeString, Size: 255},
 		{Name: "floor", Type: field.TypeString, Size: 64, Default: ""},
@@ -1068,22 +1242,31 @@ var (
 		{Name: "is_private", Type: field.TypeBool},
 		{Name: "is_active", Type: field.TypeBool, Default: true},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// SpacesTable holds the schema information for the "spaces" table.
 	SpacesTable = &schema.Table{
 		Name:       "spaces",
 		Columns:    SpacesColumns,
 		PrimaryKey: []*schema.Column{SpacesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "spaces_properties_property",
+				Columns:    []*schema.Column{SpacesColumns[8]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "space_property_id_name",
 				Unique:  false,
-				Columns: []*schema.Column{SpacesColumns[1], SpacesColumns[3]},
+				Columns: []*schema.Column{SpacesColumns[8], SpacesColumns[2]},
 			},
 			{
 				Name:    "space_property_id_parent_id",
 				Unique:  false,
-				Columns: []*schema.Column{SpacesColumns[1], SpacesColumns[5]},
+				Columns: []*schema.Column{SpacesColumns[8], SpacesColumns[4]},
 			},
 		},
 	}
@@ -1175,69 +1358,89 @@ func init() {
 	ArrivalsTable.Annotation = &entsql.Annotation{
 		Table: "arrivals",
 	}
+	BridgesTable.ForeignKeys[0].RefTable = PropertiesTable
 	BridgesTable.Annotation = &entsql.Annotation{
 		Table: "bridges",
 	}
+	CodesTable.ForeignKeys[0].RefTable = PropertiesTable
 	CodesTable.Annotation = &entsql.Annotation{
 		Table: "codes",
 	}
+	ConflictsTable.ForeignKeys[0].RefTable = IntegrationsTable
 	ConflictsTable.Annotation = &entsql.Annotation{
 		Table: "conflicts",
 	}
 	DoorRulesTable.Annotation = &entsql.Annotation{
 		Table: "door_rules",
 	}
+	EndpointsTable.ForeignKeys[0].RefTable = IntegrationsTable
 	EndpointsTable.Annotation = &entsql.Annotation{
 		Table: "endpoints",
 	}
 	EventsTable.Annotation = &entsql.Annotation{
 		Table: "events",
 	}
+	GatesTable.ForeignKeys[0].RefTable = PropertiesTable
 	GatesTable.Annotation = &entsql.Annotation{
 		Table: "gates",
 	}
+	GrantsTable.ForeignKeys[0].RefTable = ReservationsTable
 	GrantsTable.Annotation = &entsql.Annotation{
 		Table: "grants",
 	}
+	GuessesTable.ForeignKeys[0].RefTable = PropertiesTable
 	GuessesTable.Annotation = &entsql.Annotation{
 		Table: "guesses",
 	}
 	IdempotencyKeysTable.Annotation = &entsql.Annotation{
 		Table: "idempotency_keys",
 	}
+	IntegrationsTable.ForeignKeys[0].RefTable = PropertiesTable
+	IntegrationsTable.ForeignKeys[1].RefTable = AppsTable
 	IntegrationsTable.Annotation = &entsql.Annotation{
 		Table: "integrations",
 	}
 	IssuersTable.Annotation = &entsql.Annotation{
 		Table: "issuers",
 	}
+	IssuerKeysTable.ForeignKeys[0].RefTable = IssuersTable
 	IssuerKeysTable.Annotation = &entsql.Annotation{
 		Table: "issuer_keys",
 	}
+	KeySetsTable.ForeignKeys[0].RefTable = IssuersTable
 	KeySetsTable.Annotation = &entsql.Annotation{
 		Table: "key_sets",
 	}
+	KeyStatusesTable.ForeignKeys[0].RefTable = PhonesTable
+	KeyStatusesTable.ForeignKeys[1].RefTable = GrantsTable
 	KeyStatusesTable.Annotation = &entsql.Annotation{
 		Table: "key_statuses",
 	}
+	LocksTable.ForeignKeys[0].RefTable = BridgesTable
 	LocksTable.Annotation = &entsql.Annotation{
 		Table: "locks",
 	}
+	MappingsTable.ForeignKeys[0].RefTable = IntegrationsTable
+	MappingsTable.ForeignKeys[1].RefTable = SpacesTable
 	MappingsTable.Annotation = &entsql.Annotation{
 		Table: "mappings",
 	}
 	NodesTable.Annotation = &entsql.Annotation{
 		Table: "nodes",
 	}
+	NoticesTable.ForeignKeys[0].RefTable = PropertiesTable
 	NoticesTable.Annotation = &entsql.Annotation{
 		Table: "notices",
 	}
+	PartnerSpacesTable.ForeignKeys[0].RefTable = IntegrationsTable
 	PartnerSpacesTable.Annotation = &entsql.Annotation{
 		Table: "partner_spaces",
 	}
+	PhonesTable.ForeignKeys[0].RefTable = ReservationsTable
 	PhonesTable.Annotation = &entsql.Annotation{
 		Table: "phones",
 	}
+	PhoneLinksTable.ForeignKeys[0].RefTable = ReservationsTable
 	PhoneLinksTable.Annotation = &entsql.Annotation{
 		Table: "phone_links",
 	}
@@ -1250,6 +1453,7 @@ func init() {
 	PropertyKeysTable.Annotation = &entsql.Annotation{
 		Table: "property_keys",
 	}
+	ReservationsTable.ForeignKeys[0].RefTable = IntegrationsTable
 	ReservationsTable.Annotation = &entsql.Annotation{
 		Table: "reservations",
 	}
@@ -1263,9 +1467,11 @@ func init() {
 	SecretsTable.Annotation = &entsql.Annotation{
 		Table: "secrets",
 	}
+	SlotsTable.ForeignKeys[0].RefTable = LocksTable
 	SlotsTable.Annotation = &entsql.Annotation{
 		Table: "slots",
 	}
+	SpacesTable.ForeignKeys[0].RefTable = PropertiesTable
 	SpacesTable.Annotation = &entsql.Annotation{
 		Table: "spaces",
 	}

@@ -1,0 +1,125 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema/edge"
+)
+
+// The edges of this file are the foreign keys of the database. They go from a row to its nearest owner. They are in a file of
+// their own because the generated client has none of them: a query along an edge would not name the property.
+//
+// Most rules refuse to delete an owner that still has rows (NO ACTION): property delete and retention delete the rows
+// themselves, in batches. A rule cascades only where an owner has few rows and all of them mean nothing without it.
+
+// ownedBy declares the foreign key of a required column that never changes.
+func ownedBy(name string, owner any, column string, rule entsql.ReferenceOption) []ent.Edge {
+	return []ent.Edge{edge.To(name, owner).Field(column).Unique().Required().Immutable().Annotations(entsql.OnDelete(rule))}
+}
+
+func (Bridge) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Code) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Gate) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Guesses) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Notice) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Space) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Integration) Edges() []ent.Edge {
+	return append(ownedBy("property", Property.Type, "property_id", entsql.NoAction),
+		edge.To("app", App.Type).Field("app_id").Unique().Immutable().Annotations(entsql.OnDelete(entsql.NoAction)))
+}
+
+func (Endpoint) Edges() []ent.Edge {
+	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
+}
+
+func (PartnerSpace) Edges() []ent.Edge {
+	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
+}
+
+func (Conflict) Edges() []ent.Edge {
+	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
+}
+
+func (Mapping) Edges() []ent.Edge {
+	return append(ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade),
+		// Access depends on mappings: unmap first.
+		edge.To("space", Space.Type).Field("space_id").Unique().Required().Annotations(entsql.OnDelete(entsql.NoAction)))
+}
+
+func (Reservation) Edges() []ent.Edge {
+	return ownedBy("integration", Integration.Type, "integration_id", entsql.NoAction)
+}
+
+// The name of this foreign key is older than the edge.
+func (ReservationName) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("reservation", Reservation.Type).Field("reservation_id").Unique().Required().Immutable().
+			StorageKey(edge.Symbol("reservation_names_reservations_names")).Annotations(entsql.OnDelete(entsql.Cascade)),
+	}
+}
+
+func (PhoneLink) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.Cascade)
+}
+
+// Tokens of a phone may still be good.
+func (Phone) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.NoAction)
+}
+
+// A lock may still hold a code of a grant.
+func (Grant) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.NoAction)
+}
+
+// A number of the status list stays revoked until its tokens have expired.
+func (KeyStatus) Edges() []ent.Edge {
+	return append(ownedBy("phone", Phone.Type, "phone_id", entsql.NoAction), ownedBy("grant", Grant.Type, "grant_id", entsql.NoAction)...)
+}
+
+// A lock stays while one of its slots does.
+func (Lock) Edges() []ent.Edge { return ownedBy("bridge", Bridge.Type, "bridge_id", entsql.NoAction) }
+
+// A slot may still hold a code, and its generation only grows.
+func (Slot) Edges() []ent.Edge { return ownedBy("lock", Lock.Type, "lock_id", entsql.NoAction) }
+
+func (KeySet) Edges() []ent.Edge { return ownedBy("issuer", Issuer.Type, "property_id", entsql.Cascade) }
+
+func (IssuerKey) Edges() []ent.Edge {
+	return ownedBy("issuer", Issuer.Type, "property_id", entsql.Cascade)
+}
+
+// WithoutOwner lists the tables without a foreign key, and why.
+var WithoutOwner = map[string]string{
+	"apps":       "an app belongs to the installation",
+	"nodes":      "a node belongs to the installation",
+	"properties": "a property belongs to the installation",
+	"secrets":    "a secret belongs to the installation",
+
+	"acts":                "append-only: it records who opened which door, also of a lock or a stay that is gone",
+	"events":              "append-only: it records what happened to a subject of any kind, also to one that is gone",
+	"reservation_changes": "append-only: a list by time of change, whose rows expire when they are superseded",
+	"idempotency_keys":    "append-only: answers of calls, which expire; some calls belong to no property",
+
+	"pins":          "its owner is a grant or a code, and one column cannot refer to two tables",
+	"property_keys": "one key belongs to no property; the key of a property is deleted after the property, because it opens its other rows",
+	"tokens":        "its owner is a property, an integration, an app or none",
+}

@@ -1,0 +1,108 @@
+package dbtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	entsql "entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/schema"
+	"entgo.io/ent/schema/field"
+
+	"latchkey.dev/ent/migrate/tables"
+	"latchkey.dev/internal/db"
+)
+
+// Values are the values of a row by column.
+type Values map[string]any
+
+// Insert inserts a row and, where they are missing, the owners that its foreign keys refer to. Required columns that values
+// leaves out get some value of their type.
+func Insert(t testing.TB, d *db.DB, table string, values Values) {
+	t.Helper()
+	if err := d.Write(t.Context(), func(tx *db.Tx) error { return insert(tx, table, values) }); err != nil {
+		t.Fatalf("insert into %s: %v", table, err)
+	}
+}
+
+func insert(tx *db.Tx, table string, values Values, onConflict ...entsql.ConflictOption) error {
+	row := Row(table, values)
+	for _, key := range Table(table).ForeignKeys {
+		if id := row[key.Columns[0].Name]; id != nil {
+			owner := Values{"id": id}
+			if column(key.RefTable, tenantColumn) != nil {
+				owner[tenantColumn] = row[tenantColumn]
+			}
+			if err := insert(tx, key.RefTable.Name, owner, entsql.DoNothing()); err != nil {
+				return err
+			}
+		}
+	}
+	statement := entsql.Insert(table)
+	for _, name := range slices.Sorted(maps.Keys(row)) {
+		statement.Set(name, row[name])
+	}
+	if len(onConflict) > 0 {
+		statement.OnConflict(onConflict...)
+	}
+	_, err := tx.Insert(statement)
+	return err
+}
+
+var made atomic.Int64
+
+// Row completes a row: each required column has a value, and foreign keys refer to an owner named after its table and the
+// property.
+func Row(table string, values Values) Values {
+	row := maps.Clone(values)
+	m := Table(table)
+	for _, key := range m.ForeignKeys {
+		c := key.Columns[0]
+		if row[c.Name] == nil && !c.Nullable && key.RefTable != tables.PropertiesTable {
+			row[c.Name] = fmt.Sprintf("%s of %v", key.RefTable.Name, row[tenantColumn])
+		}
+	}
+	for _, c := range m.Columns {
+		if _, given := row[c.Name]; given || c.Nullable || c.Increment || c.Default != nil {
+			continue
+		}
+		row[c.Name] = someValue(c)
+	}
+	return row
+}
+
+func someValue(c *schema.Column) any {
+	n := made.Add(1)
+	switch {
+	case c.Name == "time_zone":
+		return "UTC"
+	case c.Type == field.TypeString:
+		return fmt.Sprintf("%s %d", c.Name, n)
+	case c.Type == field.TypeTime:
+		return time.Unix(1_700_000_000, 0).UTC()
+	case c.Type == field.TypeBytes:
+		return fmt.Append(nil, n)
+	case c.Type == field.TypeJSON:
+		return "null"
+	case c.Type == field.TypeBool:
+		return false
+	default:
+		return n
+	}
+}
+
+// Table returns the model of a table.
+func Table(name string) *schema.Table {
+	i := slices.IndexFunc(tables.Tables, func(m *schema.Table) bool { return m.Name == name })
+	return tables.Tables[i]
+}
+
+func column(m *schema.Table, name string) *schema.Column {
+	if i := slices.IndexFunc(m.Columns, func(c *schema.Column) bool { return c.Name == name }); i >= 0 {
+		return m.Columns[i]
+	}
+	return nil
+}
