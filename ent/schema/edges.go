@@ -101,7 +101,9 @@ func (Lock) Edges() []ent.Edge { return ownedBy("bridge", Bridge.Type, "bridge_i
 // A slot may still hold a code, and its generation only grows.
 func (Slot) Edges() []ent.Edge { return ownedBy("lock", Lock.Type, "lock_id", entsql.NoAction) }
 
-func (KeySet) Edges() []ent.Edge { return ownedBy("issuer", Issuer.Type, "property_id", entsql.Cascade) }
+func (KeySet) Edges() []ent.Edge {
+	return ownedBy("issuer", Issuer.Type, "property_id", entsql.Cascade)
+}
 
 func (IssuerKey) Edges() []ent.Edge {
 	return ownedBy("issuer", Issuer.Type, "property_id", entsql.Cascade)
