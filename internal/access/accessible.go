@@ -1,7 +1,6 @@
 package access
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -75,16 +74,5 @@ func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
 	return out, nil
 }
 
-type keyWaker struct{}
-
-// WithKeyWaker returns a context in which wake is called, after the commit, with each property where access changed, because
-// SmartKeys may have to be revoked. wake must not block.
-func WithKeyWaker(ctx context.Context, wake func(propertyID string)) context.Context {
-	return context.WithValue(ctx, keyWaker{}, wake)
-}
-
-func (run *stayRun) wakeSmartKeys() {
-	if wake, ok := run.Tx.Context().Value(keyWaker{}).(func(string)); ok && !run.isNew() {
-		run.Tx.After(func() { wake(run.PropertyID) })
-	}
-}
+// Changed is the topic of changes of existing access, because SmartKeys may have to be revoked. Its key is the property's id.
+const Changed db.Topic = "access.changed"

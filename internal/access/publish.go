@@ -33,7 +33,9 @@ func (run *stayRun) publish(p Plan) error {
 	} else if err := run.reconcileOpenGrants(others); err != nil {
 		return err
 	}
-	run.wakeSmartKeys()
+	if !run.isNew() {
+		run.Tx.Notify(Changed, run.PropertyID)
+	}
 	return run.reconcileDeparting(d)
 }
 

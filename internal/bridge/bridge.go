@@ -95,7 +95,7 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, chang
 	if err != nil {
 		return nil, err
 	}
-	Notify(tx, was.ID, "")
+	tx.Notify(Changed, was.ID)
 	if !was.Online && was.OfflineReason != string(ShuttingDown) {
 		return next, nil
 	}

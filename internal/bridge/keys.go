@@ -1,34 +1,20 @@
 package bridge
 
 import (
-	"context"
-
 	entbridge "latchkey.dev/ent/bridge"
 	"latchkey.dev/internal/db"
 )
 
-// Waker notifies the node that has a bridge's session that the bridge's state of a lock is out of date. An empty lock means that the row
-// of the bridge changed. Notifications carry no authority and no PIN, and may be lost: the digest at reconnect and a slow periodic
-// check find what was missed.
-type Waker func(bridgeID, lockID string)
+// Changed is the topic of what the node with a bridge's session must learn. Its key is the bridge's id, if the row of the bridge changed,
+// or the bridge's id, a space and the id of a lock whose desired slots changed, or [KeysChanged]. A notification carries no authority and
+// no PIN, and may be lost on its way to another node: the digest at reconnect and a slow periodic check find what was missed.
+const Changed db.Topic = "bridge.changed"
 
-type wakerKey struct{}
-
-// WithWaker returns a context whose transactions call the waker after their commit. A caller of db.Write derives its context from it.
-// bridgelink.Node.Waker is such a waker.
-func WithWaker(ctx context.Context, w Waker) context.Context {
-	return context.WithValue(ctx, wakerKey{}, w)
-}
-
-// Notify calls the waker after the commit.
-func Notify(tx *db.Tx, bridgeID, lockID string) {
-	if w, ok := tx.Context().Value(wakerKey{}).(Waker); ok && w != nil {
-		tx.After(func() { w(bridgeID, lockID) })
-	}
-}
-
-// KeysChanged takes the place of a lock's id in a [Waker] call: the property's issuer keys, status list or door rules have changed.
+// KeysChanged takes the place of a lock's id in a key of [Changed]: the property's issuer keys, status list or door rules have changed.
 const KeysChanged = "keys"
+
+// NotifyLock notifies a bridge of a lock whose desired slots changed.
+func NotifyLock(tx *db.Tx, bridgeID, lockID string) { tx.Notify(Changed, bridgeID+" "+lockID) }
 
 // NoSmartKeys is the version of the key set of a bridge that does not support SmartKeys.
 const NoSmartKeys = -1
@@ -50,7 +36,7 @@ func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys
 func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
 	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
 	for _, id := range ids {
-		Notify(tx, id, KeysChanged)
+		NotifyLock(tx, id, KeysChanged)
 	}
 	return err
 }

@@ -15,10 +15,10 @@ func TestCommandQueuedTwiceIsSentOnce(t *testing.T) {
 		b.connect(address)
 		lockID := b.lock("front").ID
 		var stored lock.UnlockCommand
-		s.must(s.db.Write(n.Context(t.Context()), func(tx *db.Tx) (err error) {
-			stored, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+		s.write(n, func(tx *db.Tx) (err error) {
+			stored, err = lock.StoreCommand(tx, n.Self(), s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 			return err
-		}))
+		})
 		replies := make(chan ending, 4)
 		o := &command{id: stored.ActID, deadline: stored.Deadline, claimed: &stored, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }}
 		box := &n.currentSession(b.id).mailbox

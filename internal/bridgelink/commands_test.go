@@ -18,7 +18,7 @@ import (
 func (s *site) unlock(n *Node, lockID string, within time.Duration) (lock.Outcome, error) {
 	var o lock.UnlockCommand
 	err := s.db.Write(context.Background(), func(tx *db.Tx) (err error) {
-		o, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(within))
+		o, err = lock.StoreCommand(tx, lock.Node{}, s.house, lockID, "staff:x", time.Now().Add(within))
 		return err
 	})
 	if err != nil {
@@ -212,7 +212,7 @@ func TestCommandPastItsDeadlineIsNeverSent(t *testing.T) {
 	b.connect(address)
 	var stored lock.UnlockCommand
 	s.change(func(tx *db.Tx) (err error) {
-		stored, err = lock.StoreCommand(tx, s.house, b.lock("front").ID, "staff:x", time.Now().Add(time.Millisecond))
+		stored, err = lock.StoreCommand(tx, lock.Node{}, s.house, b.lock("front").ID, "staff:x", time.Now().Add(time.Millisecond))
 		return err
 	})
 	s.until("the deadline is over", func() bool { return time.Now().After(stored.Deadline) })
@@ -280,10 +280,10 @@ func TestCommandIsClaimedInTheTransactionThatStoresIt(t *testing.T) {
 		b.connect(address)
 		lockID := b.lock("front").ID
 		store := func() (o lock.UnlockCommand) {
-			s.must(s.db.Write(n.Context(t.Context()), func(tx *db.Tx) (err error) {
-				o, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+			s.write(n, func(tx *db.Tx) (err error) {
+				o, err = lock.StoreCommand(tx, n.Self(), s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 				return err
-			}))
+			})
 			if o.Epoch == 0 {
 				t.Error("the act was not claimed for the session here")
 			}
@@ -326,11 +326,11 @@ func TestQueuedCommandsPastTheirDeadlineAreRefused(t *testing.T) {
 		lockID := b.lock("front").ID
 		var stored []lock.UnlockCommand
 		for range 14 {
-			s.must(s.db.Write(here.Context(t.Context()), func(tx *db.Tx) error {
-				o, err := lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(time.Millisecond))
+			s.write(here, func(tx *db.Tx) error {
+				o, err := lock.StoreCommand(tx, here.Self(), s.house, lockID, "staff:x", time.Now().Add(time.Millisecond))
 				stored = append(stored, o)
 				return err
-			}))
+			})
 		}
 		s.until("the deadlines are over", func() bool { return time.Now().After(stored[len(stored)-1].Deadline) })
 		for i, o := range stored {

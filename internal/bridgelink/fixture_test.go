@@ -11,6 +11,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,8 +54,14 @@ type site struct {
 	// opening bounds the sessions that a node opens at once; zero: the usual bounds.
 	opening limits
 
-	learned chan lock.EvidenceChange
+	learned  chan lock.EvidenceChange
+	unstored sync.Map // what a running change learned, by the key that it notifies of
+
+	writing  sync.Mutex
+	notified atomic.Pointer[Node] // is notified of changes of bridges; nil: the notification is lost
 }
+
+const learnedTopic db.Topic = "test.learned"
 
 func newSite(t testing.TB, engine string) *site {
 	t.Helper()
@@ -64,6 +72,17 @@ func newSite(t testing.TB, engine string) *site {
 	s.bus, err = bus.Open(t.Context(), bus.Config{})
 	s.must(err)
 	t.Cleanup(func() { s.must(s.bus.Close()) })
+	s.db.Subscribe(bridge.Changed, func(key string) {
+		if n := s.notified.Load(); n != nil {
+			n.Notify(key)
+		}
+	})
+	s.db.Subscribe(learnedTopic, func(key string) {
+		learned, _ := s.unstored.LoadAndDelete(key)
+		for _, l := range learned.([]lock.EvidenceChange) {
+			s.learned <- l
+		}
+	})
 	s.change(func(tx *db.Tx) (err error) {
 		s.ca, err = bridge.LoadOrCreateCA(tx, s.keys)
 		return err
@@ -89,6 +108,15 @@ func (s *site) must(err error) {
 
 func (s *site) change(fn func(tx *db.Tx) error) {
 	s.t.Helper()
+	s.write(nil, fn)
+}
+
+// write makes a change of which a node is notified.
+func (s *site) write(n *Node, fn func(tx *db.Tx) error) {
+	s.t.Helper()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	defer s.notified.Store(s.notified.Swap(n))
 	s.must(s.db.Write(context.Background(), fn))
 }
 
@@ -104,14 +132,13 @@ func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	n := New(Config{
 		DB: s.db, Keys: s.keys, CA: s.ca, Bus: on, Name: name, timings: s.pace, opening: s.opening, Logger: slog.New(slog.DiscardHandler),
 		OnEvidence: func(tx *db.Tx, learned []lock.EvidenceChange) error {
-			tx.After(func() {
-				for _, l := range learned {
-					s.learned <- l
-				}
-			})
+			key := rand.Text()
+			s.unstored.Store(key, learned)
+			tx.Notify(learnedTopic, key)
 			return nil
 		},
 	})
+	s.notified.CompareAndSwap(nil, n)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
 	server := grpc.NewServer(ServerOptions(TLSConfig(s.ca, clock.System))...)
@@ -331,12 +358,12 @@ func (b *device) row() *ent.Bridge {
 // put places a code, waking bridges through a node.
 func (s *site) put(n *Node, lk *ent.Lock, grant, pin string) (row *ent.Slot) {
 	s.t.Helper()
-	s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
+	s.write(n, func(tx *db.Tx) (err error) {
 		row, err = lock.AssignSlot(tx, s.keys, lk, lock.DesiredCode{
 			GrantID: grant, DoorID: "spc_1", PIN: pin, NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
 		})
 		return err
-	}))
+	})
 	return row
 }
 

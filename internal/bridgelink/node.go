@@ -46,11 +46,8 @@ func (n *Node) sinceStart() time.Duration { return time.Since(n.started) }
 
 func (n *Node) now() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
-// Context returns a context for database changes. A change made with it wakes the affected bridges on all nodes, and claims the unlock
-// commands of sessions on this node.
-func (n *Node) Context(ctx context.Context) context.Context {
-	return lock.WithNode(bridge.WithWaker(ctx, n.Wake), lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected})
-}
+// Self describes the node to those that store unlock commands.
+func (n *Node) Self() lock.Node { return lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected} }
 
 func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
 	reports, ok := helloReports(hello)
@@ -233,7 +230,7 @@ func (n *Node) sweepDeadNodes(ctx context.Context) {
 }
 
 func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) error) {
-	err := n.cfg.DB.Write(n.Context(ctx), fn)
+	err := n.cfg.DB.Write(ctx, fn)
 	switch {
 	case err == nil:
 		n.uptime.recordAnswer(time.Now(), n.cfg.timings.outage)

@@ -14,7 +14,7 @@ import (
 
 // Subjects between nodes. Messages only name stored things; the receiver checks the database.
 const (
-	wakeSubject = "latchkey.bridge.wake" // payload: sender, bridge id, lock id, separated by spaces; without a lock id: check whether the bridge is revoked
+	wakeSubject = "latchkey.bridge.wake" // payload: sender, a space, and a key of bridge.Changed
 	nodeSubject = "latchkey.node."       // followed by the name of the node that answers
 )
 
@@ -50,15 +50,17 @@ const (
 	nodeUnreachable = "nodeUnreachable" // no NATS server is connected
 )
 
-// Wake implements bridge.Waker. It wakes the bridge's sessions on this node directly, and those on other nodes through the bus.
-func (n *Node) Wake(bridgeID, lockID string) {
-	n.wakeHere(bridgeID, lockID)
-	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+bridgeID+" "+lockID)); err != nil {
+// Notify wakes the sessions of a bridge that changed: see [bridge.Changed]. It wakes those on this node directly, and those on other nodes
+// through the bus.
+func (n *Node) Notify(key string) {
+	n.notifyHere(key)
+	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+key)); err != nil {
 		n.counters.lostWakes.Inc()
 	}
 }
 
-func (n *Node) wakeHere(bridgeID, lockID string) {
+func (n *Node) notifyHere(key string) {
+	bridgeID, lockID, _ := strings.Cut(key, " ")
 	if lockID == "" {
 		select {
 		case n.rechecks <- bridgeID:
@@ -91,10 +93,8 @@ func (n *Node) recheck(ctx context.Context, bridgeID string) {
 // subscribe receives wake-ups and requests of other nodes.
 func (n *Node) subscribe() (stop func(), err error) {
 	stopWake, err := n.cfg.Bus.Subscribe(wakeSubject, func(m bus.Message) {
-		sender, subject, _ := strings.Cut(string(m.Payload), " ")
-		bridgeID, lockID, _ := strings.Cut(subject, " ")
-		if sender != n.cfg.Name {
-			n.wakeHere(bridgeID, lockID)
+		if sender, key, _ := strings.Cut(string(m.Payload), " "); sender != n.cfg.Name {
+			n.notifyHere(key)
 		}
 	})
 	if err != nil {

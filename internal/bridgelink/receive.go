@@ -79,7 +79,7 @@ func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err e
 // write runs a change of the database and returns why the session must end, if it must. After a failed write the bridge reconnects and
 // its digest shows what is missing. An invalid message is dropped and the session continues.
 func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
-	err := s.node.cfg.DB.Write(s.node.Context(context.WithoutCancel(s.stream.Context())), fn)
+	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), fn)
 	if err == nil {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package bridgelink
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -82,7 +81,7 @@ func TestReconnectedNodeMakesOthersResync(t *testing.T) {
 	_, address := s.node("nod_there")
 	b := s.enrol("front")
 	b.connect(address)
-	s.change(func(tx *db.Tx) error { // no waker: as if the wake-up was lost on its way
+	s.change(func(tx *db.Tx) error { // as if the wake-up was lost on its way
 		_, err := lock.AssignSlot(tx, s.keys, b.lock("front"), lock.DesiredCode{
 			GrantID: "grt_a", DoorID: "spc_1", PIN: "123456", NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
 		})
@@ -97,18 +96,18 @@ func TestReconnectedNodeMakesOthersResync(t *testing.T) {
 func TestCommandToAnotherNodeIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	a := newApart(t, func(p *timings) { p.busResync = time.Hour })
 	lockID := a.bridge.lock("front").ID
-	store := func(ctx context.Context) (o lock.UnlockCommand, err error) {
-		err = a.db.Write(ctx, func(tx *db.Tx) (err error) {
-			o, err = lock.StoreCommand(tx, a.house, lockID, "staff:x", time.Now().Add(10*time.Second))
+	store := func() (o lock.UnlockCommand, err error) {
+		err = a.db.Write(t.Context(), func(tx *db.Tx) (err error) {
+			o, err = lock.StoreCommand(tx, a.here.Self(), a.house, lockID, "staff:x", time.Now().Add(10*time.Second))
 			return err
 		})
 		return o, err
 	}
-	late, err := store(a.here.Context(t.Context()))
+	late, err := store()
 	a.must(err)
 	a.nats.Kill()
 	a.connected(false)
-	if _, err := store(a.here.Context(t.Context())); !fault.Has(err, fault.NodeUnreachable) {
+	if _, err := store(); !fault.Has(err, fault.NodeUnreachable) {
 		t.Errorf("not stored because of: %v", err)
 	}
 	a.here.CountUnsent(lock.ErrNodeUnreachable)

@@ -72,10 +72,10 @@ func TestCommandFollowsADrainedBridge(t *testing.T) {
 		b.connect(address)
 		lockID := b.lock("front").ID
 		var claimed lock.UnlockCommand // for the session that ends before it can send it
-		s.must(s.db.Write(here.Context(t.Context()), func(tx *db.Tx) (err error) {
-			claimed, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+		s.write(here, func(tx *db.Tx) (err error) {
+			claimed, err = lock.StoreCommand(tx, here.Self(), s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 			return err
-		}))
+		})
 		s.draining(here, 0)
 		b.left()
 		waiting := map[string]<-chan ending{"the node that drains": s.unlocking(here, lockID, 5*time.Second), "the other": s.unlocking(there, lockID, 5*time.Second)}

@@ -87,10 +87,10 @@ func TestSeveralChangesBecomeOneMessage(t *testing.T) {
 	lk := b.lock("front")
 	last := s.put(n, lk, "grt_0", "123456")
 	for range 20 {
-		s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
+		s.write(n, func(tx *db.Tx) (err error) {
 			last, err = lock.UpdateSlot(tx, s.keys, lk, last, lock.DesiredCode{GrantID: "grt_0", PIN: "123456"})
 			return err
-		}))
+		})
 	}
 	count := 0
 	for generation := uint64(0); generation != uint64(last.Generation); count++ {
@@ -191,14 +191,13 @@ func TestRevocationEndsTheSession(t *testing.T) {
 			n, address := s.node("nod_a")
 			b := s.enrol("front")
 			b.connect(address)
-			ctx := n.Context(context.Background())
 			if lost {
-				ctx = context.Background()
+				n = nil
 			}
-			s.must(s.db.Write(ctx, func(tx *db.Tx) error {
+			s.write(n, func(tx *db.Tx) error {
 				_, err := bridge.Revoke(tx, s.house, b.id, lock.MarkLinksLost)
 				return err
-			}))
+			})
 			if why, err := b.end(); why != "revoked" || status.Code(err) != codes.PermissionDenied {
 				t.Errorf("the session ended with %q, %v", why, err)
 			}

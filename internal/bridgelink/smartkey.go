@@ -120,7 +120,7 @@ func (s *session) outnumberList() bool {
 	s.log.Warn("a bridge holds issuer keys or a status list that this service never published: was its database restored from an older backup? If the bridge refuses the next update, enrol it again",
 		"keySet", state.reported.Version, "list", state.reported.List, "publishedKeySet", state.published.Version, "publishedList", state.published.List)
 	if list {
-		err := s.node.cfg.DB.Write(s.node.Context(s.stream.Context()), func(tx *db.Tx) error {
+		err := s.node.cfg.DB.Write(s.stream.Context(), func(tx *db.Tx) error {
 			return mobilekey.SkipListNumbers(tx, s.node.cfg.Keys, s.open.PropertyID, state.reported.List)
 		})
 		if err != nil {

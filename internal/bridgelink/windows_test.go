@@ -1,7 +1,6 @@
 package bridgelink
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -32,10 +31,10 @@ func TestLaterWindowsAndOneTimeCodesAreSentAndReported(t *testing.T) {
 				GrantID: "cod_1", DoorID: "spc_1", PIN: "123456", OneTimeID: "cod_1",
 				NotBefore: hours(-1).From, NotAfter: hours(-1).To, LaterWindows: []slot.Window{hours(0), hours(1)},
 			}
-			s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
+			s.write(n, func(tx *db.Tx) (err error) {
 				row, err = lock.UpdateSlot(tx, s.keys, lk, row, p)
 				return err
-			}))
+			})
 			d := b.next().GetLockDelta().GetSlots()[0]
 			if d.Generation != uint64(row.Generation) || d.Once != "cod_1" || !d.NotBefore.AsTime().Equal(p.NotBefore) || !d.NotAfter.AsTime().Equal(p.NotAfter) {
 				t.Errorf("got %v", d)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -34,8 +35,7 @@ type Config struct {
 	MaxConns int
 	// CheckEvery is the interval between pings of PostgreSQL. They detect a host that hangs. Default 2 s.
 	CheckEvery time.Duration
-	// Around wraps every call of Write and must call write once. It can add values to the context that every change needs,
-	// such as the subscriber to notify after the commit or the timer that measures it. Default: no wrapper.
+	// Around wraps every call of Write and must call write once, for example to measure it. Default: no wrapper.
 	Around func(ctx context.Context, write func(ctx context.Context) error) error
 	Clock  clock.Clock  // default: with SQLite clock.System, with PostgreSQL one that follows the database's
 	Wall   clock.Clock  // this machine's clock, for a test to set; default clock.System
@@ -50,6 +50,9 @@ type DB struct {
 	log    *slog.Logger
 
 	follower *clock.Follower // follows the clock of the database; nil when this process uses its own clock
+
+	subscribing sync.RWMutex
+	subscribers map[Topic][]func(key string)
 
 	storageState storageState
 }
@@ -162,7 +165,7 @@ func (d *DB) Read() *ent.Client { return d.read }
 // Write runs fn in a transaction. It returns nil after the commit is durable, or the error because of which nothing was
 // stored.
 //
-// fn may run more than once, so it must have no side effects except through the transaction and [Tx.After]. It must query
+// fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query
 // only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before fn starts, Write returns
 // ctx.Err(). Once fn has started, Write waits for the outcome.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
@@ -180,8 +183,16 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 
 // writeOnce runs one change, maps storage errors to faults and records them for [DB.Check].
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
-	err := Explain(d.engine.write(ctx, withFence(ctx, fn)))
+	fn = withFence(ctx, fn)
+	var last *Tx // the committed one, if Write succeeds
+	err := Explain(d.engine.write(ctx, func(tx *Tx) error {
+		last = tx
+		return fn(tx)
+	}))
 	d.storageState.note(err)
+	if err == nil {
+		d.deliver(last.notices)
+	}
 	return err
 }
 

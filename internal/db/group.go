@@ -104,9 +104,6 @@ func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
 		case tx := <-t.turn:
 			g.run(t, tx)
 		case err := <-t.final:
-			if err == nil {
-				t.tx.runAfter()
-			}
 			return err
 		case <-cancelled:
 			if t.state.CompareAndSwap(waiting, gone) {

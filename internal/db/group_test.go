@@ -83,10 +83,10 @@ func TestLostTransactionIsRerunSingly(t *testing.T) {
 					CREATE TABLE child (n integer REFERENCES parent (n) DEFERRABLE INITIALLY DEFERRED)`)
 				return err
 			})
-			var after atomic.Int32
+			notified := subscribe(d)
 			counted := func(id string) func(*db.Tx) error {
 				return func(tx *db.Tx) error {
-					tx.After(func() { after.Add(1) })
+					tx.Notify(changed, id)
 					return put(id)(tx)
 				}
 			}
@@ -103,8 +103,8 @@ func TestLostTransactionIsRerunSingly(t *testing.T) {
 			if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
 				t.Error(diff)
 			}
-			if after.Load() != 2 {
-				t.Errorf("After ran %d times, want once for each stored change", after.Load())
+			if got := len(notified()); got != 2 {
+				t.Errorf("notified %d times, want once for each stored change", got)
 			}
 		})
 	}

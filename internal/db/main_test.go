@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"os"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,5 +96,23 @@ func openWithShortTimeout(t *testing.T) *db.DB {
 func awaitQueued(d *db.DB, n int) {
 	for db.Waiting(d) < n {
 		runtime.Gosched()
+	}
+}
+
+const changed db.Topic = "test.changed"
+
+// subscribe returns the keys of the topic changed that subscribers were notified of so far.
+func subscribe(d *db.DB) func() []string {
+	var mu sync.Mutex
+	var keys []string
+	d.Subscribe(changed, func(key string) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys = append(keys, key)
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(keys)
 	}
 }

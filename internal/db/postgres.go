@@ -147,9 +147,8 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 		if attempt > 0 {
 			p.reruns.Add(1)
 		}
-		tx, retry, err := p.attempt(deadline, fn)
+		retry, err := p.attempt(deadline, fn)
 		if err == nil {
-			tx.runAfter()
 			return nil
 		}
 		if !retry && attempt < retryUnique && isUnique(err) && pause(ctx, deadline, attempt) {
@@ -184,18 +183,18 @@ func pause(ctx, deadline context.Context, attempt int) bool {
 }
 
 // attempt runs fn once. retry reports whether the same closure may succeed at the next attempt.
-func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (tx *Tx, retry bool, err error) {
+func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool, err error) {
 	openRaw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
-		return nil, false, Explain(err)
+		return false, Explain(err)
 	}
-	tx = newTx(ctx, p.client, openRaw, openRaw, p.clock.Now(), nil)
+	tx := newTx(ctx, p.client, openRaw, openRaw, p.clock.Now(), nil)
 	_, tx.follows = p.clock.(*clock.Follower)
 	defer openRaw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {
 		err = explain(openRaw.Commit(), errUnknown)
 	}
-	return tx, err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
+	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
 }
 
 // isHidden recognises the error that follows a failed statement whose error was never read, because its rows were closed

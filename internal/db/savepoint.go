@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Savepoint runs f within a savepoint: if f fails, its changes and its After hooks are undone and the rest of the transaction
+// Savepoint runs f within a savepoint: if f fails, its changes and its notifications are undone and the rest of the transaction
 // remains. Savepoints do not nest.
 func (t *Tx) Savepoint(f func() error) (err error) {
 	if err := t.Err(); err != nil {
@@ -15,9 +15,9 @@ func (t *Tx) Savepoint(f func() error) (err error) {
 	if _, err := t.sql.ExecContext(t.ctx, "SAVEPOINT part"); err != nil {
 		return fmt.Errorf("begin a savepoint: %w", err)
 	}
-	hooks := len(t.after)
+	before := len(t.notices)
 	if err := f(); err != nil {
-		t.after = t.after[:hooks]
+		t.notices = t.notices[:before]
 		t.changes.invalidate()
 		ctx := context.WithoutCancel(t.ctx)
 		if _, undo := t.sql.ExecContext(ctx, "ROLLBACK TO part"); undo != nil {

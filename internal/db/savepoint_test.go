@@ -16,15 +16,14 @@ import (
 func TestFailedSavepointKeepsTheRest(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		wrong := errors.New("wrong")
-		var notified []string
+		notified := subscribe(d)
 		tell := func(tx *db.Tx, id string) func() error {
 			return func() error {
-				tx.After(func() { notified = append(notified, id) })
+				tx.Notify(changed, id)
 				return put(id)(tx)
 			}
 		}
 		mustWrite(t, d, func(tx *db.Tx) error {
-			notified = nil
 			if err := tx.Savepoint(tell(tx, "a")); err != nil {
 				t.Error(err)
 			}
@@ -39,8 +38,8 @@ func TestFailedSavepointKeepsTheRest(t *testing.T) {
 		if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
 			t.Error(diff)
 		}
-		if !slices.Equal(notified, []string{"a", "b"}) {
-			t.Errorf("After ran for %v", notified)
+		if got := notified(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("notified of %v", got)
 		}
 	})
 }
@@ -48,16 +47,16 @@ func TestFailedSavepointKeepsTheRest(t *testing.T) {
 func TestRollbackIncludesSavepoints(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		wrong := errors.New("wrong")
-		var notified []string
+		notified := subscribe(d)
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
 			err := tx.Savepoint(func() error {
-				tx.After(func() { notified = append(notified, "a") })
+				tx.Notify(changed, "a")
 				return put("a")(tx)
 			})
 			return errors.Join(err, wrong)
 		})
-		if !errors.Is(err, wrong) || len(stored(t, d)) != 0 || notified != nil {
-			t.Errorf("%v: stored %v, notified %v", err, stored(t, d), notified)
+		if !errors.Is(err, wrong) || len(stored(t, d)) != 0 || notified() != nil {
+			t.Errorf("%v: stored %v, notified %v", err, stored(t, d), notified())
 		}
 	})
 }

@@ -22,7 +22,7 @@ type Tx struct {
 	brief   context.Context // see Brief
 	sql     *sql.Tx
 	now     time.Time
-	after   []func()
+	notices []notice
 	conn    txConn
 	changes *changes // counts changed rows for Cached; nil on PostgreSQL and for reads
 	follows bool     // now comes from a clock that follows the clock of the database
@@ -100,9 +100,6 @@ func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 // Err returns an error if the change has ended or the database has rolled it back.
 func (t *Tx) Err() error { return t.conn.usable() }
 
-// After registers f to run on the goroutine of Write's caller, after the commit and before Write returns.
-func (t *Tx) After(f func()) { t.after = append(t.after, f) }
-
 // wrote reports whether the change may have changed rows.
 func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.rolledBack() }
 
@@ -123,12 +120,6 @@ func (t *Tx) run(fn func(*Tx) error) error {
 		err = errLost
 	}
 	return err
-}
-
-func (t *Tx) runAfter() {
-	for _, f := range t.after {
-		f()
-	}
 }
 
 var (

@@ -21,14 +21,14 @@ import (
 
 func TestWriteStoresAllOrNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		var notified []string
+		notified := subscribe(d)
 		mustWrite(t, d, func(tx *db.Tx) error {
-			tx.After(func() { notified = append(notified, "a") })
+			tx.Notify(changed, "a")
 			return put("a")(tx)
 		})
 		wrong := errors.New("wrong")
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
-			tx.After(func() { notified = append(notified, "b") })
+			tx.Notify(changed, "b")
 			return errors.Join(put("b")(tx), put("c")(tx), wrong)
 		})
 		if !errors.Is(err, wrong) {
@@ -37,8 +37,8 @@ func TestWriteStoresAllOrNothing(t *testing.T) {
 		if diff := cmp.Diff([]string{"a"}, stored(t, d)); diff != "" {
 			t.Error(diff)
 		}
-		if !slices.Equal(notified, []string{"a"}) {
-			t.Errorf("After ran for %v, want only for what was stored", notified)
+		if got := notified(); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("notified of %v, want only of what was stored", got)
 		}
 	})
 }

@@ -3,7 +3,6 @@
 package event
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -27,13 +26,8 @@ const insert = `INSERT INTO events (property_id, subject, subject_sequence, kind
 	VALUES ($1, $2, (SELECT COALESCE(MAX(subject_sequence), 0) + 1 FROM events WHERE subject = $3), $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (subject, subject_sequence) DO NOTHING`
 
-type wakerKey struct{}
-
-// WithWaker registers wake, which is called after the commit for each event that is appended under this context. It must not
-// block.
-func WithWaker(ctx context.Context, wake func()) context.Context {
-	return context.WithValue(ctx, wakerKey{}, wake)
-}
+// Appended is the topic of new events that webhooks may deliver. Its key is empty.
+const Appended db.Topic = "event.appended"
 
 // Append stores the event with the next sequence number of its subject.
 func Append(tx *db.Tx, e Event) error {
@@ -58,8 +52,8 @@ func Append(tx *db.Tx, e Event) error {
 	if err != nil {
 		return fmt.Errorf("store an event: %w", err)
 	}
-	if w, ok := tx.Context().Value(wakerKey{}).(func()); ok && w != nil && !e.Kind.Internal() {
-		tx.After(w)
+	if !e.Kind.Internal() {
+		tx.Notify(Appended, "")
 	}
 	return nil
 }

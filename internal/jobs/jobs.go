@@ -55,6 +55,7 @@ func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the job queue: %w", err)
 	}
+	d.Subscribe(inserted, q.notify)
 	return q, nil
 }
 
@@ -91,13 +92,16 @@ func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error
 		return fmt.Errorf("store a job %s: %w", args.Kind(), err)
 	}
 	if q.d.SQLite() && !stored.UniqueSkippedAsDuplicate {
-		tx.After(q.notify)
+		tx.Notify(inserted, "")
 	}
 	return nil
 }
 
+// inserted is the topic of stored jobs. Its key is empty.
+const inserted db.Topic = "jobs.inserted"
+
 // notify tells River in this process that a job was stored.
-func (q *Queue) notify() {
+func (q *Queue) notify(string) {
 	select {
 	case q.inserted <- struct{}{}:
 	default:

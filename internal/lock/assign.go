@@ -138,7 +138,7 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if changed == 0 {
 		return nil, errSlotMoved
 	}
-	bridge.Notify(tx, lk.BridgeID, lk.ID)
+	bridge.NotifyLock(tx, lk.BridgeID, lk.ID)
 	return tx.Slot.Get(tx.Brief(), s.ID)
 }
 
@@ -178,7 +178,7 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 	if err != nil {
 		return nil, err
 	}
-	bridge.Notify(tx, lk.BridgeID, lk.ID)
+	bridge.NotifyLock(tx, lk.BridgeID, lk.ID)
 	return &row, nil
 }
 

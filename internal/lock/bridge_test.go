@@ -14,12 +14,12 @@ func TestRevokedBridgeIsRefusedUntilEnrolledAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		open := s.connect("front")
 		var woken []string
-		ctx := bridge.WithWaker(t.Context(), func(bridgeID, lockID string) { woken = append(woken, bridgeID+"/"+lockID) })
-		s.must(s.db.Write(ctx, func(tx *db.Tx) error {
+		s.db.Subscribe(bridge.Changed, func(key string) { woken = append(woken, key) })
+		s.change(func(tx *db.Tx) error {
 			_, err := bridge.Revoke(tx, s.house, s.bridge.ID, lock.MarkLinksLost)
 			return err
-		}))
-		if len(woken) != 1 || woken[0] != s.bridge.ID+"/" {
+		})
+		if len(woken) != 1 || woken[0] != s.bridge.ID {
 			t.Errorf("woken: %v", woken)
 		}
 		if _, err := s.greet(s.cert, bridge.Hello{}); !fault.Has(err, fault.InvalidCredentials) {

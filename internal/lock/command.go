@@ -78,12 +78,13 @@ func outcomeOf(a *ent.Act) Outcome {
 }
 
 // StoreCommand stores a command to unlock a lock before anything is sent. It may be carried out until a time of this machine's clock,
-// and at most until MaxDeadline from now. If that time has passed, it returns ErrTooLate.
-func StoreCommand(tx *db.Tx, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
-	return storeCommand(tx, propertyID, lockID, actor, "", Unlock, until)
+// and at most until MaxDeadline from now. If that time has passed, it returns ErrTooLate. A command for a bridge with its session on here,
+// the node of the caller, is claimed at once. A command for another node is refused while that node cannot be reached.
+func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
+	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
 
-func storeCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
+func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	remaining := min(time.Until(until), MaxDeadline)
 	if remaining <= 0 {
 		return UnlockCommand{}, ErrTooLate
@@ -99,11 +100,11 @@ func storeCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation strin
 	if !online && !bridge.IsMoving(br, tx.Now()) {
 		return UnlockCommand{}, ErrBridgeOffline
 	}
-	if online && !canReachNode(tx, br.Node) {
+	if online && !here.canReach(br.Node) {
 		return UnlockCommand{}, ErrNodeUnreachable
 	}
 	state := CommandStored
-	if online && isOwnNode(tx, br.Node) {
+	if online && here.is(br.Node) {
 		state = CommandClaimed
 	}
 	a := &ent.Act{
@@ -238,28 +239,12 @@ func ReleaseCommand(tx *db.Tx, propertyID, actID string) error {
 		SetState(CommandStored).Exec(tx.Context())
 }
 
-type nodeKey struct{}
-
-// Node is the server process that makes a change.
+// Node is a server process. The zero value has no session and reaches every node.
 type Node struct {
 	Name    string
 	Reaches func() bool // reports whether other nodes can be reached now; nil: they can
 }
 
-// WithNode returns a context that names the node that makes the changes. Commands for bridges with their session on this node are
-// claimed for it in the transaction that stores them. Commands for other nodes are refused while those cannot be reached.
-func WithNode(ctx context.Context, n Node) context.Context {
-	return context.WithValue(ctx, nodeKey{}, n)
-}
+func (n Node) is(name string) bool { return n.Name == name && name != "" }
 
-// isOwnNode reports whether the node that makes this change has the name.
-func isOwnNode(tx *db.Tx, node string) bool {
-	here, ok := tx.Context().Value(nodeKey{}).(Node)
-	return ok && here.Name == node && node != ""
-}
-
-// canReachNode reports whether the node that makes this change can send a command to the named one now.
-func canReachNode(tx *db.Tx, node string) bool {
-	here, ok := tx.Context().Value(nodeKey{}).(Node)
-	return !ok || here.Name == node || here.Reaches == nil || here.Reaches()
-}
+func (n Node) canReach(name string) bool { return n.Name == name || n.Reaches == nil || n.Reaches() }

@@ -37,6 +37,6 @@ func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, addr
 
 // StoreSmartKeyCommand stores the command of a SmartKey before anything is sent. The presentation itself is not stored, because it is
 // valid for seconds and travels with the command. grantID is the grant of the phone's stay; empty: not known.
-func StoreSmartKeyCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
-	return storeCommand(tx, propertyID, lockID, actor, grantID, operation, until)
+func StoreSmartKeyCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
+	return storeCommand(tx, here, propertyID, lockID, actor, grantID, operation, until)
 }

@@ -155,8 +155,8 @@ func TestBridgesAreNotifiedAfterTheCommit(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		var woken []string
-		ctx := bridge.WithWaker(t.Context(), func(bridgeID, lockID string) { woken = append(woken, bridgeID+"/"+lockID) })
-		err := s.db.Write(ctx, func(tx *db.Tx) error {
+		s.db.Subscribe(bridge.Changed, func(key string) { woken = append(woken, key) })
+		err := s.db.Write(t.Context(), func(tx *db.Tx) error {
 			if _, err := lock.AssignSlot(tx, s.keys, lk, s.placeOf("grt_a", "123456")); err != nil {
 				return err
 			}
@@ -165,11 +165,11 @@ func TestBridgesAreNotifiedAfterTheCommit(t *testing.T) {
 		if err == nil || len(woken) != 0 {
 			t.Fatalf("woken by a change that failed: %v", woken)
 		}
-		s.must(s.db.Write(ctx, func(tx *db.Tx) error {
+		s.change(func(tx *db.Tx) error {
 			_, err := lock.AssignSlot(tx, s.keys, lk, s.placeOf("grt_a", "123456"))
 			return err
-		}))
-		if len(woken) != 1 || woken[0] != s.bridge.ID+"/"+lk.ID {
+		})
+		if len(woken) != 1 || woken[0] != s.bridge.ID+" "+lk.ID {
 			t.Errorf("woken: %v", woken)
 		}
 	})

@@ -85,7 +85,7 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 }
 
 // StoreCommand records the use of a token before it is sent to the bridge, which verifies the presentation.
-func (b Bearer) StoreCommand(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
+func (b Bearer) StoreCommand(tx *db.Tx, here lock.Node, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
 	if err := b.refuseRevoked(tx); err != nil {
 		return lock.UnlockCommand{}, err
 	}
@@ -97,7 +97,7 @@ func (b Bearer) StoreCommand(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, pres
 	if err != nil {
 		return lock.UnlockCommand{}, err
 	}
-	o, err := lock.StoreSmartKeyCommand(tx, b.Property, lk.ID, b.Actor(), grantID, operation, until)
+	o, err := lock.StoreSmartKeyCommand(tx, here, b.Property, lk.ID, b.Actor(), grantID, operation, until)
 	o.Presentation = presentation
 	return o, err
 }

@@ -158,7 +158,7 @@ func TestCommandsHaveTheGrantOfTheStay(t *testing.T) {
 			b := mobilekey.Bearer{Token: smartkey.Token{Property: propertyID}, PhoneID: phoneID}
 			var order lock.UnlockCommand
 			d.change(func(tx *db.Tx) (err error) {
-				order, err = b.StoreCommand(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
+				order, err = b.StoreCommand(tx, lock.Node{}, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
 			if got := d.db.Read().Act.GetX(t.Context(), order.ActID).GrantID; got != want {
@@ -206,7 +206,7 @@ func TestOutdatedTokensAreNotRelayed(t *testing.T) {
 			d.change(func(tx *db.Tx) error { return change(tx, row.ID) })
 			b := mobilekey.Bearer{Token: smartkey.Token{Property: propertyID, StatusIndex: index}, PhoneID: row.ID}
 			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := b.StoreCommand(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
+				_, err := b.StoreCommand(tx, lock.Node{}, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
 			if what == "" {

@@ -37,7 +37,7 @@ func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Durat
 
 // RevokeAPIKey revokes the api-key of a property immediately.
 func (r *Registry) RevokeAPIKey(tx *db.Tx, propertyID string) error {
-	r.forgetCallersAfter(tx)
+	tx.Notify(credentialsChanged, "")
 	n, err := credential.End(tx, 0, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))
 	if err != nil {
 		return err

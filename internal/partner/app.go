@@ -93,7 +93,7 @@ func (r *Registry) RotateClientToken(tx *db.Tx, appID string, overlap time.Durat
 
 // RevokeClientToken revokes one client token of an app immediately.
 func (r *Registry) RevokeClientToken(tx *db.Tx, appID, tokenID string) (*ent.Token, error) {
-	r.forgetCallersAfter(tx)
+	tx.Notify(credentialsChanged, "")
 	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 

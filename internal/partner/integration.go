@@ -104,7 +104,7 @@ func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *str
 	if err != nil {
 		return nil, err
 	}
-	r.forgetCallersAfter(tx)
+	tx.Notify(credentialsChanged, "")
 	update := row.Update().SetNillableName(name)
 	if len(scopes) > 0 {
 		update.SetScopes(scopes)
@@ -134,7 +134,7 @@ func (r *Registry) RevokeAccessToken(tx *db.Tx, propertyID, integrationID string
 	if err != nil {
 		return nil, err
 	}
-	r.forgetCallersAfter(tx)
+	tx.Notify(credentialsChanged, "")
 	_, err = credential.End(tx, 0, accessTokensOf(propertyID, integrationID))
 	return row, err
 }

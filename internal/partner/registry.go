@@ -25,20 +25,22 @@ type Registry struct {
 
 // New creates the registry. A process has one.
 func New(d *db.DB, keys *keyring.Ring, c clock.Clock) *Registry {
-	return &Registry{db: d, keys: keys, clock: c, cache: newCallerCache()}
+	r := &Registry{db: d, keys: keys, clock: c, cache: newCallerCache()}
+	d.Subscribe(credentialsChanged, func(string) { r.cache.clear() })
+	return r
 }
 
-// forgetCallersAfter clears the cache of callers after the transaction is committed.
-func (r *Registry) forgetCallersAfter(tx *db.Tx) { tx.After(r.cache.clear) }
+// credentialsChanged is the topic of changes after which cached callers must be authenticated again. Its key is empty.
+const credentialsChanged db.Topic = "partner.credentialsChanged"
 
 // rotateToken creates a token and ends the other tokens of its owner.
 func (r *Registry) rotateToken(tx *db.Tx, s credential.Spec, overlap time.Duration) (*ent.Token, string, error) {
-	r.forgetCallersAfter(tx)
+	tx.Notify(credentialsChanged, "")
 	return credential.Rotate(tx, r.keys, s, overlap)
 }
 
 func (r *Registry) createToken(tx *db.Tx, s credential.Spec) (*ent.Token, string, error) {
-	r.forgetCallersAfter(tx)
+	tx.Notify(credentialsChanged, "")
 	return credential.Mint(tx, r.keys, s)
 }
 

@@ -162,7 +162,7 @@ func TestOpeningsAfterTheStayAreSteps(t *testing.T) {
 			if err := tx.Bridge.UpdateOneID(h.at("brg")).SetLastSeenAt(tx.Now()).Exec(tx.Context()); err != nil {
 				return err
 			}
-			order, err = lock.StoreSmartKeyCommand(tx, h.id, row.LockID, phone, grant.ID, lock.SmartKeyUnlock, time.Now().Add(lock.MaxDeadline))
+			order, err = lock.StoreSmartKeyCommand(tx, lock.Node{}, h.id, row.LockID, phone, grant.ID, lock.SmartKeyUnlock, time.Now().Add(lock.MaxDeadline))
 			if err != nil {
 				return err
 			}

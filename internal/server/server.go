@@ -78,7 +78,6 @@ type Server struct {
 	bus  *bus.Bus
 	jobs *jobs.Queue
 
-	wake      func(context.Context) context.Context // the context of a change that wakes bridges, event delivery and phones after its commit
 	parts     *parts
 	listeners *listeners
 	tls       *tls.Config // of the public listeners; nil: none
@@ -97,7 +96,6 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	}
 	s := &Server{
 		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, name: id.New("nod"), clockEvery: o.ClockEvery, busPing: o.BusPing, nodePace: o.Bridges, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
-		wake: func(ctx context.Context) context.Context { return ctx },
 	}
 	defer func() {
 		if err != nil {

@@ -54,9 +54,9 @@ func (s *Server) span(ctx context.Context, name string, attributes ...attribute.
 	}
 }
 
-// aroundWrite wraps every change of the database: it adds the wakers, a trace and a measurement.
+// aroundWrite wraps every change of the database: it adds a trace and a measurement.
 func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) error) error {
-	ctx, end := s.span(s.wake(ctx), "db.Write")
+	ctx, end := s.span(ctx, "db.Write")
 	began := time.Now()
 	err := write(ctx)
 	s.changes.WithLabelValues(changeOutcome(err)).Observe(time.Since(began).Seconds())

@@ -97,9 +97,9 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	})
 	p.background["bridge link"] = p.node.Run
 	s.wireEvents(p)
-	s.wake = func(ctx context.Context) context.Context {
-		return access.WithKeyWaker(event.WithWaker(p.node.Context(ctx), p.announcer.Notify), p.smartKeys.Wake)
-	}
+	s.db.Subscribe(bridge.Changed, p.node.Notify)
+	s.db.Subscribe(event.Appended, p.announcer.Notify)
+	s.db.Subscribe(access.Changed, p.smartKeys.Notify)
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			}
 			return fault.Err(out.Failure)
 		},
-		Unsent: p.node.CountUnsent, OpenWithin: s.openWithin,
+		Here: p.node.Self(), Unsent: p.node.CountUnsent, OpenWithin: s.openWithin,
 		Act: func(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
 			began := time.Now()
@@ -302,5 +302,5 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 // registerSmartKeys registers the services of phones and of the staff who invite them.
 func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff propertyapi.Deps) {
 	propertyv1.RegisterSmartKeyServiceServer(to, propertyapi.NewSmartKeys(staff))
-	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Wake: s.wake, Greeting: p.node.Greet, Act: staff.Act, Unsent: staff.Unsent, OpenWithin: s.openWithin})
+	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Here: p.node.Self(), Greeting: p.node.Greet, Act: staff.Act, Unsent: staff.Unsent, OpenWithin: s.openWithin})
 }

@@ -38,7 +38,7 @@ func (s *Server) wireWork(p *parts) {
 	}
 }
 
-// wireEvents creates the delivery of events. The functions that changes call after their commit must exist before the first change.
+// wireEvents creates the delivery of events and what else learns of changes.
 func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{DB: s.db, Reservations: p.reservations, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())

@@ -28,7 +28,7 @@ func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 }
 
 // Notify reports that this node stored events. It never blocks and is safe for concurrent use.
-func (a *Announcer) Notify() { notify(a.news) }
+func (a *Announcer) Notify(string) { notify(a.news) }
 
 // notify sends on a channel with capacity 1, unless it is full.
 func notify(c chan<- struct{}) {

@@ -38,8 +38,8 @@ func NewSmartKeys(d *db.DB, keys *keyring.Ring, log *slog.Logger) *SmartKeys {
 	return &SmartKeys{DB: d, Keys: keys, Log: log, waiting: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
 
-// Wake announces that the access of a stay changed in a property. It never blocks and is safe for concurrent use.
-func (k *SmartKeys) Wake(propertyID string) {
+// Notify announces that the access of a stay changed in a property. It never blocks and is safe for concurrent use.
+func (k *SmartKeys) Notify(propertyID string) {
 	k.mu.Lock()
 	if len(k.waiting) < maxChanged {
 		k.waiting[propertyID] = true
@@ -56,7 +56,7 @@ func (k *SmartKeys) takeWaiting() []string {
 	return ids
 }
 
-// Run reconciles the properties that Wake announces, until ctx ends. The sweep finds changes that it misses.
+// Run reconciles the properties that Notify announces, until ctx ends. The sweep finds changes that it misses.
 func (k *SmartKeys) Run(ctx context.Context) error {
 	for {
 		select {

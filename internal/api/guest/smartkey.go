@@ -27,8 +27,8 @@ type SmartKeys struct {
 	guestv1.UnimplementedSmartKeyServiceServer
 	DB   *db.DB
 	Keys *keyring.Ring
-	// Wake returns a context under which changes notify the bridges that they affect.
-	Wake func(context.Context) context.Context
+	// Here is the node that serves the calls.
+	Here lock.Node
 	// Greeting requests a greeting from a bridge that is connected to the node. The node is empty while the bridge
 	// reconnects.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
@@ -54,7 +54,7 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 // Enrol uses the link and stores the phone's key in one transaction.
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
-	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) error {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		p, key, err := mobilekey.Enrol(tx, s.Keys, r.GetLink(), r.GetPossession(), r.GetName())
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) 
 // Renew returns the next token.
 func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv1.RenewResponse, error) {
 	var key *mobilekey.Key
-	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) (err error) {
+	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		key, err = mobilekey.Renew(tx, s.Keys, r.GetPhoneId(), r.GetPossession())
 		return err
 	})
@@ -152,8 +152,8 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	err = s.DB.Write(s.Wake(waiting), func(tx *db.Tx) (err error) {
-		command, err = bearer.StoreCommand(tx, lk, proof, r.GetPresentation(), until)
+	err = s.DB.Write(waiting, func(tx *db.Tx) (err error) {
+		command, err = bearer.StoreCommand(tx, s.Here, lk, proof, r.GetPresentation(), until)
 		return err
 	})
 	if errors.Is(err, mobilekey.ErrRevoked) {

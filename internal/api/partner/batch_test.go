@@ -2,6 +2,7 @@ package partner
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"testing"
@@ -17,6 +18,9 @@ import (
 	"latchkey.dev/internal/test/dbtest"
 )
 
+// requested is the topic of requested readings.
+const requested db.Topic = "test.requested"
+
 // counter is the service at a property with one integration; read receives each requested reading of getSpaces,
 // once its change is stored.
 func counter(t *testing.T, d *db.DB, read func()) (*Service, context.Context) {
@@ -31,11 +35,12 @@ func counter(t *testing.T, d *db.DB, read func()) (*Service, context.Context) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.Subscribe(requested, func(string) { read() })
 	s := &Service{DB: d, Keys: keys, Memory: &idem.Memory{DB: d, Keys: keys}, ReadSpaces: func(tx *db.Tx, propertyID, integrationID string) error {
 		if propertyID != "prp_1" || integrationID != "int_1" {
 			return errors.New("another's spaces")
 		}
-		tx.After(read)
+		tx.Notify(requested, rand.Text())
 		return nil
 	}}
 	return s, actor.With(t.Context(), actor.Actor{Kind: actor.Integration, ID: "int_1", IntegrationID: "int_1", AppID: "app_1", PropertyID: "prp_1"})

@@ -125,7 +125,7 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 	var order lock.UnlockCommand
 	answer, err := writeAsStaff(waiting, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
 		var err error
-		if order, err = lock.StoreCommand(tx, propertyID, r.GetId(), who.Author(), until); err != nil {
+		if order, err = lock.StoreCommand(tx, s.Here, propertyID, r.GetId(), who.Author(), until); err != nil {
 			return nil, err
 		}
 		return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{

@@ -46,6 +46,8 @@ type Deps struct {
 	// ReadSpaces calls a partner's getSpaces once, immediately, and stores the result. Its error
 	// says why the reading failed.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
+	// Here is the node that serves the calls.
+	Here lock.Node
 	// Act sends a stored unlock command to the bridge and waits for its result, at most until the
 	// command's deadline.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
