@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -11,12 +10,10 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 
-	"latchkey.dev/docs"
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/gen/openapi"
 	"latchkey.dev/internal/api/rest"
 )
 
@@ -48,20 +45,6 @@ func hsts(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// documentation serves the description of each area of the API: /docs, /openapi.yaml and the paths below these.
-func documentation() (*rest.Docs, error) {
-	var failed error
-	file := func(name string) []byte {
-		raw, err := openapi.Files.ReadFile(name)
-		failed = errors.Join(failed, err)
-		return raw
-	}
-	all := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")),
-		rest.Admin(file("admin.yaml")), rest.Guest(file("guest.yaml")))
-	all.AddProtos()
-	return all, errors.Join(failed, all.AddGuides(docs.Guides))
 }
 
 // restHandler creates the REST gateway.

@@ -22,6 +22,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/gen/site"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
 	adminapi "latchkey.dev/internal/api/admin"
@@ -203,7 +204,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	if err := direct.Err(); err != nil {
 		return err
 	}
-	if p.docs, err = documentation(); err != nil {
+	if p.docs, err = rest.NewDocs(site.Files); err != nil {
 		return err
 	}
 	p.rest, err = s.restHandler(p)

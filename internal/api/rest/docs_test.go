@@ -1,32 +1,24 @@
 package rest_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
-	guides "latchkey.dev/docs"
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
+	"latchkey.dev/gen/site"
 	"latchkey.dev/internal/api/rest"
 )
 
 func newDocs(t *testing.T) *rest.Docs {
 	t.Helper()
-	read := func(name string) []byte {
-		raw, err := os.ReadFile("../../../gen/openapi/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return raw
-	}
-	d := rest.NewDocs(read("reasons.yaml"), rest.Partner(read("partner.yaml")), rest.Property(read("property.yaml")),
-		rest.Admin(read("admin.yaml")), rest.Guest(read("guest.yaml")))
-	d.AddProtos()
-	if err := d.AddGuides(guides.Guides); err != nil {
+	d, err := rest.NewDocs(site.Files)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -202,13 +194,37 @@ func TestGuestsNeedNoCredential(t *testing.T) {
 	}
 }
 
-func TestDocsReportInvalidOpenAPI(t *testing.T) {
-	for _, text := range []string{"", "a: 1", "\t", "paths: {}"} {
-		d := rest.NewDocs([]byte("- reason: a"), rest.Partner([]byte(text)))
-		for _, path := range []string{"/docs", "/openapi.yaml"} {
-			if w := get(d, path); w.Code != 500 || !strings.Contains(w.Body.String(), "cannot be rendered") {
-				t.Errorf("%s from %q: %d %s", path, text, w.Code, w.Body)
-			}
+// A file has an ETag. Who has the file already gets no content.
+func TestDocsHaveETags(t *testing.T) {
+	d := newDocs(t)
+	for _, path := range []string{"/docs", "/openapi.yaml", "/docs/quick-start", "/proto/latchkey.binpb"} {
+		etag := get(d, path).Header().Get("ETag")
+		r := httptest.NewRequest("GET", path, nil)
+		r.Header.Set("If-None-Match", etag)
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		if len(etag) < 10 || w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+			t.Errorf("%s: ETag %q, then %d with %d bytes", path, etag, w.Code, w.Body.Len())
+		}
+	}
+	if d := get(d, "/docs").Header().Get("ETag"); d == get(newDocs(t), "/guide").Header().Get("ETag") {
+		t.Errorf("two pages have the ETag %s", d)
+	}
+}
+
+// The policy allows the style of each page.
+func TestPolicyAllowsTheStyle(t *testing.T) {
+	d := newDocs(t)
+	for _, pattern := range d.Paths() {
+		w := get(d, strings.TrimPrefix(pattern, "GET "))
+		if w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+			continue
+		}
+		_, after, _ := strings.Cut(w.Body.String(), "<style>")
+		style, _, ok := strings.Cut(after, "</style>")
+		sum := sha256.Sum256([]byte(style))
+		if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !ok || !strings.Contains(w.Header().Get("Content-Security-Policy"), want) {
+			t.Errorf("%s: the style has %s, the policy is %s: run make generate", pattern, want, w.Header().Get("Content-Security-Policy"))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,19 +10,17 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
-
-	guides "latchkey.dev/docs"
 )
 
 // Every guide that an error message may name is a page, and every link between guides works.
 func TestGuidesArePages(t *testing.T) {
 	link := regexp.MustCompile(`href="([^"#:]+\.md)(?:#([^"]*))?"`)
-	files, err := guides.Guides.ReadDir(".")
+	files, err := filepath.Glob("../../../docs/*.md")
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".md")
+		name := strings.TrimSuffix(filepath.Base(f), ".md")
 		header, page := docs(t, "/docs/"+name)
 		if !strings.Contains(page, "<h1") || !strings.Contains(page, `href="/docs/bridge-guide"`) || header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %v %.200s", name, header, page)

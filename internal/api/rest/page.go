@@ -2,6 +2,7 @@ package rest
 
 import (
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,9 @@ import (
 
 	"latchkey.dev/internal/api/chain"
 )
+
+//go:embed docs.css
+var docsStyle string
 
 // pagePolicy is the Content-Security-Policy of pages. It allows only the embedded style.
 var pagePolicy = func() string {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -13,12 +12,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// AddProtos serves the proto files of the API with their imports as one FileDescriptorSet. Partners can generate
+// descriptorSet returns the proto files of the API with their imports as one FileDescriptorSet. Partners can generate
 // clients from it with buf or protoc.
-func (d *Docs) AddProtos() {
-	d.served["/proto/latchkey.binpb"] = servedFile{render: sync.OnceValues(descriptorSet), mediaType: "application/octet-stream"}
-}
-
 func descriptorSet() ([]byte, error) {
 	set := &descriptorpb.FileDescriptorSet{}
 	seen := map[string]bool{}

@@ -1,4 +1,4 @@
-package rest
+package main
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ import (
 
 // refine adds to the generated OpenAPI description what the generator does not know: security schemes, the spelling of
 // nested parameters, the Idempotency-Key header and the error envelope.
-func refine(a Area) (*yaml.Node, error) {
+func refine(a area, openapi []byte) (*yaml.Node, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(a.OpenAPI, &doc); err != nil {
+	if err := yaml.Unmarshal(openapi, &doc); err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}
 	if len(doc.Content) != 1 {

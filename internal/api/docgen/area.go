@@ -1,4 +1,4 @@
-package rest
+package main
 
 import (
 	"fmt"
@@ -8,21 +8,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Area is a part of the API with its own OpenAPI description and documentation page.
-type Area struct {
+// area is a part of the API with its own OpenAPI description and documentation page.
+type area struct {
 	Name    string // "partner": the first page, at /docs; any other is at /docs/<name>
 	Package string // proto package
-	OpenAPI []byte // version 3.0, in YAML
 
 	// caller and example show on the page how to call the area.
 	caller  template.HTML
 	example string
 }
 
-// Partner is the area for PMS vendors; its page is the first one.
-func Partner(openapi []byte) Area {
-	return Area{
-		Name: "partner", Package: "latchkey.partner.v1", OpenAPI: openapi,
+// areas are the areas of the API, in the order of the links between their pages.
+var areas = []area{
+	{
+		Name: "partner", Package: "latchkey.partner.v1",
 		caller: "Send <code>client-token</code> and <code>access-token</code> as headers, or <code>Authorization: Bearer</code> with the access token. A property’s own scripts send <code>api-key</code>.",
 		example: `curl -X PATCH "$LATCHKEY/v1/reservations" \
   -H "client-token: $CLIENT_TOKEN" -H "access-token: $ACCESS_TOKEN" \
@@ -32,39 +31,27 @@ func Partner(openapi []byte) Area {
     "state": "confirmed", "roomId": "R101",
     "fromDate": "2027-07-01", "toDate": "2027-07-03"
   }'`,
-	}
-}
-
-// Property is the area for a property's staff and scripts.
-func Property(openapi []byte) Area {
-	return Area{
-		Name: "property", Package: "latchkey.property.v1", OpenAPI: openapi,
+	},
+	{
+		Name: "property", Package: "latchkey.property.v1",
 		caller:  "Send <code>Authorization: Bearer</code> with a token of the property, which begins with <code>lkp_</code>. It says which property is meant and what its role may do.",
 		example: `curl "$LATCHKEY/v1/property/spaces" -H "Authorization: Bearer $TOKEN"`,
-	}
-}
-
-// Admin is the area for the operators of the installation.
-func Admin(openapi []byte) Area {
-	return Area{
-		Name: "admin", Package: "latchkey.admin.v1", OpenAPI: openapi,
+	},
+	{
+		Name: "admin", Package: "latchkey.admin.v1",
 		caller:  "Send <code>Authorization: Bearer</code> with an operator’s token, which begins with <code>lko_</code>; over the socket in the data directory none is needed.",
 		example: `curl "$LATCHKEY/v1/admin/properties" -H "Authorization: Bearer $TOKEN"`,
-	}
-}
-
-// Guest is the area for guests' phones.
-func Guest(openapi []byte) Area {
-	return Area{
-		Name: "guest", Package: "latchkey.guest.v1", OpenAPI: openapi,
+	},
+	{
+		Name: "guest", Package: "latchkey.guest.v1",
 		caller: "No call has a credential: each carries its own proof, which is a single-use link, a statement signed by the phone’s key, or a token. Bytes are base64; <a href=\"/docs/smartkey\">SmartKey, version 1</a> describes the documents in them.",
 		example: `curl "$LATCHKEY/v1/guest/smartkey/enrolment" \
   -H "Content-Type: application/json" -d '{"link": "'"$LINK"'"}'`,
-	}
+	},
 }
 
 // title returns the heading of the area's page.
-func (a Area) title() string {
+func (a area) title() string {
 	switch a.Name {
 	case "partner":
 		return "API for partners (PMS)"
@@ -78,17 +65,17 @@ func (a Area) title() string {
 	return capitalize(a.Name) + " API"
 }
 
-func (a Area) isPartner() bool { return a.Name == "partner" }
+func (a area) isPartner() bool { return a.Name == "partner" }
 
 // page returns the path of the documentation page.
-func (a Area) page() string {
+func (a area) page() string {
 	if a.isPartner() {
 		return "/docs"
 	}
 	return "/docs/" + a.Name
 }
 
-func (a Area) document() string {
+func (a area) document() string {
 	if a.isPartner() {
 		return "/openapi.yaml"
 	}
@@ -96,7 +83,7 @@ func (a Area) document() string {
 }
 
 // security returns the OpenAPI security schemes of the area.
-func (a Area) security() string {
+func (a area) security() string {
 	switch a.Name {
 	case "partner":
 	case "guest":

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+)
+
+//go:embed guide.html
+var guidePage string
+
+// link links to a page.
+type link struct{ Title, Path string }
+
+// guideOrder is the order of the guides; others follow by name.
+var guideOrder = []string{"quick-start", "partner-guide", "bridge-guide", "locks", "operations", "smartkey"}
+
+// repositoryLinks matches links to files of the repository that the server does not serve. Only their text is kept.
+var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
+
+// guides renders the Markdown files of a directory, and the start page, which links to all pages.
+func (s site) guides(files fs.FS) error {
+	names, err := fs.Glob(files, "*.md")
+	if err != nil {
+		return err
+	}
+	rank := func(file string) int {
+		if i := slices.Index(guideOrder, strings.TrimSuffix(file, ".md")); i >= 0 {
+			return i
+		}
+		return len(guideOrder)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	texts, links := make([][]byte, len(names)), make([]link, len(names))
+	for i, name := range names {
+		if texts[i], err = fs.ReadFile(files, name); err != nil {
+			return err
+		}
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(texts[i]), "# "), "\n")
+		links[i] = link{title, "/docs/" + strings.TrimSuffix(name, ".md")}
+	}
+	for i, l := range links {
+		if err := s.guide(l, texts[i], links); err != nil {
+			return err
+		}
+	}
+	return s.guide(link{"Latchkey", "/guide"}, nil, links)
+}
+
+// guide renders a Markdown file as a page with links to all pages.
+func (s site) guide(at link, raw []byte, all []link) error {
+	page, err := template.New("guide").Parse(guidePage)
+	if err != nil {
+		return err
+	}
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	var text, out bytes.Buffer
+	if err := markdown.Convert(repositoryLinks.ReplaceAll(raw, []byte("$1")), &text); err != nil {
+		return fmt.Errorf("guide %s: %w", at.Title, err)
+	}
+	err = page.Execute(&out, map[string]any{
+		"Title": at.Title, "Text": template.HTML(text.String()), "Style": template.CSS(s.style),
+		"Guides": all, "References": s.references(),
+	})
+	s.files[at.Path+".html"] = out.Bytes()
+	return err
+}
