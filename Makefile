@@ -12,7 +12,7 @@ GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while r
 
 # A stripped binary without paths of the machine that built it. Inlining in code that is generated, that runs at the start, or
 # that waits for a network costs 5 MB and speeds nothing up that can be measured.
-NOT_INLINED := latchkey.dev/ent latchkey.dev/gen github.com/nats-io github.com/riverqueue github.com/yuin/goldmark github.com/antlr4-go github.com/alecthomas/kong \
+NOT_INLINED := latchkey.dev/ent latchkey.dev/gen github.com/nats-io github.com/riverqueue github.com/antlr4-go github.com/alecthomas/kong \
 	github.com/prometheus go.opentelemetry.io cel.dev/cel-go/parser cel.dev/cel-go/ext cel.dev/cel-go/checker go.yaml.in/yaml github.com/lib/pq
 RELEASE := -trimpath -ldflags='-s -w' $(foreach p,$(NOT_INLINED),-gcflags='$(p)/...=-l')
 MOST_BYTES := 60000000
@@ -123,7 +123,7 @@ fuzz: ## Every fuzz target for FUZZTIME=30s
 ##@ Generate
 
 .PHONY: generate
-generate: ## Generate Go and OpenAPI from proto/, and ent from ent/schema
+generate: ## Generate Go, OpenAPI and the pages of the documentation from proto/ and docs/, and ent from ent/schema
 	@$(LOCKED) $(MAKE) prepare
 	@$(LOCKED) scripts/generate
 
