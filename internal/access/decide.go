@@ -8,18 +8,33 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// RulesOf returns the access rules of a property.
-func RulesOf(p *ent.Property) (Rules, error) {
-	zone, err := clock.Zone(p.TimeZone)
+// Settings are the settings of a property that access depends on, as stored.
+type Settings struct {
+	PropertyID     string
+	TimeZone       string
+	EarlyInMinutes int
+	LateOutMinutes int
+	PINLength      int
+	GatesAlone     bool
+}
+
+// SettingsOf returns the settings in the row of a property.
+func SettingsOf(p *ent.Property) Settings {
+	return Settings{p.ID, p.TimeZone, p.EarlyInMinutes, p.LateOutMinutes, p.PinLength, p.GatesAlone}
+}
+
+// Rules returns the access rules of a property.
+func (s Settings) Rules() (Rules, error) {
+	zone, err := clock.Zone(s.TimeZone)
 	if err != nil {
-		return Rules{}, fmt.Errorf("property %s: %w", p.ID, err)
+		return Rules{}, fmt.Errorf("property %s: %w", s.PropertyID, err)
 	}
 	return Rules{
 		Zone:       zone,
-		EarlyIn:    time.Duration(p.EarlyInMinutes) * time.Minute,
-		LateOut:    time.Duration(p.LateOutMinutes) * time.Minute,
-		PINLength:  p.PinLength,
-		GatesAlone: p.GatesAlone,
+		EarlyIn:    time.Duration(s.EarlyInMinutes) * time.Minute,
+		LateOut:    time.Duration(s.LateOutMinutes) * time.Minute,
+		PINLength:  s.PINLength,
+		GatesAlone: s.GatesAlone,
 	}, nil
 }
 

@@ -80,7 +80,7 @@ func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 	if err != nil {
 		return Rules{}, fmt.Errorf("load the property: %w", err)
 	}
-	return RulesOf(p)
+	return SettingsOf(p).Rules()
 }
 
 // maxGrants bounds the grants that one run loads. It is far more than locks have slots for the codes of one stay.

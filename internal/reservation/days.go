@@ -47,11 +47,7 @@ func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, err
 // CompleteDays recomputes the dates of reservations that were given by days from the property's current hours and time zone, and
 // replans those that are checked in. The PMS changed nothing, so their pmsMeta.updatedAt stays.
 func (svc Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
-	property, err := tx.Property.Get(tx.Context(), propertyID)
-	if err != nil {
-		return fmt.Errorf("load the property: %w", err)
-	}
-	rules, err := access.RulesOf(property)
+	_, hours, err := loadRules(tx, propertyID)
 	if err != nil {
 		return err
 	}
@@ -61,7 +57,7 @@ func (svc Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) erro
 	}
 	var stays []string
 	for _, row := range rows {
-		moved, err := recomputeDates(tx, row, hoursOf(property, rules))
+		moved, err := recomputeDates(tx, row, hours)
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 
 // Plan returns the access plan of a reservation without changing anything.
 func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, error) {
-	rules, err := access.RulesOf(property)
+	rules, err := access.SettingsOf(property).Rules()
 	if err != nil {
 		return access.Plan{}, err
 	}

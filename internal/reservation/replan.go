@@ -119,11 +119,7 @@ func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Res
 
 // replanStarted replans the access of the stays that are checked in.
 func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
-	property, err := tx.Property.Get(tx.Context(), propertyID)
-	if err != nil {
-		return fmt.Errorf("load the property: %w", err)
-	}
-	rules, err := access.RulesOf(property)
+	rules, hours, err := loadRules(tx, propertyID)
 	if err != nil {
 		return err
 	}
@@ -131,7 +127,7 @@ func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reser
 		if access.State(row.State) != access.Started {
 			continue
 		}
-		if _, err := recomputeDates(tx, row, hoursOf(property, rules)); err != nil {
+		if _, err := recomputeDates(tx, row, hours); err != nil {
 			return err
 		}
 		if _, err := access.Apply(tx, svc.Keys, stayOf(row, false), rules); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 )
@@ -44,8 +45,7 @@ func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
 }
 
 var (
-	loadQuery = `SELECT p.name, p.time_zone, p.check_in_time, p.check_out_time, p.early_in_minutes, p.late_out_minutes,
-			p.pin_length, p.gates_alone, p.backup_codes, p.owing_policy, p.owing_threshold_minor,
+	loadQuery = `SELECT p.time_zone, p.check_in_time, p.check_out_time, p.early_in_minutes, p.late_out_minutes, p.pin_length, p.gates_alone,
 			r.id, r.created_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id), r.` + strings.Join(columns, ", r.") + `
 		FROM properties AS p
 		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
@@ -76,23 +76,48 @@ func placeholders(first, last int) string {
 	return b.String()
 }
 
-// current is the stored state that a change starts from.
-type current struct {
-	property *ent.Property    // without CreatedAt
-	row      *ent.Reservation // nil: none yet
-	granted  bool             // it had access once; most never had, and are spared the look for it
+// Settings are the settings of a property that its reservations depend on.
+type Settings struct {
+	access.Settings
+	CheckIn, CheckOut string // HH:MM, complete a day of arrival or departure
 }
 
-// loadCurrent loads a property and its reservation by the PMS's id, or "" for none.
+func settingsOf(p *ent.Property) Settings {
+	return Settings{access.SettingsOf(p), p.CheckInTime, p.CheckOutTime}
+}
+
+// rules returns the rules of access at a property, and the hours that complete a day there.
+func (s Settings) rules() (access.Rules, Hours, error) {
+	r, err := s.Rules()
+	return r, Hours{Zone: r.Zone, CheckIn: s.CheckIn, CheckOut: s.CheckOut}, err
+}
+
+// loadRules is [Settings.rules] of a stored property.
+func loadRules(tx *db.Tx, propertyID string) (access.Rules, Hours, error) {
+	p, err := tx.Property.Get(tx.Context(), propertyID)
+	if err != nil {
+		return access.Rules{}, Hours{}, fmt.Errorf("load the property: %w", err)
+	}
+	return settingsOf(p).rules()
+}
+
+// current is the stored state that a change starts from.
+type current struct {
+	settings Settings
+	row      *ent.Reservation // without PlanDueAt, which marks the row and is no part of the reservation; nil: none yet
+	granted  bool             // it has or had access; most never had, and need no query of their grants
+}
+
+// loadCurrent loads the settings of a property and its reservation by the PMS's id, or "" for none.
 func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
-	p, r := &ent.Property{ID: s.PropertyID}, &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
+	r := &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
+	p := Settings{Settings: access.Settings{PropertyID: s.PropertyID}}
 	var rowID, number, state, spaceKey sql.NullString
 	var created, updated, from, to sql.NullTime
 	var granted bool
 	var companions []byte
 	found, err := tx.ReadOne(loadQuery, []any{s.IntegrationID, pmsID, s.PropertyID},
-		&p.Name, &p.TimeZone, &p.CheckInTime, &p.CheckOutTime, &p.EarlyInMinutes, &p.LateOutMinutes,
-		&p.PinLength, &p.GatesAlone, &p.BackupCodes, &p.OwingPolicy, &p.OwingThresholdMinor,
+		&p.TimeZone, &p.CheckIn, &p.CheckOut, &p.EarlyInMinutes, &p.LateOutMinutes, &p.PINLength, &p.GatesAlone,
 		&rowID, &created, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt, &number,
 		&r.Booker, &state, &r.FromDate, &r.ToDate, &to,
@@ -105,7 +130,7 @@ func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 		return current{}, fmt.Errorf("load a reservation: %w", err)
 	}
 	if !rowID.Valid {
-		return current{property: p}, nil
+		return current{settings: p}, nil
 	}
 	r.ID, r.PmsNumber, r.State, r.SpaceKey = rowID.String, number.String, state.String, spaceKey.String
 	r.CreatedAt, r.UpdatedAt, r.FromAt, r.ToAt = created.Time, updated.Time, from.Time, to.Time
@@ -115,6 +140,36 @@ func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 		}
 	}
 	return current{p, r, granted}, nil
+}
+
+// recordOf reads a record from its row, without the booker. Times are in UTC, so that equal records compare equal.
+func recordOf(r *ent.Reservation) Record {
+	out := Record{
+		PMSID: r.PmsID, GroupID: r.PmsGroupID, SpaceID: r.PmsSpaceID, ParentID: r.PmsParentSpaceID,
+		CompanionIDs: r.PmsCompanionIds, Number: r.PmsNumber,
+		State: access.State(r.State), FromDate: r.FromDate, ToDate: r.ToDate, From: r.FromAt.UTC(), To: r.ToAt.UTC(),
+		Adults: r.AdultCount, Children: r.ChildCount, Price: r.PriceMinor, Owing: r.OwingMinor, Currency: r.OwingCurrency,
+		SourceName: r.SourceName, ChannelManager: r.ChannelManager, ChannelNumber: r.ChannelNumber, OwnSpaceID: r.OwnSpaceID,
+	}
+	if r.PmsUpdatedAt != nil {
+		at := r.PmsUpdatedAt.UTC()
+		out.PMSUpdatedAt = &at
+	}
+	return out
+}
+
+// rowOf returns the row with a record and the sealed booker written to it.
+func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
+	out := *row
+	out.PmsGroupID, out.PmsSpaceID, out.PmsParentSpaceID, out.PmsCompanionIds = r.GroupID, r.SpaceID, r.ParentID, r.CompanionIDs
+	out.PmsUpdatedAt, out.PmsNumber, out.State = r.PMSUpdatedAt, r.Number, string(r.State)
+	out.Booker = booker
+	out.FromDate, out.ToDate, out.FromAt, out.ToAt = r.FromDate, r.ToDate, r.From, r.To
+	out.AdultCount, out.ChildCount = r.Adults, r.Children
+	out.PriceMinor, out.OwingMinor, out.OwingCurrency = r.Price, r.Owing, r.Currency
+	out.SourceName, out.ChannelManager, out.ChannelNumber = r.SourceName, r.ChannelManager, r.ChannelNumber
+	out.OwnSpaceID, out.SpaceKey, out.UpdatedAt = r.OwnSpaceID, r.SpaceKey(), now
+	return &out
 }
 
 func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {

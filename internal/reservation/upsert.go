@@ -24,7 +24,7 @@ type Scope struct {
 // Stored is a reservation with its access plan.
 type Stored struct {
 	Row      *ent.Reservation
-	Property *ent.Property
+	Property Settings
 	// Booker is the decrypted booker of Row.
 	Booker Booker
 	Plan   access.Plan
@@ -44,8 +44,8 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	if err != nil {
 		return Stored{}, err
 	}
-	property, row := found.property, found.row
-	rules, err := access.RulesOf(property)
+	row := found.row
+	rules, hours, err := found.settings.rules()
 	if err != nil {
 		return Stored{}, err
 	}
@@ -59,9 +59,9 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	}
 	if row != nil && len(wrong) == 0 && isStale(p, row) {
 		plan, err := access.Show(tx, svc.Keys, stayOf(row, !found.granted), rules)
-		return Stored{Row: row, Property: property, Booker: held.Booker, Plan: plan, Stale: true}, err
+		return Stored{Row: row, Property: found.settings, Booker: held.Booker, Plan: plan, Stale: true}, err
 	}
-	merged, more := Merge(held, p, hoursOf(property, rules), tx.Now())
+	merged, more := Merge(held, p, hours, tx.Now())
 	if err := fieldErrors(wrong, more); err != nil {
 		return Stored{}, err
 	}
@@ -81,7 +81,7 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 		return Stored{}, err
 	}
 	plan, err := access.Apply(tx, svc.Keys, stayOf(row, !found.granted), rules)
-	return Stored{Row: row, Property: property, Booker: merged.Booker, Plan: plan}, err
+	return Stored{Row: row, Property: found.settings, Booker: merged.Booker, Plan: plan}, err
 }
 
 // fieldErrors returns one error of all wrong fields, without repeating a field.
