@@ -26,3 +26,30 @@ func Zone(name string) (*time.Location, error) {
 	zones.Store(name, z)
 	return z, nil
 }
+
+// InstantAt returns the instant at which the clocks of a zone show a date and the minutes past its midnight. Of two such instants it is
+// the first or the last; a time that a clock change skips becomes the instant of the change.
+func InstantAt(date time.Time, past int, zone *time.Location, last bool) time.Time {
+	wall := time.Date(date.Year(), date.Month(), date.Day(), 0, past, 0, 0, time.UTC)
+	before := wall.Add(-offsetAt(wall.Add(-24*time.Hour), zone))
+	after := wall.Add(-offsetAt(wall.Add(24*time.Hour), zone))
+	first, second := before, after
+	if second.Before(first) {
+		first, second = second, first
+	}
+	if last {
+		first, second = second, first
+	}
+	for _, t := range []time.Time{first, second} {
+		if t.Add(offsetAt(t, zone)).Equal(wall) {
+			return t
+		}
+	}
+	change, _ := before.In(zone).ZoneBounds() // a clock change skipped this time, which by the old clock is after the change
+	return change.UTC()
+}
+
+func offsetAt(t time.Time, zone *time.Location) time.Duration {
+	_, seconds := t.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
+}

@@ -108,8 +108,7 @@ func (m *merge) checkYear(f Field, t time.Time) {
 	}
 }
 
-// instantOn returns the instant of an hour on a day in a zone. An hour that a clock change skips becomes the instant of the
-// change; of an hour that occurs twice it is the first.
+// instantOn returns the first instant at which the clocks of a zone show an hour on a day, or the clock change that skips it.
 func instantOn(day, hour string, zone *time.Location) time.Time {
 	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -119,32 +118,5 @@ func instantOn(day, hour string, zone *time.Location) time.Time {
 	if err != nil {
 		h = time.Time{}
 	}
-	wall := time.Date(d.Year(), d.Month(), d.Day(), h.Hour(), h.Minute(), 0, 0, time.UTC)
-	first, second := fromWall(wall, offset(wall.Add(-24*time.Hour), zone)), fromWall(wall, offset(wall.Add(24*time.Hour), zone))
-	if second.Before(first) {
-		first, second = second, first
-	}
-	switch {
-	case isShownAt(first, wall, zone):
-		return first
-	case isShownAt(second, wall, zone):
-		return second
-	}
-	change, _ := second.In(zone).ZoneBounds()
-	return change.UTC()
-}
-
-// fromWall converts a wall-clock time at a UTC offset in seconds to its instant.
-func fromWall(wall time.Time, seconds int) time.Time {
-	return wall.Add(-time.Duration(seconds) * time.Second)
-}
-
-func offset(t time.Time, zone *time.Location) int {
-	_, seconds := t.In(zone).Zone()
-	return seconds
-}
-
-// isShownAt reports whether the clocks of a zone show a wall-clock time at an instant.
-func isShownAt(t, wall time.Time, zone *time.Location) bool {
-	return fromWall(wall, offset(t, zone)).Equal(t)
+	return clock.InstantAt(d, h.Hour()*60+h.Minute(), zone, false)
 }

@@ -8,6 +8,7 @@ import (
 
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 )
 
@@ -77,7 +78,7 @@ func windowOn(h Hours, zone *time.Location, date time.Time) (access.Window, bool
 	if to <= from {
 		to += 24 * 60
 	}
-	w := access.Window{From: instantAt(date, from, zone, false), To: instantAt(date, to, zone, true)}
+	w := access.Window{From: clock.InstantAt(date, from, zone, false), To: clock.InstantAt(date, to, zone, true)}
 	return w, w.From.Before(w.To)
 }
 
@@ -85,33 +86,6 @@ func minutesOfDay(s string) int {
 	var hour, minute int
 	_, _ = fmt.Sscanf(s, "%d:%d", &hour, &minute)
 	return hour*60 + minute
-}
-
-// instantAt returns the instant at which clocks in zone show a date and the minutes past its midnight: of two such instants the
-// first, or the last.
-func instantAt(date time.Time, past int, zone *time.Location, last bool) time.Time {
-	wall := time.Date(date.Year(), date.Month(), date.Day(), 0, past, 0, 0, time.UTC)
-	before := wall.Add(-offset(wall.Add(-24*time.Hour), zone))
-	after := wall.Add(-offset(wall.Add(24*time.Hour), zone))
-	first, second := before, after
-	if second.Before(first) {
-		first, second = second, first
-	}
-	if last {
-		first, second = second, first
-	}
-	for _, t := range []time.Time{first, second} {
-		if t.Add(offset(t, zone)).Equal(wall) {
-			return t
-		}
-	}
-	change, _ := before.In(zone).ZoneBounds() // a clock change skipped this time, which by the old clock is after the change
-	return change.UTC()
-}
-
-func offset(t time.Time, zone *time.Location) time.Duration {
-	_, seconds := t.In(zone).Zone()
-	return time.Duration(seconds) * time.Second
 }
 
 // maxHours bounds the lines of weekly hours of a code.
