@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -16,6 +18,7 @@ type propertyCommands struct {
 	List   propertyList   `cmd:"" help:"List the properties of this installation."`
 	Show   propertyShow   `cmd:"" help:"Show the settings of a property."`
 	Set    propertySet    `cmd:"" help:"Change settings. Current stays follow at once."`
+	Delete propertyDelete `cmd:"" help:"Delete a property with everything that belongs to it, for good."`
 }
 
 // settings are the flags that create and set share.
@@ -137,6 +140,43 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		return s.answer(answer, func() { s.showProperty(answer.GetData()) })
 	})
+}
+
+type propertyDelete struct {
+	Confirm string `placeholder:"NAME" help:"The name of the property, for scripts. Left out: the command asks for it."`
+}
+
+func (propertyDelete) Help() string {
+	return `Deletes stays, guests, locks, bridges, credentials, history and keys of the property. This cannot be undone, and only a backup
+still has them. The server refuses while a lock may still hold a code: end the stays and revoke the codes before. If the command is
+interrupted, run it again.
+
+Example:
+  latchkey property delete --property "Harbour Hostel"`
+}
+
+func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
+	for done := false; !done; { // each call has its own deadline
+		err := r.asOperator(ctx, io, func(s *session) (err error) {
+			if r.Property, err = s.property(); err != nil {
+				return err
+			}
+			if c.Confirm == "" {
+				fmt.Fprintf(io.errs, "This deletes %s with everything that belongs to it, for good.\nType the name of the property: ", r.Property)
+				line, _ := bufio.NewReader(io.in).ReadString('\n')
+				c.Confirm = strings.TrimSpace(line)
+			}
+			answer, err := adminv1.NewPropertyServiceClient(s.conn).DeleteProperty(s, &adminv1.DeletePropertyRequest{Id: r.Property, Name: c.Confirm})
+			if done = answer.GetData().GetDone(); !done {
+				return err
+			}
+			return s.answer(answer, func() { s.say("Deleted %s.", r.Property) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *session) showProperty(p *propertyv1.Property) {

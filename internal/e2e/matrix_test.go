@@ -110,6 +110,7 @@ var matrix = map[string]rule{
 	"latchkey.admin.v1.PropertyService/ListProperties":   {"admin", "", `{}`, ok},
 	"latchkey.admin.v1.PropertyService/GetProperty":      {"admin", "", `{"id":"prp_0"}`, notFound},
 	"latchkey.admin.v1.PropertyService/UpdateProperty":   {"admin", "", `{"id":"prp_0","settings":{"name":"x"}}`, notFound},
+	"latchkey.admin.v1.PropertyService/DeleteProperty":   {"admin", "", `{"id":"prp_0","name":"x"}`, notFound},
 	"latchkey.admin.v1.AppService/CreateApp":             {"admin", "", `{}`, invalid},
 	"latchkey.admin.v1.AppService/ListApps":              {"admin", "", `{}`, ok},
 	"latchkey.admin.v1.AppService/ListClientTokens":      {"admin", "", `{"appId":"app_0"}`, notFound},

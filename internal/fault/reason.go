@@ -35,6 +35,7 @@ const (
 	UnimplementedReason    Reason = "unimplemented"
 	Ambiguous              Reason = "ambiguous"
 	InUse                  Reason = "inUse"
+	CodesOnLocks           Reason = "codesOnLocks"
 )
 
 // Reasons why a check-in is blocked.

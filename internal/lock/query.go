@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -11,6 +12,8 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
 )
 
 // chunkSize keeps a list of ids within what one statement takes on both databases.
@@ -49,4 +52,26 @@ func slotsOfLocks(ctx context.Context, c *ent.Client, propertyID string, lockIDs
 		}
 	}
 	return by, nil
+}
+
+// RefuseWithCodes returns a fault if a slot of the property may still hold a code.
+func RefuseWithCodes(tx *db.Tx, propertyID string) error {
+	inUse := []predicate.Slot{entslot.PropertyID(propertyID), entslot.Or(entslot.Present(true), entslot.EvidenceNEQ(string(slot.Removed)))}
+	first, err := tx.Slot.Query().Where(inUse...).First(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find a slot with a code: %w", err)
+	}
+	total, err := tx.Slot.Query().Where(inUse...).Count(tx.Context())
+	if err != nil {
+		return fmt.Errorf("count slots with codes: %w", err)
+	}
+	lk, err := Get(tx.Context(), tx.Client, propertyID, first.LockID)
+	if err != nil {
+		return err
+	}
+	return fault.New(fault.Precondition, fault.CodesOnLocks,
+		"%d codes may still be on locks, for example on %q; end the stays and revoke the codes of the property, and try again when the locks have removed them", total, lk.Name)
 }

@@ -255,3 +255,30 @@ func TestTokensOfPeople(t *testing.T) {
 		}
 	})
 }
+
+func TestDeleteProperty(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		name, zone := "House", "Europe/Lisbon"
+		made := must(o.Property.CreateProperty(o.ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}}))(o.T)
+		propertyID := made.GetData().GetId()
+		dbtest.Insert(o.T, o.d, "slots", dbtest.Values{"id": "slt_1", "property_id": propertyID, "present": false, "evidence": "removing"})
+		dbtest.Insert(o.T, o.d, "tokens", dbtest.Values{"property_id": propertyID})
+		del := func(name string) (*adminv1.DeletePropertyResponse, error) {
+			return o.Property.DeleteProperty(o.ctx, &adminv1.DeletePropertyRequest{Id: propertyID, Name: name})
+		}
+		refused(del("house"))(o.T, "a wrong name", fault.InvalidFields)
+		refused(del(name))(o.T, "with a code on a lock", fault.CodesOnLocks)
+		if n := o.d.Read().Token.Query().CountX(o.ctx); n != 1 {
+			o.T.Errorf("%d tokens after a refusal, want 1", n)
+		}
+		err := o.d.Write(o.ctx, func(tx *db.Tx) error { return tx.Slot.UpdateOneID("slt_1").SetEvidence("removed").Exec(tx.Context()) })
+		if err != nil {
+			o.T.Fatal(err)
+		}
+		if !must(del(name))(o.T).GetData().GetDone() {
+			o.T.Error("not done")
+		}
+		refused(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: propertyID}))(o.T, "deleted", fault.PropertyNotFound)
+		refused(del(name))(o.T, "again", fault.PropertyNotFound)
+	})
+}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/api/idem"
@@ -9,6 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/property"
 )
 
@@ -87,4 +89,49 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 		row, err := s.ChangeSettings(tx, r.GetId(), settings)
 		return &adminv1.UpdatePropertyResponse{Data: row}, err
 	})
+}
+
+const (
+	deleteBatch = 500             // rows in one transaction, apart from those that go with their owner
+	deleteTime  = 5 * time.Second // after this, a call answers and the caller repeats it
+)
+
+func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeletePropertyRequest) (*adminv1.DeletePropertyResponse, error) {
+	if err := requireOperator(ctx); err != nil {
+		return nil, err
+	}
+	row, err := property.Get(ctx, s.DB.Read(), r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	if r.GetName() != row.Name {
+		return nil, fault.Fields(fault.Field{Path: "name", Reason: fault.WrongValue, Message: "must be the name of the property"})
+	}
+	for began := time.Now(); ; {
+		left, err := s.deleteRows(ctx, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !left {
+			break
+		}
+		if time.Since(began) > deleteTime {
+			return &adminv1.DeletePropertyResponse{Data: &adminv1.PropertyDeletion{}}, nil
+		}
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.DeletePropertyResponse, error) {
+		return &adminv1.DeletePropertyResponse{Data: &adminv1.PropertyDeletion{Done: true}}, property.Delete(tx, row.ID)
+	})
+}
+
+// deleteRows deletes some rows of a property in a transaction of their own.
+func (s *properties) deleteRows(ctx context.Context, propertyID string) (left bool, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := lock.RefuseWithCodes(tx, propertyID); err != nil {
+			return err
+		}
+		left, err = property.DeleteRows(tx, propertyID, deleteBatch)
+		return err
+	})
+	return left, err
 }

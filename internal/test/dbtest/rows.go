@@ -28,6 +28,14 @@ func Insert(t testing.TB, d *db.DB, table string, values Values) {
 	}
 }
 
+// InsertOnce is Insert, unless the row exists as the owner of another.
+func InsertOnce(t testing.TB, d *db.DB, table string, values Values) {
+	t.Helper()
+	if err := d.Write(t.Context(), func(tx *db.Tx) error { return insert(tx, table, values, entsql.DoNothing()) }); err != nil {
+		t.Fatalf("insert into %s: %v", table, err)
+	}
+}
+
 func insert(tx *db.Tx, table string, values Values, onConflict ...entsql.ConflictOption) error {
 	row := Row(table, values)
 	for _, key := range Table(table).ForeignKeys {

@@ -469,6 +469,153 @@ func (x *UpdatePropertyResponse) GetData() *v1.Property {
 	return nil
 }
 
+// DeletePropertyRequest names the property twice.
+type DeletePropertyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The name of the property, as a confirmation.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePropertyRequest) Reset() {
+	*x = DeletePropertyRequest{}
+	mi := &file_latchkey_admin_v1_property_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePropertyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePropertyRequest) ProtoMessage() {}
+
+func (x *DeletePropertyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_admin_v1_property_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePropertyRequest.ProtoReflect.Descriptor instead.
+func (*DeletePropertyRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_admin_v1_property_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DeletePropertyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DeletePropertyRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// DeletePropertyResponse answers with the progress.
+type DeletePropertyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The progress.
+	Data          *PropertyDeletion `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePropertyResponse) Reset() {
+	*x = DeletePropertyResponse{}
+	mi := &file_latchkey_admin_v1_property_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePropertyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePropertyResponse) ProtoMessage() {}
+
+func (x *DeletePropertyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_admin_v1_property_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePropertyResponse.ProtoReflect.Descriptor instead.
+func (*DeletePropertyResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_admin_v1_property_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DeletePropertyResponse) GetData() *PropertyDeletion {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// PropertyDeletion is the progress of a deletion.
+type PropertyDeletion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Nothing of the property is left. False: repeat the call.
+	Done          bool `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PropertyDeletion) Reset() {
+	*x = PropertyDeletion{}
+	mi := &file_latchkey_admin_v1_property_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PropertyDeletion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PropertyDeletion) ProtoMessage() {}
+
+func (x *PropertyDeletion) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_admin_v1_property_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PropertyDeletion.ProtoReflect.Descriptor instead.
+func (*PropertyDeletion) Descriptor() ([]byte, []int) {
+	return file_latchkey_admin_v1_property_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *PropertyDeletion) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
 var File_latchkey_admin_v1_property_proto protoreflect.FileDescriptor
 
 const file_latchkey_admin_v1_property_proto_rawDesc = "" +
@@ -496,12 +643,21 @@ const file_latchkey_admin_v1_property_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12J\n" +
 	"\bsettings\x18\x02 \x01(\v2&.latchkey.property.v1.PropertySettingsB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"L\n" +
 	"\x16UpdatePropertyResponse\x122\n" +
-	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data2\xc4\x04\n" +
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data\"R\n" +
+	"\x15DeletePropertyRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12\x1e\n" +
+	"\x04name\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"Q\n" +
+	"\x16DeletePropertyResponse\x127\n" +
+	"\x04data\x18\x01 \x01(\v2#.latchkey.admin.v1.PropertyDeletionR\x04data\"&\n" +
+	"\x10PropertyDeletion\x12\x12\n" +
+	"\x04done\x18\x01 \x01(\bR\x04done2\xd5\x05\n" +
 	"\x0fPropertyService\x12\x8c\x01\n" +
 	"\x0eCreateProperty\x12(.latchkey.admin.v1.CreatePropertyRequest\x1a).latchkey.admin.v1.CreatePropertyResponse\"%\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/admin/properties\x12\x87\x01\n" +
 	"\x0eListProperties\x12(.latchkey.admin.v1.ListPropertiesRequest\x1a).latchkey.admin.v1.ListPropertiesResponse\" \xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/admin/properties\x12\x83\x01\n" +
 	"\vGetProperty\x12%.latchkey.admin.v1.GetPropertyRequest\x1a&.latchkey.admin.v1.GetPropertyResponse\"%\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/admin/properties/{id}\x12\x91\x01\n" +
-	"\x0eUpdateProperty\x12(.latchkey.admin.v1.UpdatePropertyRequest\x1a).latchkey.admin.v1.UpdatePropertyResponse\"*\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1e:\x01*2\x19/v1/admin/properties/{id}B,Z*latchkey.dev/gen/latchkey/admin/v1;adminv1b\x06proto3"
+	"\x0eUpdateProperty\x12(.latchkey.admin.v1.UpdatePropertyRequest\x1a).latchkey.admin.v1.UpdatePropertyResponse\"*\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1e:\x01*2\x19/v1/admin/properties/{id}\x12\x8e\x01\n" +
+	"\x0eDeleteProperty\x12(.latchkey.admin.v1.DeletePropertyRequest\x1a).latchkey.admin.v1.DeletePropertyResponse\"'\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1b*\x19/v1/admin/properties/{id}B,Z*latchkey.dev/gen/latchkey/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_latchkey_admin_v1_property_proto_rawDescOnce sync.Once
@@ -515,7 +671,7 @@ func file_latchkey_admin_v1_property_proto_rawDescGZIP() []byte {
 	return file_latchkey_admin_v1_property_proto_rawDescData
 }
 
-var file_latchkey_admin_v1_property_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_latchkey_admin_v1_property_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_latchkey_admin_v1_property_proto_goTypes = []any{
 	(*CreatePropertyRequest)(nil),  // 0: latchkey.admin.v1.CreatePropertyRequest
 	(*CreatePropertyResponse)(nil), // 1: latchkey.admin.v1.CreatePropertyResponse
@@ -526,30 +682,36 @@ var file_latchkey_admin_v1_property_proto_goTypes = []any{
 	(*GetPropertyResponse)(nil),    // 6: latchkey.admin.v1.GetPropertyResponse
 	(*UpdatePropertyRequest)(nil),  // 7: latchkey.admin.v1.UpdatePropertyRequest
 	(*UpdatePropertyResponse)(nil), // 8: latchkey.admin.v1.UpdatePropertyResponse
-	(*v1.PropertySettings)(nil),    // 9: latchkey.property.v1.PropertySettings
-	(*v1.Property)(nil),            // 10: latchkey.property.v1.Property
+	(*DeletePropertyRequest)(nil),  // 9: latchkey.admin.v1.DeletePropertyRequest
+	(*DeletePropertyResponse)(nil), // 10: latchkey.admin.v1.DeletePropertyResponse
+	(*PropertyDeletion)(nil),       // 11: latchkey.admin.v1.PropertyDeletion
+	(*v1.PropertySettings)(nil),    // 12: latchkey.property.v1.PropertySettings
+	(*v1.Property)(nil),            // 13: latchkey.property.v1.Property
 }
 var file_latchkey_admin_v1_property_proto_depIdxs = []int32{
-	9,  // 0: latchkey.admin.v1.CreatePropertyRequest.settings:type_name -> latchkey.property.v1.PropertySettings
-	10, // 1: latchkey.admin.v1.CreatePropertyResponse.data:type_name -> latchkey.property.v1.Property
+	12, // 0: latchkey.admin.v1.CreatePropertyRequest.settings:type_name -> latchkey.property.v1.PropertySettings
+	13, // 1: latchkey.admin.v1.CreatePropertyResponse.data:type_name -> latchkey.property.v1.Property
 	4,  // 2: latchkey.admin.v1.ListPropertiesResponse.data:type_name -> latchkey.admin.v1.PropertyList
-	10, // 3: latchkey.admin.v1.PropertyList.list:type_name -> latchkey.property.v1.Property
-	10, // 4: latchkey.admin.v1.GetPropertyResponse.data:type_name -> latchkey.property.v1.Property
-	9,  // 5: latchkey.admin.v1.UpdatePropertyRequest.settings:type_name -> latchkey.property.v1.PropertySettings
-	10, // 6: latchkey.admin.v1.UpdatePropertyResponse.data:type_name -> latchkey.property.v1.Property
-	0,  // 7: latchkey.admin.v1.PropertyService.CreateProperty:input_type -> latchkey.admin.v1.CreatePropertyRequest
-	2,  // 8: latchkey.admin.v1.PropertyService.ListProperties:input_type -> latchkey.admin.v1.ListPropertiesRequest
-	5,  // 9: latchkey.admin.v1.PropertyService.GetProperty:input_type -> latchkey.admin.v1.GetPropertyRequest
-	7,  // 10: latchkey.admin.v1.PropertyService.UpdateProperty:input_type -> latchkey.admin.v1.UpdatePropertyRequest
-	1,  // 11: latchkey.admin.v1.PropertyService.CreateProperty:output_type -> latchkey.admin.v1.CreatePropertyResponse
-	3,  // 12: latchkey.admin.v1.PropertyService.ListProperties:output_type -> latchkey.admin.v1.ListPropertiesResponse
-	6,  // 13: latchkey.admin.v1.PropertyService.GetProperty:output_type -> latchkey.admin.v1.GetPropertyResponse
-	8,  // 14: latchkey.admin.v1.PropertyService.UpdateProperty:output_type -> latchkey.admin.v1.UpdatePropertyResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	13, // 3: latchkey.admin.v1.PropertyList.list:type_name -> latchkey.property.v1.Property
+	13, // 4: latchkey.admin.v1.GetPropertyResponse.data:type_name -> latchkey.property.v1.Property
+	12, // 5: latchkey.admin.v1.UpdatePropertyRequest.settings:type_name -> latchkey.property.v1.PropertySettings
+	13, // 6: latchkey.admin.v1.UpdatePropertyResponse.data:type_name -> latchkey.property.v1.Property
+	11, // 7: latchkey.admin.v1.DeletePropertyResponse.data:type_name -> latchkey.admin.v1.PropertyDeletion
+	0,  // 8: latchkey.admin.v1.PropertyService.CreateProperty:input_type -> latchkey.admin.v1.CreatePropertyRequest
+	2,  // 9: latchkey.admin.v1.PropertyService.ListProperties:input_type -> latchkey.admin.v1.ListPropertiesRequest
+	5,  // 10: latchkey.admin.v1.PropertyService.GetProperty:input_type -> latchkey.admin.v1.GetPropertyRequest
+	7,  // 11: latchkey.admin.v1.PropertyService.UpdateProperty:input_type -> latchkey.admin.v1.UpdatePropertyRequest
+	9,  // 12: latchkey.admin.v1.PropertyService.DeleteProperty:input_type -> latchkey.admin.v1.DeletePropertyRequest
+	1,  // 13: latchkey.admin.v1.PropertyService.CreateProperty:output_type -> latchkey.admin.v1.CreatePropertyResponse
+	3,  // 14: latchkey.admin.v1.PropertyService.ListProperties:output_type -> latchkey.admin.v1.ListPropertiesResponse
+	6,  // 15: latchkey.admin.v1.PropertyService.GetProperty:output_type -> latchkey.admin.v1.GetPropertyResponse
+	8,  // 16: latchkey.admin.v1.PropertyService.UpdateProperty:output_type -> latchkey.admin.v1.UpdatePropertyResponse
+	10, // 17: latchkey.admin.v1.PropertyService.DeleteProperty:output_type -> latchkey.admin.v1.DeletePropertyResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_admin_v1_property_proto_init() }
@@ -563,7 +725,7 @@ func file_latchkey_admin_v1_property_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_admin_v1_property_proto_rawDesc), len(file_latchkey_admin_v1_property_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,7 @@ const (
 	PropertyService_ListProperties_FullMethodName = "/latchkey.admin.v1.PropertyService/ListProperties"
 	PropertyService_GetProperty_FullMethodName    = "/latchkey.admin.v1.PropertyService/GetProperty"
 	PropertyService_UpdateProperty_FullMethodName = "/latchkey.admin.v1.PropertyService/UpdateProperty"
+	PropertyService_DeleteProperty_FullMethodName = "/latchkey.admin.v1.PropertyService/DeleteProperty"
 )
 
 // PropertyServiceClient is the client API for PropertyService service.
@@ -42,6 +43,10 @@ type PropertyServiceClient interface {
 	GetProperty(ctx context.Context, in *GetPropertyRequest, opts ...grpc.CallOption) (*GetPropertyResponse, error)
 	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(ctx context.Context, in *UpdatePropertyRequest, opts ...grpc.CallOption) (*UpdatePropertyResponse, error)
+	// Deletes a property with everything that belongs to it, for good: stays, guests, locks, bridges, history and keys. Refused while
+	// a lock may still hold one of its codes. A large property takes several calls: repeat the call until done is true. From the first
+	// call on, its tokens no longer work.
+	DeleteProperty(ctx context.Context, in *DeletePropertyRequest, opts ...grpc.CallOption) (*DeletePropertyResponse, error)
 }
 
 type propertyServiceClient struct {
@@ -92,6 +97,16 @@ func (c *propertyServiceClient) UpdateProperty(ctx context.Context, in *UpdatePr
 	return out, nil
 }
 
+func (c *propertyServiceClient) DeleteProperty(ctx context.Context, in *DeletePropertyRequest, opts ...grpc.CallOption) (*DeletePropertyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeletePropertyResponse)
+	err := c.cc.Invoke(ctx, PropertyService_DeleteProperty_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PropertyServiceServer is the server API for PropertyService service.
 // All implementations must embed UnimplementedPropertyServiceServer
 // for forward compatibility.
@@ -106,6 +121,10 @@ type PropertyServiceServer interface {
 	GetProperty(context.Context, *GetPropertyRequest) (*GetPropertyResponse, error)
 	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(context.Context, *UpdatePropertyRequest) (*UpdatePropertyResponse, error)
+	// Deletes a property with everything that belongs to it, for good: stays, guests, locks, bridges, history and keys. Refused while
+	// a lock may still hold one of its codes. A large property takes several calls: repeat the call until done is true. From the first
+	// call on, its tokens no longer work.
+	DeleteProperty(context.Context, *DeletePropertyRequest) (*DeletePropertyResponse, error)
 	mustEmbedUnimplementedPropertyServiceServer()
 }
 
@@ -127,6 +146,9 @@ func (UnimplementedPropertyServiceServer) GetProperty(context.Context, *GetPrope
 }
 func (UnimplementedPropertyServiceServer) UpdateProperty(context.Context, *UpdatePropertyRequest) (*UpdatePropertyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateProperty not implemented")
+}
+func (UnimplementedPropertyServiceServer) DeleteProperty(context.Context, *DeletePropertyRequest) (*DeletePropertyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteProperty not implemented")
 }
 func (UnimplementedPropertyServiceServer) mustEmbedUnimplementedPropertyServiceServer() {}
 func (UnimplementedPropertyServiceServer) testEmbeddedByValue()                         {}
@@ -221,6 +243,24 @@ func _PropertyService_UpdateProperty_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PropertyService_DeleteProperty_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeletePropertyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PropertyServiceServer).DeleteProperty(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PropertyService_DeleteProperty_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PropertyServiceServer).DeleteProperty(ctx, req.(*DeletePropertyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PropertyService_ServiceDesc is the grpc.ServiceDesc for PropertyService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -243,6 +283,10 @@ var PropertyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateProperty",
 			Handler:    _PropertyService_UpdateProperty_Handler,
+		},
+		{
+			MethodName: "DeleteProperty",
+			Handler:    _PropertyService_DeleteProperty_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -47,6 +47,9 @@ const (
 	// PropertyServiceUpdatePropertyProcedure is the fully-qualified name of the PropertyService's
 	// UpdateProperty RPC.
 	PropertyServiceUpdatePropertyProcedure = "/latchkey.admin.v1.PropertyService/UpdateProperty"
+	// PropertyServiceDeletePropertyProcedure is the fully-qualified name of the PropertyService's
+	// DeleteProperty RPC.
+	PropertyServiceDeletePropertyProcedure = "/latchkey.admin.v1.PropertyService/DeleteProperty"
 )
 
 // PropertyServiceClient is a client for the latchkey.admin.v1.PropertyService service.
@@ -59,6 +62,10 @@ type PropertyServiceClient interface {
 	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
 	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(context.Context, *v1.UpdatePropertyRequest) (*v1.UpdatePropertyResponse, error)
+	// Deletes a property with everything that belongs to it, for good: stays, guests, locks, bridges, history and keys. Refused while
+	// a lock may still hold one of its codes. A large property takes several calls: repeat the call until done is true. From the first
+	// call on, its tokens no longer work.
+	DeleteProperty(context.Context, *v1.DeletePropertyRequest) (*v1.DeletePropertyResponse, error)
 }
 
 // NewPropertyServiceClient constructs a client for the latchkey.admin.v1.PropertyService service.
@@ -96,6 +103,12 @@ func NewPropertyServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(propertyServiceMethods.ByName("UpdateProperty")),
 			connect.WithClientOptions(opts...),
 		),
+		deleteProperty: connect.NewClient[v1.DeletePropertyRequest, v1.DeletePropertyResponse](
+			httpClient,
+			baseURL+PropertyServiceDeletePropertyProcedure,
+			connect.WithSchema(propertyServiceMethods.ByName("DeleteProperty")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -105,6 +118,7 @@ type propertyServiceClient struct {
 	listProperties *connect.Client[v1.ListPropertiesRequest, v1.ListPropertiesResponse]
 	getProperty    *connect.Client[v1.GetPropertyRequest, v1.GetPropertyResponse]
 	updateProperty *connect.Client[v1.UpdatePropertyRequest, v1.UpdatePropertyResponse]
+	deleteProperty *connect.Client[v1.DeletePropertyRequest, v1.DeletePropertyResponse]
 }
 
 // CreateProperty calls latchkey.admin.v1.PropertyService.CreateProperty.
@@ -143,6 +157,15 @@ func (c *propertyServiceClient) UpdateProperty(ctx context.Context, req *v1.Upda
 	return nil, err
 }
 
+// DeleteProperty calls latchkey.admin.v1.PropertyService.DeleteProperty.
+func (c *propertyServiceClient) DeleteProperty(ctx context.Context, req *v1.DeletePropertyRequest) (*v1.DeletePropertyResponse, error) {
+	response, err := c.deleteProperty.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // PropertyServiceHandler is an implementation of the latchkey.admin.v1.PropertyService service.
 type PropertyServiceHandler interface {
 	// Creates a property. Its name and time zone are needed; everything else has a default.
@@ -153,6 +176,10 @@ type PropertyServiceHandler interface {
 	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
 	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(context.Context, *v1.UpdatePropertyRequest) (*v1.UpdatePropertyResponse, error)
+	// Deletes a property with everything that belongs to it, for good: stays, guests, locks, bridges, history and keys. Refused while
+	// a lock may still hold one of its codes. A large property takes several calls: repeat the call until done is true. From the first
+	// call on, its tokens no longer work.
+	DeleteProperty(context.Context, *v1.DeletePropertyRequest) (*v1.DeletePropertyResponse, error)
 }
 
 // NewPropertyServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -186,6 +213,12 @@ func NewPropertyServiceHandler(svc PropertyServiceHandler, opts ...connect.Handl
 		connect.WithSchema(propertyServiceMethods.ByName("UpdateProperty")),
 		connect.WithHandlerOptions(opts...),
 	)
+	propertyServiceDeletePropertyHandler := connect.NewUnaryHandlerSimple(
+		PropertyServiceDeletePropertyProcedure,
+		svc.DeleteProperty,
+		connect.WithSchema(propertyServiceMethods.ByName("DeleteProperty")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/latchkey.admin.v1.PropertyService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case PropertyServiceCreatePropertyProcedure:
@@ -196,6 +229,8 @@ func NewPropertyServiceHandler(svc PropertyServiceHandler, opts ...connect.Handl
 			propertyServiceGetPropertyHandler.ServeHTTP(w, r)
 		case PropertyServiceUpdatePropertyProcedure:
 			propertyServiceUpdatePropertyHandler.ServeHTTP(w, r)
+		case PropertyServiceDeletePropertyProcedure:
+			propertyServiceDeletePropertyHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -219,4 +254,8 @@ func (UnimplementedPropertyServiceHandler) GetProperty(context.Context, *v1.GetP
 
 func (UnimplementedPropertyServiceHandler) UpdateProperty(context.Context, *v1.UpdatePropertyRequest) (*v1.UpdatePropertyResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.admin.v1.PropertyService.UpdateProperty is not implemented"))
+}
+
+func (UnimplementedPropertyServiceHandler) DeleteProperty(context.Context, *v1.DeletePropertyRequest) (*v1.DeletePropertyResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.admin.v1.PropertyService.DeleteProperty is not implemented"))
 }

@@ -1,0 +1,137 @@
+package property_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"entgo.io/ent/schema/field"
+
+	"latchkey.dev/ent/migrate/tables"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/test/dbtest"
+)
+
+const gone, stays = "prp_gone", "prp_stays"
+
+// fill inserts three rows of a property into each table. The ids and all other texts name the property.
+func fill(t *testing.T, d *db.DB, propertyID string) {
+	t.Helper()
+	dbtest.Insert(t, d, "properties", dbtest.Values{"id": propertyID})
+	dbtest.Insert(t, d, "property_keys", dbtest.Values{"id": propertyID})
+	dbtest.Insert(t, d, "issuers", dbtest.Values{"id": propertyID})
+	for _, m := range tables.Tables {
+		switch m.Name {
+		case "properties", "property_keys", "issuers", "apps", "nodes", "secrets": // above, or of no property
+			continue
+		}
+		for n := range 3 {
+			values := dbtest.Values{}
+			for _, c := range m.Columns {
+				if c.Type == field.TypeString {
+					values[c.Name] = fmt.Sprintf("%s %s %d", propertyID, c.Name, n)
+				}
+			}
+			values["property_id"] = propertyID
+			for _, key := range m.ForeignKeys {
+				if c := key.Columns[0].Name; c != "property_id" {
+					values[c] = fmt.Sprintf("%s id %d", propertyID, n)
+				}
+			}
+			if m.Name == "integrations" {
+				values["app_id"] = nil
+			}
+			if m.PrimaryKey[0].Increment {
+				delete(values, "id")
+			} else {
+				values["id"] = fmt.Sprintf("%s id %d", propertyID, n)
+			}
+			dbtest.InsertOnce(t, d, m.Name, values)
+		}
+	}
+}
+
+// mentions counts the rows of each table in which some text names the property.
+func mentions(t *testing.T, d *db.DB, propertyID string) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	for _, m := range tables.Tables {
+		var where []string
+		for _, c := range m.Columns {
+			if c.Type == field.TypeString || c.Type == field.TypeJSON {
+				where = append(where, fmt.Sprintf(`CAST("%s" AS text) LIKE '%%%s%%'`, c.Name, propertyID))
+			}
+		}
+		if len(where) == 0 {
+			continue
+		}
+		var n int
+		rows, err := d.Read().QueryContext(t.Context(), `SELECT count(*) FROM "`+m.Name+`" WHERE `+strings.Join(where, " OR "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			err = rows.Scan(&n)
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			found[m.Name] = n
+		}
+	}
+	return found
+}
+
+// A deletion that a kill interrupts goes on in the next process: each batch is a transaction.
+func TestDeleteTakesAllRowsOfOneProperty(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		open := func() *db.DB {
+			d, err := db.Open(t.Context(), db.Config{URL: url})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		d := open()
+		fill(t, d, gone)
+		fill(t, d, stays)
+		before := mentions(t, d, stays)
+		if len(before) != len(tables.Tables)-len([]string{"apps", "nodes", "secrets"}) || len(mentions(t, d, gone)) != len(before) {
+			t.Fatalf("rows of %d tables", len(before))
+		}
+		batches := 0
+		for left := true; left; batches++ {
+			err := d.Write(t.Context(), func(tx *db.Tx) (err error) {
+				left, err = property.DeleteRows(tx, gone, 7)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			d = open()
+		}
+		if batches < 5 {
+			t.Errorf("%d batches", batches)
+		}
+		if err := d.Write(t.Context(), func(tx *db.Tx) error { return property.Delete(tx, gone) }); err != nil {
+			t.Fatal(err)
+		}
+		if rest := mentions(t, d, gone); len(rest) > 0 {
+			t.Errorf("left: %v", rest)
+		}
+		if after := mentions(t, d, stays); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("the other property had %v, has %v", before, after)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
