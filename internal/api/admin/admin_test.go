@@ -109,8 +109,8 @@ func TestOnlyOperatorsMayCall(t *testing.T) {
 				calls++
 			}
 		}
-		if calls != 16 {
-			t.Errorf("%d methods were found, want 16", calls)
+		if calls != 17 {
+			t.Errorf("%d methods were found, want 17", calls)
 		}
 	})
 }
