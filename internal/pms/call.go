@@ -17,6 +17,7 @@ import (
 
 	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
@@ -47,13 +48,13 @@ type answer struct {
 
 // request is a prepared call: everything that its attempts have in common.
 type request struct {
-	target Target
-	call   call
-	url    *url.URL
-	method string
-	callID string
-	body   []byte
-	keys   [][]byte
+	target  Target
+	call    call
+	url     *url.URL
+	method  string
+	callID  string
+	body    []byte
+	signers []*standardwebhooks.Webhook
 
 	breaker breaker
 }
@@ -168,11 +169,11 @@ func (c *Client) prepare(t Target, what call) (*request, *CallError) {
 	if fields != nil {
 		return nil, &CallError{Action: what.action, Cause: CauseAddress, Violations: fields}
 	}
-	keys, err := signingKeys(t.SigningSecrets)
+	signers, err := newSigners(t.SigningSecrets)
 	if err != nil {
 		return nil, setting(err.Error())
 	}
-	req := &request{target: t, call: what, method: t.method(), keys: keys, callID: what.key}
+	req := &request{target: t, call: what, method: t.method(), signers: signers, callID: what.key}
 	if req.method != methodGet && req.method != methodPost || what.action == CheckIn && req.method != methodPost {
 		return nil, setting("its method is not allowed for the action")
 	}
@@ -316,8 +317,13 @@ func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Reques
 	hr.Header.Set("User-Agent", "Latchkey/1")
 	hr.Header.Set(HeaderID, req.callID)
 	hr.Header.Set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	hr.Header.Set(HeaderSignature, signatureHeader(req.keys, req.callID, now, req.body))
-	hr.Header.Set(HeaderBound, signatureHeader(req.keys, req.callID, now, Bound(req.method, req.url.RequestURI(), req.body)))
+	for name, payload := range map[string][]byte{HeaderSignature: req.body, HeaderBound: Bound(req.method, req.url.RequestURI(), req.body)} {
+		value, err := signatureHeader(req.signers, req.callID, now, payload)
+		if err != nil {
+			return nil, err
+		}
+		hr.Header.Set(name, value)
+	}
 	if req.body != nil {
 		hr.Header.Set("Content-Type", "application/json")
 	}

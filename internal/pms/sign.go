@@ -1,24 +1,25 @@
 package pms
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 // Headers of a signed call.
 const (
 	// The three headers of Standard Webhooks, whose libraries verify them with the body.
-	HeaderID        = "webhook-id"
-	HeaderTimestamp = "webhook-timestamp"
-	HeaderSignature = "webhook-signature"
+	HeaderID        = standardwebhooks.HeaderWebhookID
+	HeaderTimestamp = standardwebhooks.HeaderWebhookTimestamp
+	HeaderSignature = standardwebhooks.HeaderWebhookSignature
 	// HeaderBound also signs the method and the target: see [Bound].
 	HeaderBound = "latchkey-signature"
 	// HeaderIdempotencyKey is sent with checkIn. It equals webhook-id, so the signatures
@@ -88,27 +89,23 @@ func withoutToken(target string) string {
 }
 
 // signatureHeader returns the value of a signature header, with one v1 signature per secret.
-func signatureHeader(keys [][]byte, id string, at time.Time, payload []byte) string {
-	signatures := make([]string, len(keys))
-	for i, key := range keys {
-		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(computeMAC(key, id, strconv.FormatInt(at.Unix(), 10), payload))
+func signatureHeader(signers []*standardwebhooks.Webhook, id string, at time.Time, payload []byte) (string, error) {
+	signatures := make([]string, len(signers))
+	for i, s := range signers {
+		var err error
+		if signatures[i], err = s.Sign(id, at, payload); err != nil {
+			return "", fmt.Errorf("sign a call: %w", err)
+		}
 	}
-	return strings.Join(signatures, " ")
+	return strings.Join(signatures, " "), nil
 }
 
-func computeMAC(key []byte, id, timestamp string, payload []byte) []byte {
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte(id + "." + timestamp + "."))
-	h.Write(payload)
-	return h.Sum(nil)
-}
-
-// signingKeys decodes "whsec_" secrets. Its errors never contain a secret.
-func signingKeys(secrets []string) ([][]byte, error) {
+// newSigners decodes "whsec_" secrets. Its errors never contain a secret.
+func newSigners(secrets []string) ([]*standardwebhooks.Webhook, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("there is no signing secret")
 	}
-	keys := make([][]byte, len(secrets))
+	signers := make([]*standardwebhooks.Webhook, len(secrets))
 	for i, s := range secrets {
 		rest, ok := strings.CutPrefix(s, secretPrefix)
 		if !ok {
@@ -118,16 +115,18 @@ func signingKeys(secrets []string) ([][]byte, error) {
 		if err != nil || len(key) < minSecretBytes || len(key) > maxSecretBytes {
 			return nil, fmt.Errorf("signing secret %d is not %d to %d bytes in base64", i+1, minSecretBytes, maxSecretBytes)
 		}
-		keys[i] = key
+		if signers[i], err = standardwebhooks.NewWebhookRaw(key); err != nil {
+			return nil, fmt.Errorf("signing secret %d is not valid", i+1)
+		}
 	}
-	return keys, nil
+	return signers, nil
 }
 
 // Verify checks for the partner that a call was signed with one of the secrets, is for this method and target, and is
 // recent. body is the request's body as received. It returns the call's id, which the partner stores for [Tolerance] to
 // refuse a replay.
 func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (string, error) {
-	keys, err := signingKeys(secrets)
+	signers, err := newSigners(secrets)
 	if err != nil {
 		return "", err
 	}
@@ -149,25 +148,19 @@ func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (stri
 		return "", ErrSignature
 	}
 	covered := Bound(r.Method, requestTarget(r), body)
-	if !isSignedBy(keys, signatures, id, timestamp, body) || !isSignedBy(keys, bound, id, timestamp, covered) {
+	if !isSignedBy(signers, r.Header, signatures, body) || !isSignedBy(signers, r.Header, bound, covered) {
 		return "", ErrSignature
 	}
 	return id, nil
 }
 
-// isSignedBy reports whether a signature in the header was made with one of the keys.
-func isSignedBy(keys [][]byte, signatures, id, timestamp string, payload []byte) bool {
-	for _, key := range keys {
-		want := computeMAC(key, id, timestamp, payload)
-		for s := range strings.FieldsSeq(signatures) {
-			encoded, ok := strings.CutPrefix(s, "v1,")
-			got, err := base64.StdEncoding.DecodeString(encoded)
-			if ok && err == nil && hmac.Equal(got, want) {
-				return true
-			}
-		}
-	}
-	return false
+// isSignedBy reports whether one of the signers made a signature of the payload, with the id and the time in the headers.
+func isSignedBy(signers []*standardwebhooks.Webhook, h http.Header, signatures string, payload []byte) bool {
+	signed := http.Header{}
+	signed.Set(HeaderID, h.Get(HeaderID))
+	signed.Set(HeaderTimestamp, h.Get(HeaderTimestamp))
+	signed.Set(HeaderSignature, signatures)
+	return slices.ContainsFunc(signers, func(s *standardwebhooks.Webhook) bool { return s.VerifyIgnoringTimestamp(payload, signed) == nil })
 }
 
 func singleHeader(h http.Header, name string) (string, bool) {

@@ -22,15 +22,22 @@ var signedAt = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 // signed is a call as a partner receives it.
 func signed(t testing.TB, secrets []string, method, target, body string, at time.Time) *http.Request {
 	t.Helper()
-	keys, err := signingKeys(secrets)
+	signers, err := newSigners(secrets)
 	if err != nil {
 		t.Fatal(err)
+	}
+	header := func(payload []byte) string {
+		value, err := signatureHeader(signers, "req_1", at, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
 	}
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set(HeaderID, "req_1")
 	r.Header.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
-	r.Header.Set(HeaderSignature, signatureHeader(keys, "req_1", at, []byte(body)))
-	r.Header.Set(HeaderBound, signatureHeader(keys, "req_1", at, Bound(method, target, []byte(body))))
+	r.Header.Set(HeaderSignature, header([]byte(body)))
+	r.Header.Set(HeaderBound, header(Bound(method, target, []byte(body))))
 	return r
 }
 
@@ -69,12 +76,12 @@ func TestAStandardWebhooksLibraryVerifiesACall(t *testing.T) {
 }
 
 func TestPublishedVectorOfStandardWebhooks(t *testing.T) {
-	keys, err := signingKeys([]string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
+	signers, err := newSigners([]string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := signatureHeader(keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
-	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
+	got, err := signatureHeader(signers, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; err != nil || got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -150,14 +157,14 @@ func TestOldAndFutureCallsAreRefused(t *testing.T) {
 
 func TestSecretsOfAnotherShapeAreRefusedWithoutBeingQuoted(t *testing.T) {
 	for _, s := range []string{"", "whsec_", "whsec_c2hvcnQ=", strings.TrimPrefix(testSecret, secretPrefix), "whsec_***not-base64***", secretPrefix + strings.Repeat("A", 120)} {
-		_, err := signingKeys([]string{s})
+		_, err := newSigners([]string{s})
 		if err == nil {
 			t.Errorf("%q is taken", s)
 		} else if rest := strings.TrimPrefix(s, secretPrefix); len(rest) > 4 && strings.Contains(err.Error(), rest) {
 			t.Errorf("the error quotes the secret: %v", err)
 		}
 	}
-	if _, err := signingKeys(nil); err == nil {
+	if _, err := newSigners(nil); err == nil {
 		t.Error("no secret at all is taken")
 	}
 }
