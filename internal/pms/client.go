@@ -13,6 +13,7 @@ import (
 	"net"
 	"time"
 
+	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/partner"
@@ -135,7 +136,7 @@ func New(o Options) (*Client, error) {
 
 // Spaces reads the partner's rooms and beds. Ids may be duplicates and beds may have no room: package space handles
 // this.
-func (c *Client) Spaces(ctx context.Context, t Target) ([]Space, error) {
+func (c *Client) Spaces(ctx context.Context, t Target) ([]*pmsv1.Space, error) {
 	a, err := c.execute(ctx, t, call{action: GetSpaces, retryable: true, urgent: t.Urgent})
 	if err != nil {
 		return nil, err
@@ -152,7 +153,10 @@ func (c *Client) Listed(ctx context.Context, t Target) ([]space.Listed, error) {
 	}
 	out := make([]space.Listed, len(all))
 	for i, l := range all {
-		out[i] = space.Listed{ExternalID: l.ID, Type: l.Type, Name: l.Name, ParentExternalID: l.ParentID, Floor: l.Floor, IsPrivate: l.IsPrivate, IsActive: l.IsActive}
+		out[i] = space.Listed{
+			ExternalID: l.GetId(), Type: l.GetType(), Name: l.GetName(), ParentExternalID: l.GetParentId(), Floor: l.GetFloor(),
+			IsPrivate: l.GetIsPrivate(), IsActive: l.GetIsActive(),
+		}
 	}
 	return out, nil
 }

@@ -14,6 +14,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
+	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
 )
 
 var testSecret = secretPrefix + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
@@ -120,8 +123,8 @@ func TestSpacesOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Space{ID: "R1", Type: SpaceRoom, Name: "101", IsPrivate: true, IsActive: true, Floor: "1"}
-	if len(got) != 1 || got[0] != want {
+	want := &pmsv1.Space{Id: "R1", Type: SpaceRoom, Name: "101", IsPrivate: true, IsActive: true, Floor: proto.String("1")}
+	if len(got) != 1 || !proto.Equal(got[0], want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	seen, _ := z.calls()

@@ -9,6 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
+
+	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/money"
@@ -22,17 +25,6 @@ const (
 	SpaceDorm = "Dorm"
 )
 
-// Space is one room or bed of a partner's listing.
-type Space struct {
-	ID        string
-	Type      string // SpaceRoom, SpaceBed or SpaceDorm
-	Name      string
-	IsPrivate bool
-	IsActive  bool
-	ParentID  string // room of a bed; empty if unknown
-	Floor     string
-}
-
 // Limits of a partner's answer.
 const (
 	maxSpaces     = 10_000
@@ -44,7 +36,7 @@ const (
 
 // DecodeSpaces decodes a getSpaces answer: a list, or {"data": list}. If anything violates the contract it returns no
 // spaces, because the missing ones would look like deleted rooms.
-func DecodeSpaces(body []byte) ([]Space, []fault.Field) {
+func DecodeSpaces(body []byte) ([]*pmsv1.Space, []fault.Field) {
 	r := &reader{}
 	raw := r.jsonValue(body)
 	if raw != nil && raw[0] == '{' {
@@ -54,7 +46,7 @@ func DecodeSpaces(body []byte) ([]Space, []fault.Field) {
 		}
 	}
 	items := r.readList(raw)
-	spaces := make([]Space, 0, len(items))
+	spaces := make([]*pmsv1.Space, 0, len(items))
 	for i, item := range items {
 		spaces = append(spaces, r.readSpace(fmt.Sprintf("[%d]", i), item))
 		if len(r.violations) >= maxViolations {
@@ -67,13 +59,13 @@ func DecodeSpaces(body []byte) ([]Space, []fault.Field) {
 	return spaces, nil
 }
 
-func (r *reader) readSpace(path string, raw json.RawMessage) Space {
+func (r *reader) readSpace(path string, raw json.RawMessage) *pmsv1.Space {
 	m := r.readObject(path, raw)
 	if m == nil {
-		return Space{}
+		return nil
 	}
-	s := Space{
-		ID:        r.readString(path+".id", m["id"], 1, maxIDLength),
+	s := &pmsv1.Space{
+		Id:        r.readString(path+".id", m["id"], 1, maxIDLength),
 		Type:      r.readString(path+".type", m["type"], 1, maxNameLength),
 		Name:      r.readString(path+".name", m["name"], 0, maxNameLength),
 		IsPrivate: r.readBool(path+".isPrivate", m["isPrivate"]),
@@ -83,10 +75,10 @@ func (r *reader) readSpace(path string, raw json.RawMessage) Space {
 		r.addViolation(path+".type", fault.WrongValue, "must be Room, Bed or Dorm")
 	}
 	if isGiven(m["parentId"]) {
-		s.ParentID = r.readString(path+".parentId", m["parentId"], 1, maxIDLength)
+		s.ParentId = proto.String(r.readString(path+".parentId", m["parentId"], 1, maxIDLength))
 	}
 	if isGiven(m["floor"]) {
-		s.Floor = r.readFloor(path+".floor", m["floor"])
+		s.Floor = proto.String(r.readFloor(path+".floor", m["floor"]))
 	}
 	return s
 }

@@ -7,7 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
+	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/money"
@@ -25,28 +28,28 @@ func found(fields []fault.Field) []string {
 const room = `{"id":"R1","type":"Room","name":"101","isPrivate":true,"isActive":true}`
 
 func TestSpacesWithinTheContract(t *testing.T) {
-	r1 := Space{ID: "R1", Type: SpaceRoom, Name: "101", IsPrivate: true, IsActive: true}
+	r1 := &pmsv1.Space{Id: "R1", Type: SpaceRoom, Name: "101", IsPrivate: true, IsActive: true}
 	for name, c := range map[string]struct {
 		body string
-		want []Space
+		want []*pmsv1.Space
 	}{
-		"bare list":         {"[" + room + "]", []Space{r1}},
-		"under data":        {`{"data":[` + room + `],"total":1}`, []Space{r1}},
-		"no rooms":          {`[]`, []Space{}},
-		"no rooms in data":  {`{"data":[]}`, []Space{}},
-		"byte order mark":   {"\xef\xbb\xbf[" + room + "]", []Space{r1}},
-		"white space":       {" \n[ " + room + " ]\t", []Space{r1}},
-		"unknown fields":    {`[{"colour":"red","id":"R1","type":"Room","name":"101","isPrivate":true,"isActive":true}]`, []Space{r1}},
-		"error is null":     {`{"error":null,"data":[]}`, []Space{}},
-		"null optionals":    {`[{"id":"R1","type":"Room","name":"101","isPrivate":true,"isActive":true,"parentId":null,"floor":null}]`, []Space{r1}},
-		"the same id twice": {"[" + room + "," + room + "]", []Space{r1, r1}},
+		"bare list":         {"[" + room + "]", []*pmsv1.Space{r1}},
+		"under data":        {`{"data":[` + room + `],"total":1}`, []*pmsv1.Space{r1}},
+		"no rooms":          {`[]`, []*pmsv1.Space{}},
+		"no rooms in data":  {`{"data":[]}`, []*pmsv1.Space{}},
+		"byte order mark":   {"\xef\xbb\xbf[" + room + "]", []*pmsv1.Space{r1}},
+		"white space":       {" \n[ " + room + " ]\t", []*pmsv1.Space{r1}},
+		"unknown fields":    {`[{"colour":"red","id":"R1","type":"Room","name":"101","isPrivate":true,"isActive":true}]`, []*pmsv1.Space{r1}},
+		"error is null":     {`{"error":null,"data":[]}`, []*pmsv1.Space{}},
+		"null optionals":    {`[{"id":"R1","type":"Room","name":"101","isPrivate":true,"isActive":true,"parentId":null,"floor":null}]`, []*pmsv1.Space{r1}},
+		"the same id twice": {"[" + room + "," + room + "]", []*pmsv1.Space{r1, r1}},
 		"a bed, a dorm": {
 			`[{"id":"B1","type":"Bed","name":"A","isPrivate":false,"isActive":false,"parentId":"D1","floor":"2nd"},{"id":"D1","type":"Dorm","name":"Ünï","isPrivate":false,"isActive":true,"floor":-1}]`,
-			[]Space{{ID: "B1", Type: SpaceBed, Name: "A", ParentID: "D1", Floor: "2nd"}, {ID: "D1", Type: SpaceDorm, Name: "Ünï", IsActive: true, Floor: "-1"}},
+			[]*pmsv1.Space{{Id: "B1", Type: SpaceBed, Name: "A", ParentId: proto.String("D1"), Floor: proto.String("2nd")}, {Id: "D1", Type: SpaceDorm, Name: "Ünï", IsActive: true, Floor: proto.String("-1")}},
 		},
 	} {
 		got, violations := DecodeSpaces([]byte(c.body))
-		if diff := cmp.Diff(c.want, got); diff != "" || violations != nil {
+		if diff := cmp.Diff(c.want, got, protocmp.Transform()); diff != "" || violations != nil {
 			t.Errorf("%s: %v %s", name, violations, diff)
 		}
 	}
@@ -202,9 +205,9 @@ func FuzzDecodeSpaces(f *testing.F) {
 			t.Fatalf("%d spaces and %v", len(spaces), violations)
 		}
 		for _, s := range spaces {
-			known := s.Type == SpaceRoom || s.Type == SpaceBed || s.Type == SpaceDorm
-			if s.ID == "" || !known || !utf8.ValidString(s.ID+s.Name+s.ParentID+s.Floor) || utf8.RuneCountInString(s.ID) > maxIDLength {
-				t.Fatalf("accepted %+v", s)
+			known := s.GetType() == SpaceRoom || s.GetType() == SpaceBed || s.GetType() == SpaceDorm
+			if s.GetId() == "" || !known || !utf8.ValidString(s.GetId()+s.GetName()+s.GetParentId()+s.GetFloor()) || utf8.RuneCountInString(s.GetId()) > maxIDLength {
+				t.Fatalf("accepted %v", s)
 			}
 		}
 	})
@@ -218,7 +221,7 @@ func FuzzDecodeStatus(f *testing.F) {
 			t.Fatalf("%+v with %v", status, violations)
 		}
 		if _, known := money.Decimals(status.Owing.Currency); status.Owing.Minor != 0 && !known {
-			t.Fatalf("accepted %+v", status)
+			t.Fatalf("accepted %v", status)
 		}
 	})
 }

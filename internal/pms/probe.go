@@ -73,9 +73,8 @@ func (c *Client) Probe(ctx context.Context, t Target) (Report, error) {
 func (p *Report) checkAnswer(body []byte) {
 	switch p.Action {
 	case GetSpaces:
-		var spaces []Space
-		spaces, p.Violations = DecodeSpaces(body)
-		p.Spaces = len(spaces)
+		spaces, violations := DecodeSpaces(body)
+		p.Spaces, p.Violations = len(spaces), violations
 	case GetCheckInStatus:
 		_, p.Violations = DecodeStatus(body)
 	}
