@@ -28,7 +28,7 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 		unplaced string
 	}
 	a, err := db.Cached(tx, planTables, r, func() (a answer, err error) {
-		a.place, a.unplaced, err = space.Resolve(tx.Brief(), tx.Client, r)
+		a.place, a.unplaced, err = space.Resolve(tx.Context(), tx.Client, r)
 		return a, err
 	})
 	return a.place, a.unplaced, err
@@ -41,7 +41,7 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 	if p.Parent != nil {
 		key.parent = p.Parent.ID
 	}
-	return db.Cached(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx.Brief(), tx.Client, propertyID, p) })
+	return db.Cached(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx.Context(), tx.Client, propertyID, p) })
 }
 
 // isPrivate reports whether one party at a time holds a space. A bed is private even if its dorm is shared.
@@ -91,14 +91,14 @@ const maxDoors = 200
 func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, error) {
 	out := map[string]Door{}
 	for part := range slices.Chunk(ids, maxDoors) {
-		spaces, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(part...)).All(tx.Brief())
+		spaces, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(part...)).All(tx.Context())
 		if err != nil {
 			return nil, fmt.Errorf("load spaces: %w", err)
 		}
 		for _, s := range spaces {
 			out[s.ID] = spaceDoor(s)
 		}
-		gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.IDIn(part...)).All(tx.Brief())
+		gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.IDIn(part...)).All(tx.Context())
 		if err != nil {
 			return nil, fmt.Errorf("load gates: %w", err)
 		}

@@ -72,7 +72,7 @@ func (rec Reconciler) appendVerified(c lock.EvidenceChange) error {
 
 // reconcileEvidence reconciles the grant of a slot with new evidence.
 func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
-	g, err := rec.Tx.Grant.Query().Where(entgrant.PropertyID(c.Slot.PropertyID), entgrant.ID(c.Slot.GrantID)).Only(rec.Tx.Brief())
+	g, err := rec.Tx.Grant.Query().Where(entgrant.PropertyID(c.Slot.PropertyID), entgrant.ID(c.Slot.GrantID)).Only(rec.Tx.Context())
 	if ent.IsNotFound(err) {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (run *stayRun) storePINs(pinID string) error {
 		g.PinID = pinID
 		err := run.Tx.Grant.Create().SetID(g.ID).SetPropertyID(g.PropertyID).SetReservationID(g.ReservationID).SetSpaceID(g.SpaceID).
 			SetNotBefore(g.NotBefore).SetNotAfter(g.NotAfter).SetPinID(g.PinID).SetKeyGeneration(g.KeyGeneration).
-			SetOpenKey(g.ReservationID).SetPlacedAt(g.PlacedAt).SetCreatedAt(g.CreatedAt).Exec(run.Tx.Brief())
+			SetOpenKey(g.ReservationID).SetPlacedAt(g.PlacedAt).SetCreatedAt(g.CreatedAt).Exec(run.Tx.Context())
 		if err != nil {
 			return fmt.Errorf("store a grant: %w", err)
 		}
@@ -87,7 +87,7 @@ func (run *stayRun) storePINs(pinID string) error {
 
 // save stores a change of the grant.
 func (run *stayRun) save(u *ent.GrantUpdateOne) error {
-	g, err := u.Save(run.Tx.Brief())
+	g, err := u.Save(run.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("store a grant: %w", err)
 	}

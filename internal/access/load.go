@@ -76,7 +76,7 @@ func (run *stayRun) loadPlace() (err error) {
 
 // RulesFor loads the access rules of a property.
 func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
-	p, err := rec.Tx.Property.Get(rec.Tx.Brief(), propertyID)
+	p, err := rec.Tx.Property.Get(rec.Tx.Context(), propertyID)
 	if err != nil {
 		return Rules{}, fmt.Errorf("load the property: %w", err)
 	}
@@ -93,7 +93,7 @@ func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant,
 		s.OrderExpr(sql.Raw("CASE WHEN " + s.C(entgrant.FieldReleasedAt) + " IS NULL THEN 0 ELSE 1 END"))
 	}
 	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
-		Order(unreleasedFirst, entgrant.ByCreatedAt(sql.OrderDesc()), entgrant.ByID(sql.OrderDesc())).Limit(maxGrants).All(tx.Brief())
+		Order(unreleasedFirst, entgrant.ByCreatedAt(sql.OrderDesc()), entgrant.ByID(sql.OrderDesc())).Limit(maxGrants).All(tx.Context())
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the grants of a stay: %w", err)
 	}
@@ -118,7 +118,7 @@ func compareGrants(a, b *ent.Grant) int {
 // otherGrants returns the other grants of the stay that are open or whose codes may still be on a lock.
 func (run *stayRun) otherGrants() ([]*ent.Grant, error) {
 	found, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.ReservationID(run.reservationID),
-		entgrant.IDNEQ(run.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(run.Tx.Brief())
+		entgrant.IDNEQ(run.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(run.Tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the other grants of a stay: %w", err)
 	}
@@ -194,7 +194,7 @@ func (run *Run) loadLocks(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := run.Tx.Lock.Query().Where(entlock.PropertyID(run.PropertyID), entlock.IDIn(ids...)).All(run.Tx.Brief())
+	found, err := run.Tx.Lock.Query().Where(entlock.PropertyID(run.PropertyID), entlock.IDIn(ids...)).All(run.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("load the locks a stay leaves: %w", err)
 	}
@@ -228,7 +228,7 @@ func (run *Run) bridgesOf(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 	if len(missing) == 0 {
 		return out, nil
 	}
-	found, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(missing...)).All(run.Tx.Brief())
+	found, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(missing...)).All(run.Tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
 	}
@@ -250,7 +250,7 @@ func (run *Run) markTakenOver() error {
 		return nil
 	}
 	others, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.SpaceIDIn(leaving...),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.ID)).All(run.Tx.Brief())
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.ID)).All(run.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("find the stays in a space being left: %w", err)
 	}
@@ -264,7 +264,7 @@ func (run *Run) markTakenOver() error {
 		return nil
 	}
 	taken, err = run.Tx.Space.Query().Where(entspace.PropertyID(run.PropertyID), entspace.IDIn(taken...),
-		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(run.Tx.Brief())
+		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(run.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("load the spaces a stay leaves: %w", err)
 	}
@@ -309,7 +309,7 @@ func (run *stayRun) heldByOlderGrants() ([]installedSlot, error) {
 	for i, g := range run.olderGrants {
 		ids[i] = g.ID
 	}
-	rows, err := lock.SlotsOfGrants(run.Tx.Brief(), run.Tx.Client, run.PropertyID, ids...)
+	rows, err := lock.SlotsOfGrants(run.Tx.Context(), run.Tx.Client, run.PropertyID, ids...)
 	if err != nil {
 		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}
@@ -323,7 +323,7 @@ func (run *stayRun) sharesSpace() (bool, error) {
 	}
 	n, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.SpaceID(run.SpaceID),
 		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.ID),
-		entgrant.NotBeforeLT(run.grant.NotAfter), entgrant.NotAfterGT(run.grant.NotBefore)).Exist(run.Tx.Brief())
+		entgrant.NotBeforeLT(run.grant.NotAfter), entgrant.NotAfterGT(run.grant.NotBefore)).Exist(run.Tx.Context())
 	if err != nil {
 		return false, fmt.Errorf("look for sharers of a space: %w", err)
 	}
@@ -333,12 +333,12 @@ func (run *stayRun) sharesSpace() (bool, error) {
 // departingGrants lists the grants that still have a code on the door of this one.
 func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 	ids, err := run.Tx.Slot.Query().Where(entslot.PropertyID(run.PropertyID), entslot.DoorID(run.SpaceID), entslot.Present(true),
-		entslot.GrantIDNEQ(run.ID)).Select(entslot.FieldGrantID).Strings(run.Tx.Brief())
+		entslot.GrantIDNEQ(run.ID)).Select(entslot.FieldGrantID).Strings(run.Tx.Context())
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.IDIn(ids...), entgrant.EndedAtIsNil(),
-		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Brief())
+		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Context())
 }
 
 // formerDoors loads the doors, by id, that are not the stay's: those of held codes, and others.

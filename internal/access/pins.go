@@ -42,7 +42,7 @@ func (run *Run) loadPINs() error {
 	if run.pins != nil {
 		return nil
 	}
-	rows, err := run.Tx.Pin.Query().Where(entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID)).All(run.Tx.Brief())
+	rows, err := run.Tx.Pin.Query().Where(entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID)).All(run.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("load the PINs of a grant: %w", err)
 	}
@@ -196,7 +196,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 
 // reserve stores a PIN, and reports whether another of the property already has its digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
-	ctx := c.Tx.Brief()
+	ctx := c.Tx.Context()
 	sealed, err := c.Keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
 	if err != nil {
 		return false, fmt.Errorf("seal a PIN: %w", err)
@@ -251,7 +251,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	if p == nil {
 		return nil
 	}
-	if err := c.Tx.Pin.UpdateOne(p).SetRetired(true).Exec(c.Tx.Brief()); err != nil {
+	if err := c.Tx.Pin.UpdateOne(p).SetRetired(true).Exec(c.Tx.Context()); err != nil {
 		return fmt.Errorf("retire a PIN: %w", err)
 	}
 	c.hasRetired = true
@@ -303,7 +303,7 @@ func (run *Run) ReleaseRetiredPINs() error {
 // DeletePINs deletes PINs of the holder, so that others may get their digits.
 func (run *Run) DeletePINs(which ...predicate.Pin) error {
 	which = append(which, entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID))
-	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Brief()); err != nil {
+	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Context()); err != nil {
 		return fmt.Errorf("release the PINs of a grant: %w", err)
 	}
 	return nil

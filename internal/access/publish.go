@@ -194,7 +194,7 @@ func (run *stayRun) clearResolvedNotices(current []string) error {
 			keys = append(keys, onceKey(run.grant, r))
 		}
 	}
-	err := run.Tx.Notice.Update().Where(entnotice.PropertyID(run.PropertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.Tx.Brief())
+	err := run.Tx.Notice.Update().Where(entnotice.PropertyID(run.PropertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("settle the notices of a stay: %w", err)
 	}

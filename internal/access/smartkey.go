@@ -124,7 +124,7 @@ func (run *stayRun) loadTokens() (tokens map[string][]Token, doors map[string]st
 		return nil, nil, nil
 	}
 	rows, err := run.Tx.KeyStatus.Query().Where(entkeystatus.PropertyID(run.PropertyID), entkeystatus.GrantIDIn(ids...)).
-		Order(entkeystatus.ByID()).All(run.Tx.Brief())
+		Order(entkeystatus.ByID()).All(run.Tx.Context())
 	if err != nil || len(rows) == 0 {
 		return nil, nil, err
 	}
@@ -162,7 +162,7 @@ type tokenFacts struct {
 
 func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	f := tokenFacts{run: run, minGeneration: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
-	issuer, err := run.Tx.Issuer.Query().Where(entissuer.ID(run.PropertyID)).Only(run.Tx.Brief())
+	issuer, err := run.Tx.Issuer.Query().Where(entissuer.ID(run.PropertyID)).Only(run.Tx.Context())
 	if err != nil {
 		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
 	}
@@ -173,14 +173,14 @@ func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	rules, err := run.Tx.DoorRule.Query().Where(entdoorrule.PropertyID(run.PropertyID), entdoorrule.IDIn(ids...)).All(run.Tx.Brief())
+	rules, err := run.Tx.DoorRule.Query().Where(entdoorrule.PropertyID(run.PropertyID), entdoorrule.IDIn(ids...)).All(run.Tx.Context())
 	if err != nil {
 		return f, fmt.Errorf("load the rules of doors: %w", err)
 	}
 	for _, r := range rules {
 		f.minGeneration[r.ID] = r.Floor
 	}
-	locks, err := run.Tx.Lock.Query().Where(entlock.PropertyID(run.PropertyID), entlock.IDIn(ids...)).All(run.Tx.Brief())
+	locks, err := run.Tx.Lock.Query().Where(entlock.PropertyID(run.PropertyID), entlock.IDIn(ids...)).All(run.Tx.Context())
 	if err != nil {
 		return f, fmt.Errorf("load the locks of SmartKeys: %w", err)
 	}
@@ -191,7 +191,7 @@ func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 			f.doors[l.ID] = *l.DoorID
 		}
 	}
-	bridges, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(of...)).All(run.Tx.Brief())
+	bridges, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(of...)).All(run.Tx.Context())
 	if err != nil {
 		return f, fmt.Errorf("load the bridges of SmartKeys: %w", err)
 	}

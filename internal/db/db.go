@@ -162,6 +162,16 @@ func Redact(openRaw string) string {
 // change anything.
 func (d *DB) Read() *ent.Client { return d.read }
 
+// View returns a read-only Tx, so that a function that takes a *Tx and changes nothing can run outside of Write. Changes
+// through it fail.
+func (d *DB) View(ctx context.Context) *Tx {
+	short := ctx
+	if d.SQLite() {
+		short = context.WithoutCancel(ctx)
+	}
+	return &Tx{Client: d.read, ctx: ctx, short: short, now: d.cfg.Clock.Now().UTC().Truncate(time.Microsecond)}
+}
+
 // Write runs fn in a transaction. It returns nil after the commit is durable, or the error because of which nothing was
 // stored.
 //
@@ -169,7 +179,7 @@ func (d *DB) Read() *ent.Client { return d.read }
 // only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before fn starts, Write returns
 // ctx.Err(). Once fn has started, Write waits for the outcome.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	if ctx.Value(changeKey{}) != nil {
+	if ctx.Value(insideChange{}) != nil {
 		return errNested
 	}
 	if err := ctx.Err(); err != nil {

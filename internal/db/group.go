@@ -12,7 +12,6 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 )
 
@@ -25,7 +24,6 @@ const (
 // the transaction. Each closure runs on the goroutine of its caller, so that a panic reaches the caller that caused it.
 type group struct {
 	pool    *sql.DB
-	client  *ent.Client
 	changes *changes
 	timeout time.Duration
 	clock   clock.Clock
@@ -86,7 +84,7 @@ func (t transaction) exec(statement string) error {
 
 func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	g := &group{
-		pool: pool, client: newTxClient(dialect.SQLite), changes: changes, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
+		pool: pool, changes: changes, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
 		queue: make(chan *ticket, cfg.QueueSize), done: make(chan struct{}),
 	}
 	go g.loop()
@@ -132,7 +130,7 @@ func (g *group) enqueue(t *ticket) error {
 func (g *group) run(t *ticket, tx transaction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
-	t.tx = newTx(ctx, g.client, tx.sql, tx.conn, g.clock.Now(), g.changes)
+	t.tx = newTx(ctx, dialect.SQLite, tx.sql, tx.conn, g.clock.Now(), g.changes)
 	returned := false
 	defer func() {
 		if !returned { // a panic or runtime.Goexit continues in the caller

@@ -74,24 +74,28 @@ func TestChangeThatFailsBeforeItWritesCausesNoRerun(t *testing.T) {
 	}
 }
 
-// All changes share one client, which finds the transaction by the context.
-func TestQueryRunsInTheChangeOfItsContext(t *testing.T) {
+// A client belongs to one change, whatever the context of the query is.
+func TestQueryRunsInTheChangeOfItsClient(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		var left context.Context
-		mustWrite(t, d, func(tx *db.Tx) error {
-			left = tx.Context()
-			if tx.Secret.Create().SetID("outside").SetSealed([]byte("x")).Exec(t.Context()) == nil {
-				t.Error("a query ran outside of the change")
-			}
-			return put("a")(tx)
+		var left *db.Tx
+		rolledBack := errors.New("rolled back")
+		err := d.Write(t.Context(), func(tx *db.Tx) error {
+			left = tx
+			return errors.Join(tx.Secret.Create().SetID("lost").SetSealed([]byte("x")).Exec(context.Background()), rolledBack)
 		})
+		if !errors.Is(err, rolledBack) {
+			t.Error(err)
+		}
 		mustWrite(t, d, func(tx *db.Tx) error {
-			if tx.Secret.Create().SetID("left").SetSealed([]byte("x")).Exec(left) == nil {
+			if left.Secret.Create().SetID("left").SetSealed([]byte("x")).Exec(tx.Context()) == nil {
 				t.Error("a query ran in a change that is over")
+			}
+			if tx.Secret.Create().SetID("ended").SetSealed([]byte("x")).Exec(left.Context()) == nil {
+				t.Error("a query ran under a context that is over")
 			}
 			return put("b")(tx)
 		})
-		if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
+		if diff := cmp.Diff([]string{"b"}, stored(t, d)); diff != "" {
 			t.Error(diff)
 		}
 	})

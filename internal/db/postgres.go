@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 )
@@ -31,7 +30,6 @@ const (
 type postgres struct {
 	pool    *pgxpool.Pool
 	sql     *sql.DB
-	client  *ent.Client
 	timeout time.Duration
 	clock   clock.Clock
 	log     *slog.Logger
@@ -62,7 +60,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 	pc.MaxConns = int32(min(cfg.MaxConns, 1000))
 	applyDefaults(pc.ConnConfig)
 	p := &postgres{
-		client: newTxClient(dialect.Postgres), timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
+		timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
 		limit: int64(cfg.MaxConns + cfg.QueueSize), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
 		config: pc.ConnConfig.Copy(), hosts: hostsOf(pc.ConnConfig), every: cfg.CheckEvery, watchDone: make(chan struct{}),
 		connections: &connTracker{dial: pc.ConnConfig.DialFunc, open: map[*trackedConn]struct{}{}},
@@ -188,7 +186,7 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	if err != nil {
 		return false, Explain(err)
 	}
-	tx := newTx(ctx, p.client, openRaw, openRaw, p.clock.Now(), nil)
+	tx := newTx(ctx, dialect.Postgres, openRaw, openRaw, p.clock.Now(), nil)
 	_, tx.follows = p.clock.(*clock.Follower)
 	defer openRaw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ import (
 type Tx struct {
 	*ent.Client
 	ctx     context.Context
-	brief   context.Context // see Brief
+	short   context.Context // for ReadOne: without cancellation on SQLite, see txConn.within
 	sql     *sql.Tx
 	now     time.Time
 	notices []notice
@@ -28,31 +29,23 @@ type Tx struct {
 	follows bool     // now comes from a clock that follows the clock of the database
 }
 
-// changeKey is the context key of a closure's *Tx.
-type changeKey struct{}
+// insideChange marks the context of a closure, so that Write can refuse to run inside of Write. It carries nothing.
+type insideChange struct{}
 
 // newTx makes the change that runs in tx and sends its statements through q.
-func newTx(ctx context.Context, client *ent.Client, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
-	t := &Tx{Client: client, sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: txConn{ExecQuerier: q, changes: changes}, changes: changes}
-	t.ctx = context.WithValue(ctx, changeKey{}, t)
-	t.brief = withoutCancelOnSQLite(changes != nil, t.ctx)
+func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
+	ctx = context.WithValue(ctx, insideChange{}, true)
+	t := &Tx{ctx: ctx, short: ctx, sql: tx, now: now.UTC().Truncate(time.Microsecond), changes: changes}
+	t.conn = txConn{ExecQuerier: q, change: ctx, changes: changes}
+	if changes != nil {
+		t.conn.sqlite = context.WithoutCancel(ctx)
+	}
+	t.Client = ent.NewClient(ent.Driver(txDriver{conn(dialect, &t.conn), dialect}))
 	return t
 }
 
-// withoutCancelOnSQLite returns ctx, on SQLite without its cancellation: see [Tx.Brief].
-func withoutCancelOnSQLite(sqlite bool, ctx context.Context) context.Context {
-	if sqlite {
-		return context.WithoutCancel(ctx)
-	}
-	return ctx
-}
-
-// Brief returns the context for a statement that reads a few rows by an index. On SQLite this context is never cancelled, so
-// the driver and database/sql start no goroutine to watch it; those goroutines cost as much as the statement. On PostgreSQL
-// it ends with Context. The caller must close the rows in every case: on SQLite the writer waits for them.
-func (t *Tx) Brief() context.Context { return t.brief }
-
-// Context returns the context for the queries of this change: the caller's values with the deadline of Write.
+// Context returns the context for the queries of this change: the caller's values with the deadline of Write; for a View, the
+// caller's context.
 func (t *Tx) Context() context.Context { return t.ctx }
 
 // SQL returns the underlying transaction, for inserts into the job queue. Never commit it or roll it back.
@@ -70,7 +63,7 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 	if err := t.ctx.Err(); err != nil {
 		return false, err
 	}
-	rows, err := t.QueryContext(t.brief, statement, args...)
+	rows, err := t.QueryContext(t.short, statement, args...)
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +83,7 @@ func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	result, err := t.ExecContext(t.brief, query, args...)
+	result, err := t.ExecContext(t.ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -99,6 +92,35 @@ func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 
 // Err returns an error if the change has ended or the database has rolled it back.
 func (t *Tx) Err() error { return t.conn.usable() }
+
+// Savepoint runs f within a savepoint: if f fails, its changes and its notifications are undone and the rest of the transaction
+// remains. Savepoints do not nest.
+func (t *Tx) Savepoint(f func() error) (err error) {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	if _, err := t.sql.ExecContext(t.ctx, "SAVEPOINT part"); err != nil {
+		return fmt.Errorf("begin a savepoint: %w", err)
+	}
+	before := len(t.notices)
+	if err := f(); err != nil {
+		t.notices = t.notices[:before]
+		t.changes.invalidate()
+		ctx := context.WithoutCancel(t.ctx)
+		if _, undo := t.sql.ExecContext(ctx, "ROLLBACK TO part"); undo != nil {
+			return errors.Join(err, fmt.Errorf("roll back to a savepoint: %w", undo))
+		}
+		if _, undo := t.sql.ExecContext(ctx, "RELEASE part"); undo != nil {
+			return errors.Join(err, fmt.Errorf("roll back to a savepoint: %w", undo))
+		}
+		t.conn.failed.Store(false)
+		return err
+	}
+	if _, err := t.sql.ExecContext(t.ctx, "RELEASE part"); err != nil {
+		return fmt.Errorf("release a savepoint: %w", err)
+	}
+	return nil
+}
 
 // wrote reports whether the change may have changed rows.
 func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.rolledBack() }
@@ -132,7 +154,9 @@ var (
 // hides the error.
 type txConn struct {
 	entsql.ExecQuerier
-	changes *changes // nil on PostgreSQL
+	change  context.Context // ends when the change must end
+	sqlite  context.Context // for all statements on SQLite: see within; nil on PostgreSQL
+	changes *changes        // nil on PostgreSQL
 	ended   atomic.Bool
 	retry   atomic.Bool
 	failed  atomic.Bool // a statement failed outside a savepoint that was rolled back
@@ -151,9 +175,23 @@ func (c *txConn) usable() error {
 	return nil
 }
 
+// within returns the context of a statement. A change past its deadline fails at its next statement. On SQLite the context is never
+// cancelled: an interrupted statement would roll back all changes of the group, and the goroutines with which the driver and
+// database/sql watch a context cost as much as a statement. The caller must therefore close the rows of a query: the writer waits for
+// them.
+func (c *txConn) within(ctx context.Context) (context.Context, error) {
+	if err := cmp.Or(c.usable(), c.change.Err(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	if c.sqlite != nil {
+		ctx = c.sqlite
+	}
+	return ctx, nil
+}
+
 func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	// With an ended context the driver would interrupt the statement, and SQLite would roll back all changes of the group.
-	if err := cmp.Or(c.usable(), ctx.Err()); err != nil {
+	ctx, err := c.within(ctx)
+	if err != nil {
 		return nil, err
 	}
 	c.wrote.Store(true)
@@ -165,7 +203,8 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 }
 
 func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := c.usable(); err != nil {
+	ctx, err := c.within(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if !strings.EqualFold(verb(query), "SELECT") {
@@ -188,36 +227,6 @@ func (c *txConn) note(err error) {
 	if isSerialization(err) {
 		c.retry.Store(true)
 	}
-}
-
-// newTxClient makes the client that all changes share, because creating a client costs as much as a statement.
-func newTxClient(name string) *ent.Client {
-	return ent.NewClient(ent.Driver(txDriver{conn(name, connOfContext{}), name}))
-}
-
-var errOutside = errors.New("db: query of a change with another context than its own; use tx.Context()")
-
-// connOfContext runs a statement in the change that its context belongs to.
-type connOfContext struct{}
-
-func (connOfContext) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
-		if err := t.ctx.Err(); err != nil { // also under Brief: a change past its deadline fails at its next statement
-			return nil, err
-		}
-		return t.conn.ExecContext(ctx, query, args...)
-	}
-	return nil, errOutside
-}
-
-func (connOfContext) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
-		if err := t.ctx.Err(); err != nil {
-			return nil, err
-		}
-		return t.conn.QueryContext(ctx, query, args...)
-	}
-	return nil, errOutside
 }
 
 // txDriver runs ent inside a transaction that is begun and ended elsewhere.

@@ -48,7 +48,7 @@ func Append(tx *db.Tx, e Event) error {
 	if e.Kind.Internal() {
 		dispatched = tx.Now()
 	}
-	_, err = tx.ExecContext(tx.Brief(), insert, e.PropertyID, e.Subject, e.Subject, string(e.Kind), string(body), grant, e.OccurredAt.UTC(), dispatched, tx.Now())
+	_, err = tx.ExecContext(tx.Context(), insert, e.PropertyID, e.Subject, e.Subject, string(e.Kind), string(body), grant, e.OccurredAt.UTC(), dispatched, tx.Now())
 	if err != nil {
 		return fmt.Errorf("store an event: %w", err)
 	}

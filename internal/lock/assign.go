@@ -58,7 +58,7 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 	}
 	row := &ent.Slot{LockID: lk.ID, PropertyID: lk.PropertyID, Number: number, Evidence: string(slot.Removed)}
 	if rowID != "" {
-		if row, err = tx.Slot.Get(tx.Brief(), rowID); err != nil {
+		if row, err = tx.Slot.Get(tx.Context(), rowID); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +68,7 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 // slotUsage lists the slots of a lock that ever had a code, the longest empty first. The query is written by hand, because each check-in
 // reads all slots of its locks and ent takes several times as long to scan them.
 func slotUsage(tx *db.Tx, lk *ent.Lock) (seats []slotUse, err error) {
-	rows, err := tx.QueryContext(tx.Brief(), slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
+	rows, err := tx.QueryContext(tx.Context(), slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("list the slots of lock %s: %w", lk.ID, err)
 	}
@@ -88,7 +88,7 @@ const slotUsageSQL = `SELECT id, number, NOT present AND evidence = $1 AND NOT "
 
 // CountFreeSlots counts the slots of a lock that a new code can use.
 func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
-	rows, err := tx.Slot.Query().Where(entslot.PropertyID(lk.PropertyID), entslot.LockID(lk.ID)).All(tx.Brief())
+	rows, err := tx.Slot.Query().Where(entslot.PropertyID(lk.PropertyID), entslot.LockID(lk.ID)).All(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("count the slots of lock %s: %w", lk.ID, err)
 	}
@@ -131,7 +131,7 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	}
 	changed, err := tx.Slot.Update().Where(ifUnchanged(s)...).
 		SetGeneration(generation).SetPresent(false).SetFormer(next.OlderMayRemain).ClearPin().SetEvidence(string(evidence)).
-		SetResult("").SetRule("").SetChangedAt(tx.Now()).Save(tx.Brief())
+		SetResult("").SetRule("").SetChangedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +139,12 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 		return nil, errSlotMoved
 	}
 	bridge.NotifyLock(tx, lk.BridgeID, lk.ID)
-	return tx.Slot.Get(tx.Brief(), s.ID)
+	return tx.Slot.Get(tx.Context(), s.ID)
 }
 
 // storeDesired stores the desired code of a slot with a generation. A row without an id is new.
 func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
-	ctx := tx.Brief()
+	ctx := tx.Context()
 	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{
 		Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter, LaterWindows: slot.PackWindows(p.LaterWindows...), OneTimeID: p.OneTimeID,
 	})
@@ -188,7 +188,7 @@ func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).
 		SetGeneration(row.Generation).SetPresent(row.Present).SetGrantID(row.GrantID).SetSince(row.Since).SetPinID(row.PinID).SetDoorID(row.DoorID).SetStaySpaceID(row.StaySpaceID).
 		SetPin(row.Pin).SetNillableNotBefore(row.NotBefore).SetNillableNotAfter(row.NotAfter).SetLater(row.Later).SetOnce(row.Once).
-		SetClaimant(row.Claimant).SetInherited(row.Inherited).SetFormer(row.Former).SetEvidence(row.Evidence).SetChangedAt(row.ChangedAt).Exec(tx.Brief())
+		SetClaimant(row.Claimant).SetInherited(row.Inherited).SetFormer(row.Former).SetEvidence(row.Evidence).SetChangedAt(row.ChangedAt).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store the code of lock %s slot %d: %w", row.LockID, row.Number, err)
 	}
@@ -201,7 +201,7 @@ func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
 	if err != nil {
 		return err
 	}
-	done, err := tx.ExecContext(tx.Brief(), updateSlotSQL, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
+	done, err := tx.ExecContext(tx.Context(), updateSlotSQL, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
 		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once, row.Since, row.Former,
 		was.ID, was.PropertyID, was.Generation)
 	if err != nil {
@@ -230,7 +230,7 @@ func encodeWindows(all []schema.SlotWindow) (any, error) {
 
 // SlotsOfGrant loads every slot of a grant, also slots that are empty again and have no other grant yet.
 func SlotsOfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
-	return SlotsOfGrants(tx.Brief(), tx.Client, propertyID, grantID)
+	return SlotsOfGrants(tx.Context(), tx.Client, propertyID, grantID)
 }
 
 // SlotsOfGrants is SlotsOfGrant for several grants and outside a transaction.
@@ -266,7 +266,7 @@ const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id
 func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 	type question struct{ bridgeID, propertyID string }
 	return db.Cached(tx, bridgesTable, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
-		br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Brief())
+		br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
 		if ent.IsNotFound(err) {
 			return "", nil
 		}

@@ -192,7 +192,7 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 		return Outcome{}, err
 	}
 	if !ended {
-		return GetCommand(tx.Brief(), tx.Client, a.PropertyID, actID)
+		return GetCommand(tx.Context(), tx.Client, a.PropertyID, actID)
 	}
 	if outcome == CommandDone && a.Operation != SmartKeyCheck {
 		err = appendOpened(tx, a, lk, at)

@@ -60,7 +60,7 @@ func commandOnBridge(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, er
 const insertCommandSQL = `INSERT INTO acts (id, property_id, lock_id, operation, actor, grant_id, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 func insertCommand(tx *db.Tx, a *ent.Act) error {
-	_, err := tx.ExecContext(tx.Brief(), insertCommandSQL, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.GrantID, a.State, a.Deadline, a.CreatedAt)
+	_, err := tx.ExecContext(tx.Context(), insertCommandSQL, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.GrantID, a.State, a.Deadline, a.CreatedAt)
 	if err != nil {
 		return fmt.Errorf("store a command: %w", err)
 	}
@@ -71,7 +71,7 @@ const endCommandSQL = `UPDATE acts SET state = $1, result = $2, finished_at = $3
 
 // endCommand stores the outcome of a command that is claimed, or whose outcome was unknown. It returns false if it had ended before.
 func endCommand(tx *db.Tx, a *ent.Act, outcome, result string, at time.Time) (bool, error) {
-	done, err := tx.ExecContext(tx.Brief(), endCommandSQL, outcome, result, at, a.ID, a.PropertyID, CommandClaimed, CommandUnknown)
+	done, err := tx.ExecContext(tx.Context(), endCommandSQL, outcome, result, at, a.ID, a.PropertyID, CommandClaimed, CommandUnknown)
 	if err != nil {
 		return false, fmt.Errorf("end command %s: %w", a.ID, err)
 	}

@@ -60,9 +60,9 @@ func rescheduleArrivalCheck(tx *db.Tx, row, before *ent.Reservation) error {
 	var err error
 	switch {
 	case near(row.FromAt) && row.FromAt.After(now) && slices.Contains(Arriving, row.State):
-		_, err = tx.ExecContext(tx.Brief(), enqueueArrival, row.ID, row.PropertyID, row.FromAt, now, now)
+		_, err = tx.ExecContext(tx.Context(), enqueueArrival, row.ID, row.PropertyID, row.FromAt, now, now)
 	case before != nil && near(before.FromAt) && before.FromAt.After(now.Add(-Grace)):
-		_, err = tx.ExecContext(tx.Brief(), requeueArrival, now, row.ID, row.PropertyID)
+		_, err = tx.ExecContext(tx.Context(), requeueArrival, now, row.ID, row.PropertyID)
 	}
 	if err != nil {
 		return fmt.Errorf("schedule the check of an arrival: %w", err)

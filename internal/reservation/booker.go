@@ -120,7 +120,7 @@ func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former 
 		if slices.Equal(wanted, former.indexPrefixes()) {
 			return nil
 		}
-		_, err := tx.ReservationName.Delete().Where(entname.PropertyID(row.PropertyID), entname.ReservationID(row.ID)).Exec(tx.Brief())
+		_, err := tx.ReservationName.Delete().Where(entname.PropertyID(row.PropertyID), entname.ReservationID(row.ID)).Exec(tx.Context())
 		if err != nil {
 			return fmt.Errorf("remove names of %s from the index: %w", row.ID, err)
 		}
@@ -136,7 +136,7 @@ func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former 
 		statement += "($1, $2, $" + placeholders(i+3, i+3)[1:] + ")"
 		args = append(args, nameToken(svc.Keys, row.PropertyID, w))
 	}
-	if _, err := tx.ExecContext(tx.Brief(), statement, args...); err != nil {
+	if _, err := tx.ExecContext(tx.Context(), statement, args...); err != nil {
 		return fmt.Errorf("index the names of %s: %w", row.ID, err)
 	}
 	return nil

@@ -21,7 +21,7 @@ const insertChange = `INSERT INTO reservation_changes (property_id, integration_
 // appendChange appends a stored reservation to the list of changes. Its earlier rows stay until a sweep deletes them, because
 // moving one would read and write another page.
 func appendChange(tx *db.Tx, row *ent.Reservation) error {
-	if _, err := tx.ExecContext(tx.Brief(), insertChange, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
+	if _, err := tx.ExecContext(tx.Context(), insertChange, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
 		return fmt.Errorf("append a change of a reservation: %w", err)
 	}
 	return nil

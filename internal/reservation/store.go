@@ -174,7 +174,7 @@ func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Re
 
 func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
-	sealed, err := svc.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker)
+	sealed, err := svc.sealBooker(tx.Context(), row.PropertyID, row.ID, r.Booker)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 	before, sealed := row, row.Booker
 	if !r.Booker.equal(held.Booker) {
 		var err error
-		if sealed, err = svc.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker); err != nil {
+		if sealed, err = svc.sealBooker(tx.Context(), row.PropertyID, row.ID, r.Booker); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +230,7 @@ func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
 
 // execOne runs a statement that must change one row.
 func execOne(tx *db.Tx, statement string, values []any) error {
-	done, err := tx.ExecContext(tx.Brief(), statement, values...)
+	done, err := tx.ExecContext(tx.Context(), statement, values...)
 	if err == nil {
 		var n int64
 		if n, err = done.RowsAffected(); err == nil && n != 1 {

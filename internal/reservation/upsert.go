@@ -52,7 +52,7 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	var held *Record
 	if row != nil {
 		r := recordOf(row)
-		if r.Booker, err = svc.Booker(tx.Brief(), row); err != nil {
+		if r.Booker, err = svc.Booker(tx.Context(), row); err != nil {
 			return Stored{}, err
 		}
 		held = &r

@@ -100,7 +100,7 @@ func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	if err := notifyMissing(run.Tx, c, missing); err != nil {
 		return nil, err
 	}
-	c, err := u.Save(run.Tx.Brief())
+	c, err := u.Save(run.Tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("store the status of a code: %w", err)
 	}
@@ -118,7 +118,7 @@ func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
 	default:
 		q.Where(entlock.DoorIDIn(c.Doors...))
 	}
-	locks, err := q.Order(entlock.ByID()).All(tx.Brief())
+	locks, err := q.Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the locks of a code: %w", err)
 	}
