@@ -14,7 +14,7 @@ func TestJudgeExplanation(t *testing.T) {
 	removed := step{At: at(9), Actor: "lock", Kind: "codeRemoved", Door: "D", Evidence: "removed"}
 	elsewhere := removed
 	elsewhere.Evidence = ""
-	pressed := func(s float64, door string) opening { return opening{At: at(s), Door: door, Owed: true} }
+	pressed := func(s float64, door string) opening { return opening{At: at(s), Door: door, MustBeReported: true} }
 	open := map[string]string{"D": "used"}
 	for name, tt := range map[string]struct {
 		e, before explanation
@@ -26,13 +26,13 @@ func TestJudgeExplanation(t *testing.T) {
 		"at another time":                {e: explanation{open, []step{verified, opened(40, "D")}, false}, openings: []opening{pressed(2, "D")}, broken: 1},
 		"at another time, and missing":   {e: explanation{open, []step{verified, opened(40, "D")}, false}, openings: []opening{pressed(2, "D")}, complete: true, broken: 2},
 		"at another door":                {e: explanation{open, []step{verified, opened(2, "E")}, false}, openings: []opening{pressed(2, "D")}, broken: 1},
-		"at a lock that is on no door":   {e: explanation{open, []step{verified, opened(2, "D")}, false}, openings: []opening{{At: at(2), Before: []string{"E", "D"}}}},
-		"at a lock that never was there": {e: explanation{open, []step{verified, opened(2, "D")}, false}, openings: []opening{{At: at(2), Before: []string{"E"}}}, broken: 1},
+		"at a lock that is on no door":   {e: explanation{open, []step{verified, opened(2, "D")}, false}, openings: []opening{{At: at(2), EarlierDoors: []string{"E", "D"}}}},
+		"at a lock that never was there": {e: explanation{open, []step{verified, opened(2, "D")}, false}, openings: []opening{{At: at(2), EarlierDoors: []string{"E"}}}, broken: 1},
 		"twice for one":                  {e: explanation{open, []step{verified, opened(2, "D"), opened(2.1, "D")}, false}, openings: []opening{pressed(2, "D")}, broken: 1},
 		"the same step twice":            {e: explanation{open, []step{verified, verified}, false}, broken: 1},
 		"not reported yet":               {e: explanation{open, []step{verified}, false}, openings: []opening{pressed(2, "D")}},
 		"never reported":                 {e: explanation{open, []step{verified}, false}, openings: []opening{pressed(2, "D")}, complete: true, broken: 1},
-		"lost with the bridge":           {e: explanation{open, []step{verified}, false}, openings: []opening{{At: at(2), Door: "D", Owed: true, Lost: true}}, complete: true},
+		"lost with the bridge":           {e: explanation{open, []step{verified}, false}, openings: []opening{{At: at(2), Door: "D", MustBeReported: true, MayBeLost: true}}, complete: true},
 		"owner unknown":                  {e: explanation{open, []step{verified}, false}, openings: []opening{{At: at(2), Door: "D"}}, complete: true},
 		"truncated":                      {e: explanation{open, []step{verified}, true}, before: explanation{open, []step{opened(2, "D")}, false}, openings: []opening{pressed(2, "D")}, complete: true},
 		"rewritten":                      {e: explanation{open, []step{verified, opened(3, "D")}, false}, before: explanation{open, []step{verified, opened(2, "D")}, false}, openings: []opening{pressed(2, "D")}, broken: 1},

@@ -24,8 +24,8 @@ func (s *site) recordFault(w *world, format string, args ...any) {
 	}
 }
 
-// breakLink disturbs a bridge and its link until ctx ends.
-func (w *world) breakLink(ctx context.Context, s *site, rng *rand.Rand) {
+// injectLinkFaults disturbs a bridge and its link until ctx ends.
+func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(500+rng.IntN(5000))*time.Millisecond)
 		lasts := time.Duration(200+rng.IntN(8000)) * time.Millisecond
@@ -69,7 +69,7 @@ func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
 	if rng.IntN(4) > 0 {
 		for _, l := range w.locks {
 			if l.site == s {
-				_ = s.house.Inject(l.address, sim.Fault{Kind: sim.Late, After: time.Duration(500+rng.IntN(1300)) * time.Millisecond})
+				_ = s.locks.Inject(l.address, sim.Fault{Kind: sim.Late, After: time.Duration(500+rng.IntN(1300)) * time.Millisecond})
 			}
 		}
 		for len(s.lateOps) > 0 {
@@ -81,11 +81,11 @@ func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
 		case <-ctx.Done():
 		}
 	}
-	s.hands.Lock()
-	defer s.hands.Unlock()
+	s.manualChanges.Lock()
+	defer s.manualChanges.Unlock()
 	s.recordFault(w, "is killed; in flight: %q", inFlight)
 	s.bridge.Kill()
-	s.killedAt(time.Now())
+	s.recordKill(time.Now())
 	w.count.add("bridge kills", 1)
 	if inFlight != "" {
 		w.count.add("bridge kills with an operation in flight", 1)
@@ -101,10 +101,11 @@ func (w *world) startBridge(s *site) {
 	s.recordFault(w, "is started")
 }
 
-// killServer kills the server now and then, and compares what it acknowledged with what it has.
-func (w *world) killServer(ctx context.Context, rng *rand.Rand) {
+// killServerRepeatedly kills and restarts the server at random times until ctx ends. After each restart it checks that every
+// acknowledged change is still stored.
+func (w *world) killServerRepeatedly(ctx context.Context, rng *rand.Rand) {
 	for {
-		pause(ctx, 4*time.Second+time.Duration(rng.Int64N(int64(min(w.lasts/4, 40*time.Second)))))
+		pause(ctx, 4*time.Second+time.Duration(rng.Int64N(int64(min(w.faultDuration/4, 40*time.Second)))))
 		if ctx.Err() != nil {
 			return
 		}
@@ -138,14 +139,14 @@ func (w *world) disturbLocks(ctx context.Context, s *site, rng *rand.Rand) {
 	}
 }
 
-// failures are the faults that disturbLock injects into the next operation of a lock.
-var failures = []sim.FaultKind{sim.Lost, sim.LostAck, sim.Late, sim.Offline, sim.Busy, sim.Unconfirmed, sim.Hang, sim.Jammed, sim.LowPower,
+// operationFaults are the faults that disturbLock injects into the next operation of a lock.
+var operationFaults = []sim.FaultKind{sim.Lost, sim.LostAck, sim.Late, sim.Offline, sim.Busy, sim.Unconfirmed, sim.Hang, sim.Jammed, sim.LowPower,
 	sim.Duplicate, sim.FalseDuplicate, sim.Occupied, sim.Full, sim.ClockUntrusted, sim.Lost, sim.Late}
 
 // disturbLock injects one disturbance: offline, jammed, low battery, a wrong clock, a change at the keypad, or a fault of the next
 // operation. All but the wrong clock and the change end within seconds.
 func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
-	h, lasts := s.house, time.Duration(200+rng.IntN(6000))*time.Millisecond
+	h, lasts := s.locks, time.Duration(200+rng.IntN(6000))*time.Millisecond
 	note := func(format string, args ...any) { l.story.add(w.began, format, args...) }
 	switch rng.IntN(14) {
 	case 0, 1:
@@ -174,7 +175,7 @@ func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *ran
 	case 5, 6:
 		w.changeSlotByHand(ctx, s, l, rng)
 	default:
-		f := sim.Fault{Kind: failures[rng.IntN(len(failures))], After: time.Duration(rng.IntN(1500)) * time.Millisecond}
+		f := sim.Fault{Kind: operationFaults[rng.IntN(len(operationFaults))], After: time.Duration(rng.IntN(1500)) * time.Millisecond}
 		note("gets the fault %s at its next operation", f.Kind)
 		_ = h.Inject(l.address, f)
 	}
@@ -183,36 +184,35 @@ func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *ran
 // changeSlotByHand changes a slot at the lock itself, or resets the lock, or does nothing. The lock reports the removal of a service's
 // code, but not a new code in a free slot.
 func (w *world) changeSlotByHand(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
-	s.hands.Lock()
-	defer s.hands.Unlock()
-	held := s.house.Slots(l.address)
+	s.manualChanges.Lock()
+	defer s.manualChanges.Unlock()
+	held := s.locks.Slots(l.address)
 	pin := fmt.Sprintf("%d", 333_333+rng.IntN(600_000))
 	err := l.changeByHand(func() error {
 		switch n := rng.IntN(6); {
 		case n == 0:
 			l.story.add(w.began, "is reset to factory by hand, and reports it")
-			return s.house.Reset(l.address, true)
+			return s.locks.Reset(l.address, true)
 		case n < 4 && len(held) > 0:
 			number := held[rng.IntN(len(held))].Slot
 			if n == 1 {
 				pin = ""
 			}
 			l.story.add(w.began, "slot %d is set to %q by hand, and reports it", number, pin)
-			return s.house.Program(l.address, number, slot.PIN(pin))
+			return s.locks.Program(l.address, number, slot.PIN(pin))
 		}
 		return nil
 	})
 	if err != nil {
 		w.report.add("a change by hand failed", l.address, err.Error())
 	}
-	pause(ctx, storing)
+	pause(ctx, reportStoreTime)
 }
 
-// heal ends all faults of links and locks.
-func (w *world) heal() {
+func (w *world) endAllFaults() {
 	for _, s := range w.sites {
 		s.link.Heal()
-		s.house.RepairAll()
+		s.locks.RepairAll()
 		s.recordFault(w, "link and locks have no fault any more")
 	}
 }

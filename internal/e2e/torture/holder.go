@@ -13,20 +13,20 @@ import (
 
 // holder is a stay or a code with PINs. The service says which doors they open.
 type holder struct {
-	mu     sync.Mutex // held during a change and during a press
-	name   string
-	access bool     // it should have access, as of the last acknowledged change
-	once   bool     // its code serves once
-	ends   bool     // the service ends it by itself: after its one use, or when another takes its place
-	pins   []string // every PIN that was ever shown
-	latest time.Time
-	typed  []opening // presses that opened
-	served bool      // a code for one use has opened
-	story  story
+	mu               sync.Mutex // held during a change and during a press
+	name             string
+	shouldHaveAccess bool     // it should have access, as of the last acknowledged change
+	oneTime          bool     // its code serves once
+	endsByItself     bool     // the service ends it by itself: after its one use, or when another takes its place
+	pins             []string // every PIN that was ever shown
+	latestEnd        time.Time
+	openings         []opening // presses that opened
+	used             bool      // a code for one use has opened
+	story            story
 }
 
-// learn keeps the PINs of a statement.
-func (h *holder) learn(s statement) {
+// rememberPINs adds the PINs of a statement to the PINs that the holder was ever shown.
+func (h *holder) rememberPINs(s statement) {
 	for _, p := range s.PINs {
 		if p != "" && !slices.Contains(h.pins, p) {
 			h.pins = append(h.pins, p)
@@ -34,36 +34,36 @@ func (h *holder) learn(s statement) {
 	}
 }
 
-// subject is a holder that can be read.
+// subject is a stay or a code whose access the service can be asked about.
 type subject interface {
-	held() *holder
-	read(ctx context.Context, w *world) (statement, error)
+	asHolder() *holder
+	readStatement(ctx context.Context, w *world) (statement, error)
 }
 
-func (h *holder) held() *holder { return h }
+func (h *holder) asHolder() *holder { return h }
 
-// text reads a string of a JSON object.
-func text(v any, path string) string {
+// stringAt returns the string at a dotted path of a JSON object, or "".
+func stringAt(v any, path string) string {
 	s, _ := e2etest.At(v, path).(string)
 	return s
 }
 
-func instant(v any, path string) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, text(v, path))
+func timeAt(v any, path string) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, stringAt(v, path))
 	if err != nil {
 		return time.Time{}
 	}
 	return at
 }
 
-func list(v any, path string) []any {
+func listAt(v any, path string) []any {
 	l, _ := e2etest.At(v, path).([]any)
 	return l
 }
 
-// read asks for a stay with its plan and PINs.
-func (s *stay) read(ctx context.Context, w *world) (statement, error) {
-	o, err := w.ask(ctx, w.partner, "GET", "/v1/reservations/find?extend=pin,gatePins,access&pmsId="+s.name, nil)
+// readStatement reads a stay from the service, with its access plan and PINs.
+func (s *stay) readStatement(ctx context.Context, w *world) (statement, error) {
+	o, err := w.request(ctx, w.partner, "GET", "/v1/reservations/find?extend=pin,gatePins,access&pmsId="+s.name, nil)
 	switch {
 	case err != nil:
 		return statement{}, err
@@ -72,87 +72,87 @@ func (s *stay) read(ctx context.Context, w *world) (statement, error) {
 	case !o.OK():
 		return statement{}, fmt.Errorf("%v", o)
 	}
-	s.id = text(o.Data(), "id")
-	out := planOf(o.Data())
+	s.id = stringAt(o.Data(), "id")
+	out := statementOfPlan(o.Data())
 	out.PINs = map[string]string{}
-	if p := text(o.Data(), "pin"); p != "" {
+	if p := stringAt(o.Data(), "pin"); p != "" {
 		out.PINs[""] = p
 	}
-	for _, g := range list(o.Data(), "gatesPins") {
-		out.PINs[text(g, "gateId")] = text(g, "pin")
+	for _, g := range listAt(o.Data(), "gatesPins") {
+		out.PINs[stringAt(g, "gateId")] = stringAt(g, "pin")
 	}
-	s.learn(out)
+	s.rememberPINs(out)
 	return out, nil
 }
 
-// planOf reads the access plan of a reservation.
-func planOf(data any) statement {
-	out := statement{Status: text(data, "access.status"), From: instant(data, "access.window.from"), To: instant(data, "access.window.to")}
-	for _, r := range list(data, "access.reasons") {
+// statementOfPlan converts the access plan of a reservation.
+func statementOfPlan(data any) statement {
+	out := statement{Status: stringAt(data, "access.status"), From: timeAt(data, "access.window.from"), To: timeAt(data, "access.window.to")}
+	for _, r := range listAt(data, "access.reasons") {
 		word, _ := r.(string)
 		out.Reasons = append(out.Reasons, word)
 	}
-	for _, d := range list(data, "access.doors") {
-		out.Claims = append(out.Claims, claim{Door: text(d, "doorId"), Name: text(d, "name"), Evidence: text(d, "pin"), Reason: text(d, "reason")})
+	for _, d := range listAt(data, "access.doors") {
+		out.Claims = append(out.Claims, claim{Door: stringAt(d, "doorId"), Name: stringAt(d, "name"), Evidence: stringAt(d, "pin"), Reason: stringAt(d, "reason")})
 	}
 	return out
 }
 
-// code is a PIN of staff.
+// code is a staff, one-time or backup code.
 type code struct {
 	holder
 	id string
 }
 
-// read asks for a code with its places and PINs.
-func (c *code) read(ctx context.Context, w *world) (statement, error) {
-	o, err := w.ask(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
+// readStatement reads a code from the service: its state at each lock, and its PINs.
+func (c *code) readStatement(ctx context.Context, w *world) (statement, error) {
+	o, err := w.request(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
 	if err != nil {
 		return statement{}, err
 	}
 	if !o.OK() {
 		return statement{}, fmt.Errorf("%v", o)
 	}
-	out := statement{Status: "issued", From: instant(o.Data(), "createdAt"), To: time.Unix(1<<40, 0), PINs: map[string]string{}}
-	c.access = c.access && (!c.ends || text(o.Data(), "state") != "ended")
-	if text(o.Data(), "state") == "ended" {
+	out := statement{Status: "issued", From: timeAt(o.Data(), "createdAt"), To: time.Unix(1<<40, 0), PINs: map[string]string{}}
+	c.shouldHaveAccess = c.shouldHaveAccess && (!c.endsByItself || stringAt(o.Data(), "state") != "ended")
+	if stringAt(o.Data(), "state") == "ended" {
 		out.Status, out.From, out.To = "removing", time.Time{}, time.Time{}
 		if removed, _ := e2etest.At(o.Data(), "removed").(bool); removed {
 			out.Status = "removed"
 		}
 	}
-	for _, p := range list(whole(o), "places") {
-		lock := w.lockByID(text(p, "lockId"))
+	for _, p := range listAt(envelope(o), "places") {
+		lock := w.lockByID(stringAt(p, "lockId"))
 		if lock == nil {
 			continue
 		}
-		out.Claims = append(out.Claims, claim{Door: text(p, "doorId"), Lock: lock.address, Name: text(p, "doorName"), Evidence: text(p, "evidence"), Reason: reasonOf(text(p, "result"))})
+		out.Claims = append(out.Claims, claim{Door: stringAt(p, "doorId"), Lock: lock.address, Name: stringAt(p, "doorName"), Evidence: stringAt(p, "evidence"), Reason: reasonOfResult(stringAt(p, "result"))})
 	}
-	for _, door := range list(o.Data(), "doorIds") {
+	for _, door := range listAt(o.Data(), "doorIds") {
 		id, _ := door.(string)
-		if w.lockOn(id) != nil && !slices.ContainsFunc(out.Claims, func(c claim) bool { return c.Door == id }) {
+		if w.lockAtDoor(id) != nil && !slices.ContainsFunc(out.Claims, func(c claim) bool { return c.Door == id }) {
 			out.Unplaced = append(out.Unplaced, w.doorName(id))
 		}
 	}
 	if out.Status != "issued" {
 		return out, nil
 	}
-	o, err = w.ask(ctx, w.staff, "POST", "/v1/property/codes/"+c.id+":reveal", map[string]any{})
+	o, err = w.request(ctx, w.staff, "POST", "/v1/property/codes/"+c.id+":reveal", map[string]any{})
 	if err != nil || !o.OK() {
 		return statement{}, fmt.Errorf("reveal: %v %w", o, err)
 	}
-	if p := text(whole(o), "pin"); p != "" {
+	if p := stringAt(envelope(o), "pin"); p != "" {
 		out.PINs[""] = p
 	}
-	for _, d := range list(whole(o), "doorPins") {
-		out.PINs[text(d, "doorId")] = text(d, "pin")
+	for _, d := range listAt(envelope(o), "doorPins") {
+		out.PINs[stringAt(d, "doorId")] = stringAt(d, "pin")
 	}
-	c.learn(out)
+	c.rememberPINs(out)
 	return out, nil
 }
 
-// reasonOf returns the reason that the service gives for an operation's result.
-func reasonOf(result string) string {
+// reasonOfResult returns the reason that the service gives for an operation's result.
+func reasonOfResult(result string) string {
 	if result == "ok" {
 		return ""
 	}
@@ -168,8 +168,8 @@ func (w *world) lockByID(id string) *lockState {
 	return nil
 }
 
-// lockOn is the lock that hangs on a door, or nil.
-func (w *world) lockOn(door string) *lockState {
+// lockAtDoor returns the lock that is assigned to a door, or nil.
+func (w *world) lockAtDoor(door string) *lockState {
 	for _, l := range w.locks {
 		if l.door() == door {
 			return l

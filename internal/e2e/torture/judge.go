@@ -1,5 +1,5 @@
-// Package torture runs the real programs under faults that derive from a seed, and compares what the service
-// says of every door with what the keypad of its virtual lock does.
+// Package torture runs the real programs under random but repeatable faults. It compares what the service says about each door with
+// what the keypad of the door's virtual lock does.
 package torture
 
 import (
@@ -10,14 +10,14 @@ import (
 	"latchkey.dev/internal/agent/driver/sim"
 )
 
-// claim is what the service says of a holder's PIN at one door, or for codes at one lock.
+// claim is what the service says about a holder's PIN at one door of a stay, or at one lock of a code.
 type claim struct {
 	Door, Lock       string // Lock is empty where the service names no lock
 	Name             string
 	Evidence, Reason string
 }
 
-// statement is all that the service says of one holder's access at one moment.
+// statement is what the service says about the access of one holder in one answer.
 type statement struct {
 	Status   string
 	Reasons  []string
@@ -28,34 +28,33 @@ type statement struct {
 	Unplaced []string          // of a code: its doors with a lock that has no slot for the code yet
 }
 
-// pin returns the PIN that the service shows the holder for a door.
-func (s statement) pin(door string) string {
+// pinFor returns the PIN that the service shows the holder for a door.
+func (s statement) pinFor(door string) string {
 	if p, ok := s.PINs[door]; ok {
 		return p
 	}
 	return s.PINs[""]
 }
 
-// shows reports whether the holder is shown a PIN for a lock: for the door that it is on, or for a door where the service still
-// names the lock.
-func (s statement) shows(pin, lock, door string) bool {
-	return pin == s.pin(door) || slices.ContainsFunc(s.Claims, func(c claim) bool { return c.Lock == lock && pin == s.pin(c.Door) })
+// showsPIN reports whether the service shows the holder this PIN for a lock: for the door of the lock, or for another door where the
+// service still names the lock.
+func (s statement) showsPIN(pin, lock, door string) bool {
+	return pin == s.pinFor(door) || slices.ContainsFunc(s.Claims, func(c claim) bool { return c.Lock == lock && pin == s.pinFor(c.Door) })
 }
 
-// press is one PIN typed at one keypad, between two equal statements.
+// press is one PIN typed at one keypad. The service made the same statement before and after it.
 type press struct {
 	At     time.Time
 	Lock   string
 	Doors  []string // the door of the lock first, empty if it has none; then its earlier doors
 	PIN    string
 	Former bool // the holder is no longer shown this PIN
-	// Unable: the lock was changed by hand, or a code for one use was used. The lock need not open. If it does, only the bridge can
-	// know whether the code is its own or one that was set by hand.
-	Unable bool
-	Latest time.Time
-	Native bool // the lock ends the code at Latest by its own clock, even if the service and the bridge are down
-	Said   statement
-	Answer sim.Press
+	// NeedNotOpen: the lock was changed by hand, or a one-time code was used before.
+	NeedNotOpen bool
+	LatestEnd   time.Time
+	OwnSchedule bool // the lock ends the code at Latest by its own clock, even if the service and the bridge are down
+	Statement   statement
+	Answer      sim.Press
 }
 
 // The rules that a press can break.
@@ -74,55 +73,55 @@ const slackAfterWindow = maxDrift + 10*time.Second
 
 // Margins at both ends of a window in which a lock need not open.
 const (
-	marginOfNative = time.Minute + 2*maxDrift // with its own schedule: steps of a minute, and the error of its clock
-	marginOfBridge = 5 * time.Second          // without: the bridge sets and clears the code, which takes a moment
+	marginOfLockClock = time.Minute + 2*maxDrift // with its own schedule: steps of a minute, and the error of its clock
+	marginOfBridge    = 5 * time.Second          // without: the bridge sets and clears the code, which takes a moment
 )
 
 var (
-	sure      = []string{"accepted", "verified", "used"}
-	mayOpen   = []string{"queued", "sent", "accepted", "verified", "used", "unconfirmed", "removing"}
-	noTrouble = []string{"", "ownPin"} // reasons with which the evidence counts
-	physical  = []string{"jammed", "noPower"}
+	certainEvidence  = []string{"accepted", "verified", "used"}
+	possibleEvidence = []string{"queued", "sent", "accepted", "verified", "used", "unconfirmed", "removing"}
+	harmlessReasons  = []string{"", "ownPin"} // reasons with which the evidence counts
+	hardwareReasons  = []string{"jammed", "noPower"}
 )
 
-// judge returns the rule that a press breaks, or "".
-func judge(p press) string {
+// brokenRule returns the rule that the result of a press breaks, or "".
+func brokenRule(p press) string {
 	if !p.Answer.Opened {
 		if p.mustOpen() {
 			return ruleRefused
 		}
 		return ""
 	}
-	if p.Native && !p.Latest.IsZero() && p.At.After(p.Latest.Add(slackAfterWindow)) {
+	if p.OwnSchedule && !p.LatestEnd.IsZero() && p.At.After(p.LatestEnd.Add(slackAfterWindow)) {
 		return ruleAfterWindow
 	}
-	about := p.claims()
+	about := p.matchingClaims()
 	switch {
 	case len(about) == 0:
 		return ruleForeign
-	case p.Former && p.saysFormer(about):
+	case p.Former && p.isFormerPINAnnounced(about):
 		return ""
 	case p.Former:
 		return ruleFormer
-	case slices.ContainsFunc(about, func(c claim) bool { return slices.Contains(mayOpen, c.Evidence) }), p.saysFormer(about):
+	case slices.ContainsFunc(about, func(c claim) bool { return slices.Contains(possibleEvidence, c.Evidence) }), p.isFormerPINAnnounced(about):
 		return ""
 	}
 	return ruleOpened
 }
 
-// judgeStatement returns the rule that a statement breaks by itself, or "".
-func judgeStatement(s statement) string {
-	coming := func(c claim) bool { return c.Evidence != "removing" && slices.Contains(mayOpen, c.Evidence) }
+// brokenStatementRule returns the rule that a statement breaks without any press, or "".
+func brokenStatementRule(s statement) string {
+	coming := func(c claim) bool { return c.Evidence != "removing" && slices.Contains(possibleEvidence, c.Evidence) }
 	if s.Status == "issued" && !slices.ContainsFunc(s.Claims, coming) {
 		return ruleIssued
 	}
 	return ""
 }
 
-// claims returns what the service says of this lock, or of its present and earlier doors.
-func (p press) claims() []claim {
+// matchingClaims returns the claims about this lock, or about its present and earlier doors.
+func (p press) matchingClaims() []claim {
 	var out []claim
-	for _, c := range p.Said.Claims {
+	for _, c := range p.Statement.Claims {
 		if c.Lock == p.Lock || c.Lock == "" && slices.Contains(p.Doors, c.Door) {
 			out = append(out, c)
 		}
@@ -131,42 +130,42 @@ func (p press) claims() []claim {
 }
 
 func (p press) mustOpen() bool {
-	s := p.Said
-	if p.Former || p.Unable || slices.Contains(physical, p.Answer.Reason) || p.Doors[0] == "" {
+	s := p.Statement
+	if p.Former || p.NeedNotOpen || slices.Contains(hardwareReasons, p.Answer.Reason) || p.Doors[0] == "" {
 		return false
 	}
 	margin := marginOfBridge
-	if p.Native {
-		margin = marginOfNative
+	if p.OwnSchedule {
+		margin = marginOfLockClock
 	}
 	if s.From.IsZero() || p.At.Before(s.From.Add(margin)) || p.At.After(s.To.Add(-margin)) {
 		return false
 	}
-	return p.saysSure()
+	return p.isCertainToOpen()
 }
 
-// saysSure reports whether the service says with certainty that the PIN opens the present door of the lock.
-func (p press) saysSure() bool {
-	return slices.ContainsFunc(p.claims(), func(c claim) bool {
-		return c.Door == p.Doors[0] && slices.Contains(sure, c.Evidence) && slices.Contains(noTrouble, c.Reason)
+// isCertainToOpen reports whether the service says without reservation that the PIN opens the present door of the lock.
+func (p press) isCertainToOpen() bool {
+	return slices.ContainsFunc(p.matchingClaims(), func(c claim) bool {
+		return c.Door == p.Doors[0] && slices.Contains(certainEvidence, c.Evidence) && slices.Contains(harmlessReasons, c.Reason)
 	})
 }
 
-// saysFormer reports whether the service warns that a former code may still open here.
-func (p press) saysFormer(about []claim) bool {
-	if slices.Contains(p.Said.Reasons, "formerCode") || p.Said.Status == "updating" || p.Said.Status == "removing" {
+// isFormerPINAnnounced reports whether the service warns that a former PIN may still open here.
+func (p press) isFormerPINAnnounced(about []claim) bool {
+	if slices.Contains(p.Statement.Reasons, "formerCode") || p.Statement.Status == "updating" || p.Statement.Status == "removing" {
 		return true
 	}
 	return slices.ContainsFunc(about, func(c claim) bool { return c.Evidence == "removing" || c.Reason == "movingOut" })
 }
 
-// unsettled describes the first part of a statement that has not reached its final state, or returns "". access says whether the
-// holder should have access.
-func unsettled(s statement, access bool) string {
+// firstPendingChange describes the first part of a statement that has not reached its final state, or returns "". access is true if
+// the holder should have access.
+func firstPendingChange(s statement, access bool) string {
 	for _, c := range s.Claims {
 		done := []string{"removed", "none", "failed", "planned"}
 		if access {
-			done = append([]string{"none", "failed"}, sure...)
+			done = append([]string{"none", "failed"}, certainEvidence...)
 		}
 		if !slices.Contains(done, c.Evidence) && (c.Lock == "" || c.Evidence != "removed") {
 			return c.Name + " is " + c.Evidence + " " + c.Reason

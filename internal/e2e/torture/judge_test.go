@@ -18,7 +18,7 @@ func said(status, evidence, reason string, reasons ...string) statement {
 func TestJudge(t *testing.T) {
 	opened, wrong := sim.Press{Opened: true}, sim.Press{Reason: "wrongPin"}
 	at := func(s statement, a sim.Press, change ...func(*press)) press {
-		p := press{At: noon, Lock: "L", Doors: []string{"D"}, PIN: "345678", Said: s, Answer: a}
+		p := press{At: noon, Lock: "L", Doors: []string{"D"}, PIN: "345678", Statement: s, Answer: a}
 		for _, c := range change {
 			c(&p)
 		}
@@ -44,11 +44,11 @@ func TestJudge(t *testing.T) {
 		"a jammed bolt need not open":           {at(said("issued", "verified", ""), sim.Press{Reason: "jammed"}), ""},
 		"an empty battery need not open":        {at(said("issued", "verified", ""), sim.Press{Reason: "noPower"}), ""},
 		"outside its window a lock must not":    {at(said("issued", "verified", ""), sim.Press{Reason: "outsideWindow"}), ruleRefused},
-		"a slot changed by hand need not open":  {at(said("issued", "verified", ""), wrong, func(p *press) { p.Unable = true }), ""},
+		"a slot changed by hand need not open":  {at(said("issued", "verified", ""), wrong, func(p *press) { p.NeedNotOpen = true }), ""},
 		"near the end a lock may have closed": {at(said("issued", "verified", ""), wrong,
-			func(p *press) { p.At, p.Native = noon.Add(59*time.Minute), true }), ""},
+			func(p *press) { p.At, p.OwnSchedule = noon.Add(59*time.Minute), true }), ""},
 		"near the end a bridge has not":           {at(said("issued", "verified", ""), wrong, func(p *press) { p.At = noon.Add(59 * time.Minute) }), ruleRefused},
-		"at the beginning a lock may be late":     {at(said("issued", "verified", ""), wrong, func(p *press) { p.At, p.Native = noon.Add(-time.Hour), true }), ""},
+		"at the beginning a lock may be late":     {at(said("issued", "verified", ""), wrong, func(p *press) { p.At, p.OwnSchedule = noon.Add(-time.Hour), true }), ""},
 		"before the window it need not open":      {at(said("issued", "verified", ""), wrong, func(p *press) { p.At = noon.Add(-2 * time.Hour) }), ""},
 		"removed must not open":                   {at(said("removed", "removed", "checkedOut"), opened), ruleOpened},
 		"none must not open":                      {at(said("issued", "none", "noLock"), opened), ruleOpened},
@@ -68,13 +68,13 @@ func TestJudge(t *testing.T) {
 		"a former PIN at another guest's door":    {at(said("updating", "verified", "", "formerCode"), opened, former, elsewhere), ruleForeign},
 		"a former PIN that is gone":               {at(said("issued", "verified", ""), wrong, former), ""},
 		"a native window that is over": {at(said("removing", "removing", ""), opened,
-			func(p *press) { p.Native, p.Latest = true, noon.Add(-slackAfterWindow-time.Second) }), ruleAfterWindow},
+			func(p *press) { p.OwnSchedule, p.LatestEnd = true, noon.Add(-slackAfterWindow-time.Second) }), ruleAfterWindow},
 		"a native window just over": {at(said("removing", "removing", ""), opened,
-			func(p *press) { p.Native, p.Latest = true, noon.Add(-time.Second) }), ""},
+			func(p *press) { p.OwnSchedule, p.LatestEnd = true, noon.Add(-time.Second) }), ""},
 		"a lock without windows after the end": {at(said("removing", "removing", ""), opened,
-			func(p *press) { p.Latest = noon.Add(-time.Hour) }), ""},
+			func(p *press) { p.LatestEnd = noon.Add(-time.Hour) }), ""},
 	} {
-		if got := judge(tt.p); got != tt.want {
+		if got := brokenRule(tt.p); got != tt.want {
 			t.Errorf("%s: %q; want %q", name, got, tt.want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestJudgeStatement(t *testing.T) {
 		"partly":                  {said("partial", "none", "noLock"), ""},
 		"a code that was removed": {said("issued", "removed", ""), ruleIssued},
 	} {
-		if got := judgeStatement(tt.s); got != tt.want {
+		if got := brokenStatementRule(tt.s); got != tt.want {
 			t.Errorf("%s: %q; want %q", name, got, tt.want)
 		}
 	}
@@ -105,16 +105,16 @@ func TestJudgeStatement(t *testing.T) {
 func TestJudgeByLock(t *testing.T) {
 	s := said("issued", "verified", "")
 	s.Claims[0].Lock = "L"
-	p := press{At: noon, Lock: "L", Doors: []string{"D"}, Said: s, Answer: sim.Press{Reason: "wrongPin"}}
-	if got := judge(p); got != ruleRefused {
+	p := press{At: noon, Lock: "L", Doors: []string{"D"}, Statement: s, Answer: sim.Press{Reason: "wrongPin"}}
+	if got := brokenRule(p); got != ruleRefused {
 		t.Errorf("at its lock: %q", got)
 	}
 	p.Lock = "other"
-	if got := judge(p); got != "" {
+	if got := brokenRule(p); got != "" {
 		t.Errorf("refused at another lock: %q", got)
 	}
 	p.Answer = sim.Press{Opened: true}
-	if got := judge(p); got != ruleForeign {
+	if got := brokenRule(p); got != ruleForeign {
 		t.Errorf("opened at another lock: %q", got)
 	}
 }
@@ -139,7 +139,7 @@ func TestSettled(t *testing.T) {
 		"still removing":           {said("removing", "removing", ""), false, false},
 		"verified though over":     {said("removed", "verified", ""), false, false},
 	} {
-		if got := unsettled(tt.s, tt.access); (got == "") != tt.rests {
+		if got := firstPendingChange(tt.s, tt.access); (got == "") != tt.rests {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -159,7 +159,7 @@ func TestShownPINs(t *testing.T) {
 		{"1111", "L", "D", false},
 		{"3333", "L", "D", false},
 	} {
-		if got := s.shows(tt.pin, tt.lock, tt.door); got != tt.want {
+		if got := s.showsPIN(tt.pin, tt.lock, tt.door); got != tt.want {
 			t.Errorf("%v: %v", tt, got)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// pressOnce types the chosen PIN of a holder at a lock, and judges the result if the service says the same before and after. It returns
-// the last statement, and whether it judged. The caller holds the holder's mutex.
+// pressOnce types the chosen PIN of a holder at a lock. It judges the result if the service makes the same statement before and after.
+// It returns the last statement, and whether it judged. The caller holds the holder's mutex.
 func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose func(s statement) string) (statement, bool) {
-	h := who.held()
-	w.moving.RLock()
-	defer w.moving.RUnlock()
-	before, err := who.read(ctx, w)
+	h := who.asHolder()
+	w.lockMoves.RLock()
+	defer w.lockMoves.RUnlock()
+	before, err := who.readStatement(ctx, w)
 	if err != nil || before.Missing {
 		return before, false
 	}
@@ -24,10 +24,10 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 	if pin == "" {
 		return before, false
 	}
-	p := press{At: time.Now(), Lock: l.address, Doors: l.doors(), PIN: pin, Said: before, Latest: h.latest, Native: l.native}
-	p.Former = !before.shows(pin, p.Lock, p.Doors[0])
-	p.Unable = !w.resting && l.wasDisplaced(pin) || h.once && h.served
-	p.Answer, err = l.site.house.Press(l.address, slot.PIN(pin))
+	p := press{At: time.Now(), Lock: l.address, Doors: l.doors(), PIN: pin, Statement: before, LatestEnd: h.latestEnd, OwnSchedule: l.ownSchedule}
+	p.Former = !before.showsPIN(pin, p.Lock, p.Doors[0])
+	p.NeedNotOpen = !w.atRest && l.wasDisplaced(pin) || h.oneTime && h.used
+	p.Answer, err = l.site.locks.Press(l.address, slot.PIN(pin))
 	if err != nil {
 		w.report.add("a keypad that is not there", h.name, err.Error())
 		return before, false
@@ -35,24 +35,24 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 	w.count.add("presses", 1)
 	h.story.add(w.began, "types %s at %s (%s): opened %v %s", pin, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason)
 	if p.Answer.Opened {
-		h.typed = append(h.typed, opening{At: p.At, Lock: l.address, Door: p.Doors[0], Before: p.Doors[1:], Owed: l.bridgeKnows(p.Answer.Slot, p.At)})
-		h.served = true
+		h.openings = append(h.openings, opening{At: p.At, Lock: l.address, Door: p.Doors[0], EarlierDoors: p.Doors[1:], MustBeReported: l.bridgeKnows(p.Answer.Slot, p.At)})
+		h.used = true
 	}
-	after, err := who.read(ctx, w)
+	after, err := who.readStatement(ctx, w)
 	if err != nil || !reflect.DeepEqual(before, after) {
 		return after, false
 	}
 	w.count.add("presses judged", 1)
 	if _, isStay := who.(*stay); isStay {
-		if rule := judgeStatement(before); rule != "" {
-			w.report.add(rule, h.name, w.format(before), &h.story)
+		if rule := brokenStatementRule(before); rule != "" {
+			w.report.add(rule, h.name, w.formatStatement(before), &h.story)
 		}
 	}
 	if p.Answer.Opened {
-		o := &h.typed[len(h.typed)-1]
-		o.Owed = o.Owed || !p.Former && !p.Unable && p.saysSure()
+		o := &h.openings[len(h.openings)-1]
+		o.MustBeReported = o.MustBeReported || !p.Former && !p.NeedNotOpen && p.isCertainToOpen()
 	}
-	if rule := judge(p); rule != "" {
+	if rule := brokenRule(p); rule != "" {
 		w.reportPress(rule, h, l, p)
 	}
 	return after, true
@@ -61,18 +61,17 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 // reportPress reports a press that broke a rule.
 func (w *world) reportPress(rule string, h *holder, l *lockState, p press) {
 	text := fmt.Sprintf("PIN %s (former: %v) at lock %s on door %s; the keypad: opened %v %s, slot %d\nbefore and after: %s",
-		p.PIN, p.Former, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason, p.Answer.Slot, w.format(p.Said))
-	for _, o := range l.site.house.Slots(l.address) {
+		p.PIN, p.Former, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason, p.Answer.Slot, w.formatStatement(p.Statement))
+	for _, o := range l.site.locks.Slots(l.address) {
 		if string(o.PIN) == p.PIN {
-			text += fmt.Sprintf("\nthe lock holds it in slot %d until %s", o.Slot, stamp(o.NotAfter))
+			text += fmt.Sprintf("\nthe lock holds it in slot %d until %s", o.Slot, formatTime(o.NotAfter))
 		}
 	}
 	w.report.add(rule, h.name+" at "+l.address, text, &h.story, &l.story)
 }
 
-// format returns a statement as text for a report.
-func (w *world) format(s statement) string {
-	out := fmt.Sprintf("%s %v, window to %s, PINs %v:", s.Status, s.Reasons, stamp(s.To), s.PINs)
+func (w *world) formatStatement(s statement) string {
+	out := fmt.Sprintf("%s %v, window to %s, PINs %v:", s.Status, s.Reasons, formatTime(s.To), s.PINs)
 	for _, c := range s.Claims {
 		out += fmt.Sprintf(" %s%s=%s/%s", c.Name, c.Lock, c.Evidence, c.Reason)
 	}
@@ -88,39 +87,39 @@ func (w *world) doorName(id string) string {
 	return "none"
 }
 
-// guests press keypads until ctx ends.
-func (w *world) guests(ctx context.Context, rng *rand.Rand) {
+// simulateGuests types PINs at keypads until ctx ends.
+func (w *world) simulateGuests(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(rng.IntN(80))*time.Millisecond)
 		who := w.randomSubject(rng)
-		h := who.held()
+		h := who.asHolder()
 		if !h.mu.TryLock() {
 			continue
 		}
-		w.guest(ctx, who, rng)
+		w.typeRandomPIN(ctx, who, rng)
 		h.mu.Unlock()
 	}
 }
 
-// guest types a PIN at a lock: mostly the right PIN at the right door.
-func (w *world) guest(ctx context.Context, who subject, rng *rand.Rand) {
-	said, err := who.read(ctx, w)
+// typeRandomPIN types a PIN of a holder at a lock, mostly the right PIN at the right door.
+func (w *world) typeRandomPIN(ctx context.Context, who subject, rng *rand.Rand) {
+	said, err := who.readStatement(ctx, w)
 	if err != nil || said.Missing {
 		return
 	}
 	l := w.locks[rng.IntN(len(w.locks))]
 	if len(said.Claims) > 0 && rng.IntN(100) < 75 {
 		c := said.Claims[rng.IntN(len(said.Claims))]
-		if at := w.lockOn(c.Door); at != nil {
+		if at := w.lockAtDoor(c.Door); at != nil {
 			l = at
 		}
 	}
-	h := who.held()
+	h := who.asHolder()
 	w.pressOnce(ctx, who, l, func(s statement) string {
-		if len(h.pins) > 0 && (s.pin(l.door()) == "" || rng.IntN(100) < 25) {
+		if len(h.pins) > 0 && (s.pinFor(l.door()) == "" || rng.IntN(100) < 25) {
 			return h.pins[rng.IntN(len(h.pins))]
 		}
-		return s.pin(l.door())
+		return s.pinFor(l.door())
 	})
 }
 

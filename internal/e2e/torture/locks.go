@@ -15,21 +15,21 @@ import (
 // maxDrift is the largest error that a run gives to a lock's clock.
 const maxDrift = 20 * time.Second
 
-// lockState is the test's state of a lock, in addition to its virtual hardware.
+// lockState is what the test records about a lock, in addition to the state of the virtual lock itself.
 type lockState struct {
-	site    *site
-	address string
-	id      string
-	native  bool
+	site        *site
+	address     string
+	id          string
+	ownSchedule bool
 
-	mu        sync.Mutex
-	doorIDs   []string             // doors so far, the present one last; "" is none
-	displaced map[string]time.Time // when each PIN was removed or overwritten by hand
-	known     map[uint32]written   // the operation by which the bridge knows the code of a slot
-	handled   time.Time            // when a slot was last changed by hand
-	opened    []time.Time          // remote unlocks
-	orders    []unlock
-	story     story
+	mu              sync.Mutex
+	doorIDs         []string             // doors so far, the present one last; "" is none
+	displaced       map[string]time.Time // when each PIN was removed or overwritten by hand
+	knownCodes      map[uint32]slotWrite // the operation by which the bridge knows the code of a slot
+	changedByHandAt time.Time            // when a slot was last changed by hand
+	opened          []time.Time          // remote unlocks
+	orders          []unlock
+	story           story
 }
 
 // recordDoor records the door that the lock was assigned to.
@@ -59,46 +59,46 @@ func (l *lockState) doors() []string {
 	return out
 }
 
-// written is an operation on a slot: when it began and when it was answered.
-type written struct{ began, ended time.Time }
+// slotWrite is an operation on a slot: when it began and when it was answered.
+type slotWrite struct{ began, ended time.Time }
 
-// set records that the lock confirmed a code in a slot, unless a slot was changed by hand shortly before: then the bridge cannot know
-// which change came first.
-func (l *lockState) set(number uint32, op written) {
+// recordSet records that the lock confirmed a code in a slot. It does not if a slot was changed by hand shortly before, because then the
+// bridge cannot know which change came first.
+func (l *lockState) recordSet(number uint32, op slotWrite) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if op.began.Sub(l.handled) > storing {
-		l.known[number] = op
+	if op.began.Sub(l.changedByHandAt) > reportStoreTime {
+		l.knownCodes[number] = op
 	}
 }
 
-// cleared records that the lock confirmed the removal of a code.
-func (l *lockState) cleared(number uint32) {
+// recordCleared records that the lock confirmed the removal of a code.
+func (l *lockState) recordCleared(number uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.known, number)
+	delete(l.knownCodes, number)
 }
 
-// bridgeKnows reports whether the bridge knew at a time whose code was in a slot: its own operation stored the code there, the bridge
-// was not killed before it could store the result, and the lock was not changed by hand since.
+// bridgeKnows reports whether the bridge knew at a time that the code in a slot was the service's: the bridge had set it, was not killed
+// before it could store the result, and the lock was not changed by hand since.
 func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	l.mu.Lock()
-	op, known := l.known[number]
+	op, known := l.knownCodes[number]
 	l.mu.Unlock()
-	return known && at.Sub(op.ended) >= storing && !l.site.killedBetween(op.began, op.ended.Add(storing))
+	return known && at.Sub(op.ended) >= reportStoreTime && !l.site.killedBetween(op.began, op.ended.Add(reportStoreTime))
 }
 
 // changeByHand runs a change at the lock itself, and records which PINs it removed or overwrote.
 func (l *lockState) changeByHand(change func() error) error {
-	before := l.site.house.Slots(l.address)
+	before := l.site.locks.Slots(l.address)
 	if err := change(); err != nil {
 		return err
 	}
-	after := l.site.house.Slots(l.address)
+	after := l.site.locks.Slots(l.address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.handled = time.Now()
-	clear(l.known)
+	l.changedByHandAt = time.Now()
+	clear(l.knownCodes)
 	for _, b := range before {
 		if !slices.ContainsFunc(after, func(a sim.Occupant) bool { return a.Slot == b.Slot && a.PIN == b.PIN }) {
 			l.displaced[string(b.PIN)] = time.Now()
@@ -114,33 +114,33 @@ func (l *lockState) wasDisplaced(pin string) bool {
 	return yes
 }
 
-// watched is a driver that records each operation in the story of its lock.
-type watched struct {
+// recordingDriver is a driver that records each operation in the story of its lock.
+type recordingDriver struct {
 	driver.Driver
 	w    *world
 	site *site
 }
 
-func (d watched) Locks(ctx context.Context) ([]driver.Lock, error) {
+func (d recordingDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	locks, err := d.Driver.Locks(ctx)
 	for i, l := range locks {
-		locks[i] = watchedLock{l, d.w, d.site}
+		locks[i] = recordingLock{l, d.w, d.site}
 	}
 	return locks, err
 }
 
-type watchedLock struct {
+type recordingLock struct {
 	driver.Lock
 	w    *world
 	site *site
 }
 
-func (l watchedLock) note(format string, args ...any) {
+func (l recordingLock) note(format string, args ...any) {
 	l.w.byAddress[l.Address()].story.add(l.w.began, format, args...)
 }
 
-// recordWrite records a set or clear. It signals one that timed out, because the lock may still carry it out.
-func (l watchedLock) recordWrite(what string, a driver.Answer) driver.Answer {
+// recordWrite records a set or clear. It sends the lock's address to lateOps after a timeout, because the lock may still carry it out.
+func (l recordingLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	l.w.count.add("operations", 1)
 	l.note("%s: %s %s", what, a.Result, a.Rule)
 	if a.Result == slot.Timeout {
@@ -152,24 +152,24 @@ func (l watchedLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	return a
 }
 
-func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
+func (l recordingLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	began := time.Now()
-	a := l.recordWrite(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), stamp(s.NotAfter)), l.Lock.Set(ctx, s))
+	a := l.recordWrite(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), formatTime(s.NotAfter)), l.Lock.Set(ctx, s))
 	if a.Result == slot.OK {
-		l.w.byAddress[l.Address()].set(s.Slot, written{began, time.Now()})
+		l.w.byAddress[l.Address()].recordSet(s.Slot, slotWrite{began, time.Now()})
 	}
 	return a
 }
 
-func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
+func (l recordingLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	a := l.recordWrite(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
 	if a.Result == slot.OK {
-		l.w.byAddress[l.Address()].cleared(number)
+		l.w.byAddress[l.Address()].recordCleared(number)
 	}
 	return a
 }
 
-func (l watchedLock) Unlock(ctx context.Context) driver.Answer {
+func (l recordingLock) Unlock(ctx context.Context) driver.Answer {
 	a := l.Lock.Unlock(ctx)
 	now := time.Now()
 	l.note("unlock: %s", a.Result)

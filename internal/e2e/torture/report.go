@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// story is the latest that happened to a stay, a code, a lock or a bridge.
+// story is the log of recent events of a stay, a code or a lock. A report of a violation contains it.
 type story struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// longestStory bounds what is kept.
-const longestStory = 100
+// maxStoryLines bounds a story. The oldest lines are dropped.
+const maxStoryLines = 100
 
 func (s *story) add(began time.Time, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	line := fmt.Sprintf("  %s (%6.1f s) ", stamp(now), now.Sub(began).Seconds()) + fmt.Sprintf(format, args...)
-	if s.lines = append(s.lines, line); len(s.lines) > longestStory {
-		s.lines = s.lines[len(s.lines)-longestStory:]
+	line := fmt.Sprintf("  %s (%6.1f s) ", formatTime(now), now.Sub(began).Seconds()) + fmt.Sprintf(format, args...)
+	if s.lines = append(s.lines, line); len(s.lines) > maxStoryLines {
+		s.lines = s.lines[len(s.lines)-maxStoryLines:]
 	}
 }
 
@@ -32,8 +32,8 @@ func (s *story) String() string {
 	return strings.Join(s.lines, "\n")
 }
 
-// mostDetailed is how many violations of one rule are reported with details.
-const mostDetailed = 3
+// maxDetailedReports is how many violations of one rule are reported with details.
+const maxDetailedReports = 3
 
 // report collects violations.
 type report struct {
@@ -44,16 +44,16 @@ type report struct {
 
 func newReport(w *world) *report { return &report{w: w, n: map[string]int{}} }
 
-// add reports a violation with the stories of those it is about.
+// add fails the test with a violation of a rule and the stories of what is concerned.
 func (r *report) add(rule, subject, details string, stories ...*story) {
 	r.mu.Lock()
 	r.n[rule]++
 	n := r.n[rule]
 	r.mu.Unlock()
-	if n > mostDetailed {
+	if n > maxDetailedReports {
 		return
 	}
-	text := fmt.Sprintf("VIOLATION at %s (%.1f s): %s\n%s\n%s", stamp(time.Now()), time.Since(r.w.began).Seconds(), rule, subject, details)
+	text := fmt.Sprintf("VIOLATION at %s (%.1f s): %s\n%s\n%s", formatTime(time.Now()), time.Since(r.w.began).Seconds(), rule, subject, details)
 	for _, s := range stories {
 		if s != nil {
 			text += "\n" + s.String()
@@ -62,7 +62,7 @@ func (r *report) add(rule, subject, details string, stories ...*story) {
 	r.w.t.Error(text)
 }
 
-// total counts the violations by rule.
+// total returns the number of violations, and a line for each broken rule.
 func (r *report) total() (total int, lines string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// restWithin is how long after the last fault every change must be complete.
-const restWithin = 90 * time.Second
+// restTimeout is how long after the last fault every lock must have reached its final state.
+const restTimeout = 90 * time.Second
 
-// restore assigns spare locks to the doors that have none, so that nothing waits for staff.
-func (w *world) restore() {
-	w.moving.Lock()
-	defer w.moving.Unlock()
+// fillDoorsWithoutLock assigns spare locks to the doors that have none. Codes for such a door would wait forever.
+func (w *world) fillDoorsWithoutLock() {
+	w.lockMoves.Lock()
+	defer w.lockMoves.Unlock()
 	for _, d := range w.doors {
-		if w.lockOn(d.id) != nil {
+		if w.lockAtDoor(d.id) != nil {
 			continue
 		}
 		for _, l := range w.locks {
@@ -42,62 +42,62 @@ func (w *world) subjects() []subject {
 	return out
 }
 
-// restless describes everything that has not reached its final state.
-func (w *world) restless(ctx context.Context) (open []string) {
-	o, err := w.ask(ctx, w.staff, "GET", "/v1/property/locks?pageSize=200", nil)
+// pendingChanges describes each lock that is offline and each holder whose codes have not reached their final state.
+func (w *world) pendingChanges(ctx context.Context) (open []string) {
+	o, err := w.request(ctx, w.staff, "GET", "/v1/property/locks?pageSize=200", nil)
 	if err != nil || !o.OK() {
 		return []string{fmt.Sprintf("locks: %v %v", o, err)}
 	}
-	for _, l := range list(o.Data(), "list") {
+	for _, l := range listAt(o.Data(), "list") {
 		if online, _ := e2etest.At(l, "status.online").(bool); !online {
-			open = append(open, fmt.Sprintf("lock %s is offline: %v", text(l, "address"), e2etest.At(l, "status.offlineReason")))
+			open = append(open, fmt.Sprintf("lock %s is offline: %v", stringAt(l, "address"), e2etest.At(l, "status.offlineReason")))
 		}
 	}
 	for _, who := range w.subjects() {
-		s, err := who.read(ctx, w)
+		s, err := who.readStatement(ctx, w)
 		if err != nil {
-			open = append(open, fmt.Sprintf("%s: %v", who.held().name, err))
+			open = append(open, fmt.Sprintf("%s: %v", who.asHolder().name, err))
 			continue
 		}
 		if s.Missing {
 			continue
 		}
-		if what := unsettled(s, w.hasAccess(who)); what != "" {
-			open = append(open, who.held().name+": "+what)
+		if what := firstPendingChange(s, w.hasAccess(who)); what != "" {
+			open = append(open, who.asHolder().name+": "+what)
 		}
 	}
 	return open
 }
 
-// hasAccess reports whether a holder has a right to enter now.
+// hasAccess reports whether a holder should have access now.
 func (w *world) hasAccess(who subject) bool {
 	s, isStay := who.(*stay)
-	if !isStay || !s.access {
-		return who.held().access
+	if !isStay || !s.shouldHaveAccess {
+		return who.asHolder().shouldHaveAccess
 	}
-	to, err := time.Parse(time.RFC3339, fmt.Sprint(s.acked["to"]))
+	to, err := time.Parse(time.RFC3339, fmt.Sprint(s.acknowledged["to"]))
 	return err == nil && time.Now().Before(to)
 }
 
-// rest waits until every change is complete, and reports what is not.
-func (w *world) rest(ctx context.Context) {
+// awaitRest waits until no change is pending, at most restTimeout, and reports what is still pending then.
+func (w *world) awaitRest(ctx context.Context) {
 	began := time.Now()
-	open := w.restless(ctx)
-	for len(open) > 0 && time.Since(began) < restWithin {
+	open := w.pendingChanges(ctx)
+	for len(open) > 0 && time.Since(began) < restTimeout {
 		pause(ctx, 500*time.Millisecond)
-		open = w.restless(ctx)
+		open = w.pendingChanges(ctx)
 	}
 	w.t.Logf("at rest after %.1f s", time.Since(began).Seconds())
 	for _, line := range open {
 		name, _, _ := strings.Cut(line, ":")
-		w.report.add(fmt.Sprintf("not at rest %v after the last fault", restWithin), name, line, w.storiesOf(name)...)
+		w.report.add(fmt.Sprintf("not at rest %v after the last fault", restTimeout), name, line, w.storiesOf(name)...)
 	}
 }
 
 func (w *world) storiesOf(name string) []*story {
 	for _, who := range w.subjects() {
-		if who.held().name == name {
-			return []*story{&who.held().story}
+		if who.asHolder().name == name {
+			return []*story{&who.asHolder().story}
 		}
 	}
 	for _, l := range w.locks {
@@ -110,24 +110,24 @@ func (w *world) storiesOf(name string) []*story {
 
 // checkAllLocks types every PIN at every lock once all changes are complete, and compares the slots with what the service says.
 func (w *world) checkAllLocks(ctx context.Context) {
-	w.resting = true
+	w.atRest = true
 	known := map[string]map[string]bool{} // by lock: PINs that may be there
 	for _, l := range w.locks {
 		known[l.address] = map[string]bool{}
 	}
 	for _, who := range w.subjects() {
-		h := who.held()
+		h := who.asHolder()
 		h.mu.Lock()
 		for _, l := range w.locks {
-			said, _ := w.pressOnce(ctx, who, l, func(s statement) string { return s.pin(l.door()) })
-			if said.mayOpen(l) {
-				known[l.address][said.pin(l.door())] = true
+			said, _ := w.pressOnce(ctx, who, l, func(s statement) string { return s.pinFor(l.door()) })
+			if said.mayOpenLock(l) {
+				known[l.address][said.pinFor(l.door())] = true
 			}
 		}
 		for _, l := range w.locks {
 			for _, pin := range h.pins {
 				w.pressOnce(ctx, who, l, func(s statement) string {
-					if pin == s.pin(l.door()) {
+					if pin == s.pinFor(l.door()) {
 						return ""
 					}
 					return pin
@@ -139,10 +139,10 @@ func (w *world) checkAllLocks(ctx context.Context) {
 	w.reportUnmentionedPINs(ctx, known)
 }
 
-// mayOpen reports whether a code may open a lock.
-func (s statement) mayOpen(l *lockState) bool {
+// mayOpenLock reports whether a code may open a lock.
+func (s statement) mayOpenLock(l *lockState) bool {
 	return slices.ContainsFunc(s.Claims, func(c claim) bool {
-		return slices.Contains(mayOpen, c.Evidence) && (c.Lock == l.address || c.Lock == "" && c.Door == l.door())
+		return slices.Contains(possibleEvidence, c.Evidence) && (c.Lock == l.address || c.Lock == "" && c.Door == l.door())
 	})
 }
 
@@ -151,56 +151,55 @@ func (s statement) mayOpen(l *lockState) bool {
 func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[string]bool) {
 	owners := map[string]subject{}
 	for _, who := range w.subjects() {
-		for _, pin := range who.held().pins {
+		for _, pin := range who.asHolder().pins {
 			owners[pin] = who
 		}
 	}
 	for _, l := range w.locks {
-		for _, o := range l.site.house.Slots(l.address) {
+		for _, o := range l.site.locks.Slots(l.address) {
 			pin := string(o.PIN)
 			who := owners[pin]
-			if who == nil || known[l.address][pin] || w.mentions(ctx, who, l, pin) || !slices.Contains(l.site.house.Slots(l.address), o) {
+			if who == nil || known[l.address][pin] || w.mayHoldPIN(ctx, who, l, pin) || !slices.Contains(l.site.locks.Slots(l.address), o) {
 				continue
 			}
-			h := who.held()
+			h := who.asHolder()
 			w.report.add("a lock at rest holds a PIN that the service does not mention", h.name+" at "+l.address,
 				fmt.Sprintf("slot %d holds %s", o.Slot, pin), &h.story, &l.story)
 		}
 	}
 }
 
-// mentions asks whether the service says that a PIN may open a lock. The PIN of a one-time code that was used is not shown any
-// more, and the press before this check may have been its use: then its other locks are being cleared.
-func (w *world) mentions(ctx context.Context, who subject, l *lockState, pin string) bool {
-	h := who.held()
+// mayHoldPIN asks the service whether a PIN may still be on a lock. The service no longer shows the PIN of a one-time code that a press
+// before this check has used, while it removes the code from the other locks.
+func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin string) bool {
+	h := who.asHolder()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	said, _ := w.pressOnce(ctx, who, l, func(statement) string { return "" })
-	return (said.pin(l.door()) == pin || h.once && h.served) && said.mayOpen(l)
+	return (said.pinFor(l.door()) == pin || h.oneTime && h.used) && said.mayOpenLock(l)
 }
 
-// explain reads and judges the explanation of a stay. complete says that everything must have reached the
-// service by now.
-func (w *world) explain(ctx context.Context, s *stay, complete bool) {
+// checkExplanation reads and judges the explanation of a stay. complete means that the service must have received every report by now.
+func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 	if s.id == "" {
 		return
 	}
-	o, err := w.ask(ctx, w.partner, "GET", "/v1/reservations/"+s.id+"/explain", nil)
+	o, err := w.request(ctx, w.partner, "GET", "/v1/reservations/"+s.id+"/explain", nil)
 	if err != nil || !o.OK() {
 		return
 	}
 	e := explanation{Doors: map[string]string{}}
 	e.Truncated, _ = e2etest.At(o.Data(), "truncated").(bool)
-	for _, d := range list(o.Data(), "doors") {
-		e.Doors[text(d, "doorId")] = text(d, "evidence")
+	for _, d := range listAt(o.Data(), "doors") {
+		e.Doors[stringAt(d, "doorId")] = stringAt(d, "evidence")
 	}
-	for _, x := range list(o.Data(), "steps") {
-		e.Steps = append(e.Steps, step{instant(x, "at"), text(x, "actor"), text(x, "kind"), text(x, "doorId"), text(x, "evidence"), text(x, "reason"), text(x, "sentence")})
+	for _, x := range listAt(o.Data(), "steps") {
+		e.Steps = append(e.Steps, step{timeAt(x, "at"), stringAt(x, "actor"), stringAt(x, "kind"), stringAt(x, "doorId"), stringAt(x, "evidence"), stringAt(x, "reason"), stringAt(x, "sentence")})
 	}
-	openings := slices.Clone(s.typed)
+	openings := slices.Clone(s.openings)
 	for i, p := range openings {
 		for _, site := range w.sites {
-			openings[i].Lost = openings[i].Lost || site.lost(p.At)
+			openings[i].MayBeLost = openings[i].MayBeLost || site.mayHaveLostReport(p.At)
 		}
 	}
 	w.count.add("explanations", 1)
@@ -222,19 +221,19 @@ func (w *world) explain(ctx context.Context, s *stay, complete bool) {
 	s.explained = e
 }
 
-// readers read explanations until ctx ends.
-func (w *world) readers(ctx context.Context, draw func(n int) int) {
+// simulateExplainReaders reads and judges explanations of random stays until ctx ends.
+func (w *world) simulateExplainReaders(ctx context.Context, draw func(n int) int) {
 	for ctx.Err() == nil {
 		pause(ctx, 500*time.Millisecond)
 		s := w.stays[draw(len(w.stays))]
 		if s.mu.TryLock() {
-			w.explain(ctx, s, false)
+			w.checkExplanation(ctx, s, false)
 			s.mu.Unlock()
 		}
 	}
 }
 
-// checkRemoteUnlocks compares the remote unlocks of each lock with the orders.
+// checkRemoteUnlocks compares the remote unlocks that each lock carried out with the commands that staff sent.
 func (w *world) checkRemoteUnlocks() {
 	for _, l := range w.locks {
 		l.mu.Lock()

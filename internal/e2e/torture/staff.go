@@ -25,18 +25,18 @@ func (c *codes) all() []*code {
 	return append([]*code(nil), c.list...)
 }
 
-// mostCodes bounds the number of live codes.
-const mostCodes = 10
+// maxCodes bounds the number of live codes.
+const maxCodes = 10
 
-// whole returns the whole JSON answer of a call, with its envelope.
-func whole(o e2etest.Outcome) map[string]any {
+// envelope returns the whole JSON answer of a call, not only its data.
+func envelope(o e2etest.Outcome) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal(o.Raw, &out)
 	return out
 }
 
-// employees change the property until ctx ends.
-func (w *world) employees(ctx context.Context, rng *rand.Rand) {
+// simulateStaff makes random changes of codes, mappings, rooms and locks until ctx ends.
+func (w *world) simulateStaff(ctx context.Context, rng *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		pause(ctx, time.Duration(200+rng.IntN(1000))*time.Millisecond)
 		key := fmt.Sprintf("staff/%d", n)
@@ -46,20 +46,20 @@ func (w *world) employees(ctx context.Context, rng *rand.Rand) {
 		case 2, 3:
 			w.revokeCode(key, rng)
 		case 4:
-			w.swapBackups(key, rng)
+			w.swapBackupCodes(key, rng)
 		case 5:
-			w.remap(ctx, key, rng)
+			w.recreateMapping(ctx, key, rng)
 		case 6:
-			w.switchSpace(ctx, key, rng)
+			w.switchRoomOffAndOn(ctx, key, rng)
 		default:
 			w.moveLock(key, rng)
 		}
 	}
 }
 
-// createCode makes a code of staff or for one use.
+// createCode creates a staff code or a one-time code for random doors.
 func (w *world) createCode(key string, rng *rand.Rand) {
-	if len(w.codes.all()) >= mostCodes {
+	if len(w.codes.all()) >= maxCodes {
 		return
 	}
 	content := map[string]any{"kind": "staff", "holder": key}
@@ -76,20 +76,20 @@ func (w *world) createCode(key string, rng *rand.Rand) {
 		doors = []string{w.doors[0].id}
 	}
 	content["doorIds"] = doors
-	o, answered := w.send(w.staff, key, "POST", "/v1/property/codes", content)
+	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/codes", content)
 	if !answered || !o.OK() {
 		w.count.add("codes refused "+o.Reason, 1)
 		return
 	}
 	once := content["kind"] == "oneTime"
-	w.addCode(text(o.Data(), "id"), once, once, fmt.Sprintf("created: %v", content))
+	w.addCode(stringAt(o.Data(), "id"), once, once, fmt.Sprintf("created: %v", content))
 	w.count.add("codes", 1)
 }
 
 // addCode adds a code to the codes of the run.
 func (w *world) addCode(id string, once, ends bool, what string) {
 	c := &code{id: id}
-	c.name, c.access, c.once, c.ends = id, true, once, ends
+	c.name, c.shouldHaveAccess, c.oneTime, c.endsByItself = id, true, once, ends
 	c.story.add(w.began, "%s", what)
 	w.codes.mu.Lock()
 	defer w.codes.mu.Unlock()
@@ -104,7 +104,7 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	c := all[rng.IntN(len(all))]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.access { // revoked earlier; its slots were watched since, so it can be dropped
+	if !c.shouldHaveAccess { // revoked earlier and judged since
 		w.codes.mu.Lock()
 		defer w.codes.mu.Unlock()
 		for i, other := range w.codes.list {
@@ -115,61 +115,61 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 		}
 		return
 	}
-	o, answered := w.send(w.staff, key, "POST", "/v1/property/codes/"+c.id+":revoke", map[string]any{})
+	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/codes/"+c.id+":revoke", map[string]any{})
 	c.story.add(w.began, "revoked: %d %s", o.HTTP, o.Reason)
 	if answered && o.OK() {
-		c.access = false
+		c.shouldHaveAccess = false
 		w.count.add("revocations", 1)
 	}
 }
 
-// swapBackups replaces the backup codes of a lock, and adds one of the new to the codes of the run.
-func (w *world) swapBackups(key string, rng *rand.Rand) {
+// swapBackupCodes replaces the backup codes of a lock, and adds one of the new codes to the codes of the run.
+func (w *world) swapBackupCodes(key string, rng *rand.Rand) {
 	l := w.locks[rng.IntN(len(w.locks))]
-	o, answered := w.send(w.staff, key, "POST", "/v1/property/locks/"+l.id+"/backupCodes:swap", map[string]any{})
+	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+"/backupCodes:swap", map[string]any{})
 	if !answered || !o.OK() {
 		w.count.add("backup swaps refused "+o.Reason, 1)
 		return
 	}
 	w.count.add("backup swaps", 1)
-	if all := list(whole(o), "data"); len(all) > 0 && len(w.codes.all()) < mostCodes {
-		w.addCode(text(all[0], "id"), false, true, "backup code of lock "+l.address)
+	if all := listAt(envelope(o), "data"); len(all) > 0 && len(w.codes.all()) < maxCodes {
+		w.addCode(stringAt(all[0], "id"), false, true, "backup code of lock "+l.address)
 	}
 }
 
-// remap deletes a mapping and creates it again.
-func (w *world) remap(ctx context.Context, key string, rng *rand.Rand) {
-	w.layout.Lock()
-	defer w.layout.Unlock()
+// recreateMapping deletes a mapping and creates it again.
+func (w *world) recreateMapping(ctx context.Context, key string, rng *rand.Rand) {
+	w.spaceChanges.Lock()
+	defer w.spaceChanges.Unlock()
 	r := w.rooms[rng.IntN(len(w.rooms))]
 	base := "/v1/property/integrations/" + w.integration + "/mappings"
 	w.recordRoomChange(r, "unmapped")
-	o, _ := w.send(w.staff, key, "DELETE", base+"?externalId="+url.QueryEscape(r.partner), nil)
+	o, _ := w.sendUntilAnswered(w.staff, key, "DELETE", base+"?externalId="+url.QueryEscape(r.pmsID), nil)
 	w.expectOK("a mapping", o)
 	pause(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
-	o, _ = w.send(w.staff, key+"/back", "POST", base, map[string]any{"externalId": r.partner, "spaceId": r.id})
+	o, _ = w.sendUntilAnswered(w.staff, key+"/back", "POST", base, map[string]any{"externalId": r.pmsID, "spaceId": r.id})
 	w.expectOK("a mapping", o)
 	w.recordRoomChange(r, "mapped again")
 	w.count.add("mappings", 2)
 }
 
-// switchSpace switches a room off and on again.
-func (w *world) switchSpace(ctx context.Context, key string, rng *rand.Rand) {
-	w.layout.Lock()
-	defer w.layout.Unlock()
+// switchRoomOffAndOn switches a room off and on again.
+func (w *world) switchRoomOffAndOn(ctx context.Context, key string, rng *rand.Rand) {
+	w.spaceChanges.Lock()
+	defer w.spaceChanges.Unlock()
 	r := w.rooms[rng.IntN(len(w.rooms))]
 	w.recordRoomChange(r, "switched off")
-	o, _ := w.send(w.staff, key, "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": false})
+	o, _ := w.sendUntilAnswered(w.staff, key, "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": false})
 	w.expectOK("a space", o)
 	pause(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
-	o, _ = w.send(w.staff, key+"/back", "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": true})
+	o, _ = w.sendUntilAnswered(w.staff, key+"/back", "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": true})
 	w.expectOK("a space", o)
 	w.recordRoomChange(r, "switched on")
 	w.count.add("spaces off and on", 1)
 }
 
 // recordRoomChange adds a change of a room to the story of every stay.
-func (w *world) recordRoomChange(r *place, what string) {
+func (w *world) recordRoomChange(r *hotelDoor, what string) {
 	for _, s := range w.stays {
 		s.story.add(w.began, "room %s is %s", r.name, what)
 	}
@@ -184,13 +184,13 @@ func (w *world) expectOK(what string, o e2etest.Outcome) {
 
 // moveLock removes a lock from its door, or assigns it to a door without a lock.
 func (w *world) moveLock(key string, rng *rand.Rand) {
-	w.moving.Lock()
-	defer w.moving.Unlock()
+	w.lockMoves.Lock()
+	defer w.lockMoves.Unlock()
 	l := w.locks[rng.IntN(len(w.locks))]
 	door := ""
 	if l.door() == "" {
 		for _, i := range rng.Perm(len(w.doors)) {
-			if w.lockOn(w.doors[i].id) == nil {
+			if w.lockAtDoor(w.doors[i].id) == nil {
 				door = w.doors[i].id
 				break
 			}
@@ -202,10 +202,10 @@ func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.assign(key, l, door)
 }
 
-// assign assigns a lock to a door, or to none. The caller holds the moving mutex.
+// assign assigns a lock to a door, or removes it if door is "". The caller holds lockMoves.
 func (w *world) assign(key string, l *lockState, door string) {
 	l.story.add(w.began, "is put on door %s", w.doorName(door))
-	o, answered := w.send(w.staff, key, "POST", "/v1/property/locks/"+l.id+":assign", map[string]any{"doorId": door})
+	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+":assign", map[string]any{"doorId": door})
 	if !answered || !o.OK() {
 		w.report.add("a change by staff was refused", l.address+" to "+w.doorName(door), o.String(), &l.story)
 		return
@@ -214,45 +214,45 @@ func (w *world) assign(key string, l *lockState, door string) {
 	w.count.add("lock moves", 1)
 }
 
-// readBackStaff compares the acknowledged changes of staff with what the service has: the door of each lock, the rooms, their
-// mappings, and the codes.
+// readBackStaff reports acknowledged changes of staff that the service no longer has: the door of each lock, the state and mapping of
+// each room, and the codes.
 func (w *world) readBackStaff(ctx context.Context) {
-	w.moving.Lock()
-	w.compare(ctx, "/v1/property/locks?pageSize=200", func(l any) string {
-		st := w.byAddress[text(l, "address")]
-		return differs("the door of lock "+st.address, st.door(), text(l, "doorId"))
+	w.lockMoves.Lock()
+	w.compareEntries(ctx, "/v1/property/locks?pageSize=200", func(l any) string {
+		st := w.byAddress[stringAt(l, "address")]
+		return describeDifference("the door of lock "+st.address, st.door(), stringAt(l, "doorId"))
 	})
-	w.moving.Unlock()
-	w.layout.Lock()
-	w.compare(ctx, "/v1/property/spaces?pageSize=200", func(s any) string {
-		return differs("whether room "+text(s, "name")+" is on", true, e2etest.At(s, "isActive"))
+	w.lockMoves.Unlock()
+	w.spaceChanges.Lock()
+	w.compareEntries(ctx, "/v1/property/spaces?pageSize=200", func(s any) string {
+		return describeDifference("whether room "+stringAt(s, "name")+" is on", true, e2etest.At(s, "isActive"))
 	})
-	w.compare(ctx, "/v1/property/integrations/"+w.integration+"/spaces?pageSize=200", func(s any) string {
-		return differs("the mapping of "+text(s, "externalId"), "mapped", text(s, "state"))
+	w.compareEntries(ctx, "/v1/property/integrations/"+w.integration+"/spaces?pageSize=200", func(s any) string {
+		return describeDifference("the mapping of "+stringAt(s, "externalId"), "mapped", stringAt(s, "state"))
 	})
-	w.layout.Unlock()
+	w.spaceChanges.Unlock()
 	for _, c := range w.codes.all() {
 		c.mu.Lock()
-		o, err := w.ask(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
-		if err == nil && o.OK() && !c.ends {
-			w.reportLost(differs("whether code "+c.id+" is ended", !c.access, text(o.Data(), "state") == "ended"), &c.story)
+		o, err := w.request(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
+		if err == nil && o.OK() && !c.endsByItself {
+			w.reportLost(describeDifference("whether code "+c.id+" is ended", !c.shouldHaveAccess, stringAt(o.Data(), "state") == "ended"), &c.story)
 		}
 		c.mu.Unlock()
 	}
 }
 
-// compare judges each entry of a list.
-func (w *world) compare(ctx context.Context, path string, judge func(entry any) string) {
-	o, err := w.ask(ctx, w.staff, "GET", path, nil)
+// compareEntries reads a list and reports each entry for which judge returns a difference.
+func (w *world) compareEntries(ctx context.Context, path string, judge func(entry any) string) {
+	o, err := w.request(ctx, w.staff, "GET", path, nil)
 	if err != nil || !o.OK() {
 		return
 	}
-	for _, entry := range list(o.Data(), "list") {
+	for _, entry := range listAt(o.Data(), "list") {
 		w.reportLost(judge(entry))
 	}
 }
 
-// reportLost counts a compared field, and reports a violation if what says that the field is not as acknowledged.
+// reportLost counts a compared field. It reports a violation if what, the difference from the acknowledged value, is not empty.
 func (w *world) reportLost(what string, stories ...*story) {
 	w.count.add("fields compared", 1)
 	if what != "" {
@@ -260,31 +260,31 @@ func (w *world) reportLost(what string, stories ...*story) {
 	}
 }
 
-func differs(what string, want, got any) string {
+func describeDifference(what string, want, got any) string {
 	if want == got {
 		return ""
 	}
 	return fmt.Sprintf("%s: acknowledged as %v, and is %v", what, want, got)
 }
 
-// porters send unlock commands until ctx ends. They repeat some under the same idempotency key.
-func (w *world) porters(ctx context.Context, rng *rand.Rand) {
+// simulateUnlocks sends unlock commands until ctx ends. It repeats some under the same idempotency key.
+func (w *world) simulateUnlocks(ctx context.Context, rng *rand.Rand) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for n := 0; ctx.Err() == nil; n++ {
 		pause(ctx, time.Duration(300+rng.IntN(1500))*time.Millisecond)
 		l, twice := w.locks[rng.IntN(len(w.locks))], rng.IntN(3) == 0
-		running.Go(func() { w.unlock(l, fmt.Sprintf("unlock/%d", n), twice) })
+		running.Go(func() { w.sendUnlock(l, fmt.Sprintf("unlock/%d", n), twice) })
 	}
 }
 
-func (w *world) unlock(l *lockState, key string, twice bool) {
+func (w *world) sendUnlock(l *lockState, key string, twice bool) {
 	order := unlock{Lock: l.address, Called: time.Now()}
 	l.story.add(w.began, "%s is asked for", key)
 	who := w.staff.With("idempotency-key", key)
 	ctx := context.Background()
 	send := func() (e2etest.Outcome, error) {
-		return w.ask(ctx, who, "POST", "/v1/property/locks/"+l.id+":unlock", map[string]any{})
+		return w.request(ctx, who, "POST", "/v1/property/locks/"+l.id+":unlock", map[string]any{})
 	}
 	o, err := send()
 	// A repeat under the same key returns the result of the first and does not unlock again. If the first never reached the
@@ -306,7 +306,7 @@ func (w *world) unlock(l *lockState, key string, twice bool) {
 	}
 	order.Answered, order.Result = time.Now(), o.Reason
 	if o.OK() {
-		order.Result = text(o.Data(), "result")
+		order.Result = stringAt(o.Data(), "result")
 	}
 	l.story.add(w.began, "%s: answered %d %s", key, o.HTTP, order.Result)
 	w.recordUnlock(l, order)

@@ -47,19 +47,19 @@ func TestTorture(t *testing.T) {
 	seconds, seed := setting(t, "LATCHKEY_TORTURE_SECONDS", 40), setting(t, "LATCHKEY_TORTURE_SEED", 1)
 	on := engine(t)
 	w := newWorld(t, seed, on, dbtest.URL(t, on))
-	for n := range stays {
+	for n := range stayCount {
 		w.stays = append(w.stays, w.newStay(n))
 	}
 	w.chaos(time.Duration(seconds) * time.Second)
-	w.heal()
-	w.restore()
-	w.rest(t.Context())
+	w.endAllFaults()
+	w.fillDoorsWithoutLock()
+	w.awaitRest(t.Context())
 	w.readBack(t.Context())
 	w.readBackStaff(t.Context())
 	w.checkRemoteUnlocks()
 	for _, s := range w.stays {
 		s.mu.Lock()
-		w.explain(t.Context(), s, true)
+		w.checkExplanation(t.Context(), s, true)
 		s.mu.Unlock()
 	}
 	w.checkAllLocks(t.Context())
@@ -68,14 +68,14 @@ func TestTorture(t *testing.T) {
 		t.Errorf("%d violations:%s\nrepeat with: make torture SECONDS=%d SEED=%d ENGINE=%s", n, lines, seconds, seed, on)
 	}
 	for _, s := range w.sites {
-		w.must(s.bridge.Stop())
+		w.failOn(s.bridge.Stop())
 	}
-	w.must(w.server.Stop())
+	w.failOn(w.server.Stop())
 }
 
 // chaos runs all actors and faults concurrently for a time. Each has its own source of randomness, derived from the seed.
 func (w *world) chaos(d time.Duration) {
-	w.lasts = max(d, time.Second)
+	w.faultDuration = max(d, time.Second)
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()
 	var all sync.WaitGroup
@@ -86,15 +86,15 @@ func (w *world) chaos(d time.Duration) {
 		all.Go(func() { run(ctx, rng) })
 	}
 	for range 3 {
-		start(w.partners)
-		start(w.guests)
+		start(w.simulatePMS)
+		start(w.simulateGuests)
 	}
-	start(w.employees)
-	start(func(ctx context.Context, rng *rand.Rand) { w.readers(ctx, rng.IntN) })
-	start(w.porters)
-	start(w.killServer)
+	start(w.simulateStaff)
+	start(func(ctx context.Context, rng *rand.Rand) { w.simulateExplainReaders(ctx, rng.IntN) })
+	start(w.simulateUnlocks)
+	start(w.killServerRepeatedly)
 	for _, s := range w.sites {
-		start(func(ctx context.Context, rng *rand.Rand) { w.breakLink(ctx, s, rng) })
+		start(func(ctx context.Context, rng *rand.Rand) { w.injectLinkFaults(ctx, s, rng) })
 		for range 2 {
 			start(func(ctx context.Context, rng *rand.Rand) { w.disturbLocks(ctx, s, rng) })
 		}

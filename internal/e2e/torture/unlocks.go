@@ -25,30 +25,31 @@ const (
 // neverSent are the results that promise that the command was not and will not be sent.
 var neverSent = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsupported", "expired", "refused"}
 
-// judgeUnlocks compares the openings of one lock with the orders: each opening has an order of its own, and each order that
-// was answered "opened" an opening of its own. By Mendelsohn and Dulmage, if each of the two can be matched, both can at once.
+// judgeUnlocks compares the openings of one lock with its unlock commands and describes violations. Each opening needs a command of its
+// own, and each command answered "opened" needs an opening of its own. By the theorem of Mendelsohn and Dulmage, the two matchings can
+// be checked one by one.
 func judgeUnlocks(orders []unlock, openings []time.Time) (broken []string) {
 	openings = slices.Clone(openings)
 	slices.SortFunc(openings, time.Time.Compare)
 	possible := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return slices.Contains(neverSent, o.Result) })
-	extra, _ := match(possible, openings)
+	extra, _ := matchOpenings(possible, openings)
 	for _, at := range extra {
-		broken = append(broken, fmt.Sprintf("%s: opened at %s, which no unlock asked for%s", lockOf(orders), stamp(at), late(orders, at)))
+		broken = append(broken, fmt.Sprintf("%s: opened at %s, which no unlock asked for%s", lockName(orders), formatTime(at), describeLastUnlockBefore(orders, at)))
 	}
 	certain := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return o.Result != "opened" })
-	_, missed := match(certain, openings)
+	_, missed := matchOpenings(certain, openings)
 	for _, o := range missed {
-		broken = append(broken, fmt.Sprintf("%s: the unlock of %s was answered \"opened\" at %s, and the door did not open", o.Lock, stamp(o.Called), stamp(o.Answered)))
+		broken = append(broken, fmt.Sprintf("%s: the unlock of %s was answered \"opened\" at %s, and the door did not open", o.Lock, formatTime(o.Called), formatTime(o.Answered)))
 	}
 	return broken
 }
 
-// match assigns each opening, in the order of time, to the matching order that ends first. It returns the openings and orders without
-// a match.
-func match(orders []unlock, openings []time.Time) (extra []time.Time, missed []unlock) {
-	missed = slices.SortedStableFunc(slices.Values(orders), func(a, b unlock) int { return a.end().Compare(b.end()) })
+// matchOpenings assigns each opening, in the order of time, to the matching command with the earliest deadline. It returns the openings
+// and commands without a match.
+func matchOpenings(orders []unlock, openings []time.Time) (extra []time.Time, missed []unlock) {
+	missed = slices.SortedStableFunc(slices.Values(orders), func(a, b unlock) int { return a.latestOpening().Compare(b.latestOpening()) })
 	for _, at := range openings {
-		i := slices.IndexFunc(missed, func(o unlock) bool { return !at.Before(o.Called) && !at.After(o.end()) })
+		i := slices.IndexFunc(missed, func(o unlock) bool { return !at.Before(o.Called) && !at.After(o.latestOpening()) })
 		if i < 0 {
 			extra = append(extra, at)
 			continue
@@ -58,8 +59,8 @@ func match(orders []unlock, openings []time.Time) (extra []time.Time, missed []u
 	return extra, missed
 }
 
-// end returns the latest time at which the order may open.
-func (o unlock) end() time.Time {
+// latestOpening returns the latest time at which the command may open the lock.
+func (o unlock) latestOpening() time.Time {
 	last := o.Called
 	if o.Repeated.After(last) {
 		last = o.Repeated
@@ -71,15 +72,15 @@ func (o unlock) end() time.Time {
 	return end
 }
 
-func lockOf(orders []unlock) string {
+func lockName(orders []unlock) string {
 	if len(orders) == 0 {
 		return "a lock"
 	}
 	return orders[0].Lock
 }
 
-// late describes the last order before an opening that has none.
-func late(orders []unlock, at time.Time) string {
+// describeLastUnlockBefore describes the last command before an opening that matches no command.
+func describeLastUnlockBefore(orders []unlock, at time.Time) string {
 	orders = slices.SortedFunc(slices.Values(orders), func(a, b unlock) int { return a.Called.Compare(b.Called) })
 	for _, o := range slices.Backward(orders) {
 		if !o.Called.After(at) {
@@ -89,4 +90,4 @@ func late(orders []unlock, at time.Time) string {
 	return ""
 }
 
-func stamp(t time.Time) string { return t.Format("15:04:05.000") }
+func formatTime(t time.Time) string { return t.Format("15:04:05.000") }

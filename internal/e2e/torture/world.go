@@ -23,38 +23,38 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// place is a door of the hotel: a room that the PMS knows too, or a gate.
-type place struct {
+// hotelDoor is a door of the hotel: of a room, which the PMS also has, or a gate.
+type hotelDoor struct {
 	id, name string
-	partner  string // the PMS's id; empty: a gate
+	pmsID    string // the PMS's id; empty: a gate
 }
 
 // site is a bridge with its locks behind a faulty link.
 type site struct {
 	name   string
-	house  *sim.House
+	locks  *sim.House
 	link   *e2etest.Proxy
 	bridge *program.Process
 
-	// hands is locked during a change by hand, and until the bridge has stored the lock's report: a bridge that is
+	// manualChanges is locked during a change by hand, and until the bridge has stored the lock's report: a bridge that is
 	// killed before may lose it, and then the result is unknown.
-	hands   sync.Mutex
-	lateOps chan string // addresses of locks with an operation in flight whose end the bridge does not know
+	manualChanges sync.Mutex
+	lateOps       chan string // addresses of locks with an operation in flight whose end the bridge does not know
 
 	mu    sync.Mutex
 	kills []time.Time
 }
 
-func (s *site) killedAt(t time.Time) {
+func (s *site) recordKill(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kills = append(s.kills, t)
 }
 
-// lost reports whether a lock's report at this time may have been lost because the bridge was killed: after the report, before the
-// bridge had stored it, or so shortly before the report that it was sent to the dead process.
-func (s *site) lost(t time.Time) bool {
-	return s.killedBetween(t.Add(-noticing), t.Add(storing))
+// mayHaveLostReport reports whether a lock's report at time t may have been lost because the bridge was killed: before it had stored the
+// report, or so shortly before t that the lock sent the report to the dead process.
+func (s *site) mayHaveLostReport(t time.Time) bool {
+	return s.killedBetween(t.Add(-killNoticeTime), t.Add(reportStoreTime))
 }
 
 func (s *site) killedBetween(from, to time.Time) bool {
@@ -63,17 +63,17 @@ func (s *site) killedBetween(from, to time.Time) bool {
 	return slices.ContainsFunc(s.kills, func(k time.Time) bool { return !k.Before(from) && k.Before(to) })
 }
 
-// noticing is how long the virtual locks may take to notice that the bridge was killed.
-const noticing = 200 * time.Millisecond
+// killNoticeTime is how long the virtual locks may take to notice that the bridge was killed.
+const killNoticeTime = 200 * time.Millisecond
 
-// storing is how long a bridge may take to store a lock's report.
-const storing = 2 * time.Second
+// reportStoreTime is how long a bridge may take to store a lock's report.
+const reportStoreTime = 2 * time.Second
 
 // lockSpec is a lock to build: its address, profile and first door.
 type lockSpec struct{ address, profile, door string }
 
-// plots are the locks of each site. Locks without a door are spare.
-var plots = [][]lockSpec{
+// locksOfSites are the locks to build, by site. Locks without a door are spare.
+var locksOfSites = [][]lockSpec{
 	{{"A1", sim.ZWave, "101"}, {"A2", sim.Matter, "102"}, {"A3", sim.Nuki, "103"}, {"A4", sim.Zigbee2MQTT, "104"}, {"A5", sim.TTLock, "105"}, {"AG", sim.ZWaveUser, "Front"}},
 	{{"B1", sim.Matter, "106"}, {"B2", sim.TTLock, "107"}, {"B3", sim.ZWave, "108"}, {"BG", sim.Nuki, "Garage"}, {"BX", sim.Zigbee2MQTT, ""}, {"BY", sim.TTLock, ""}},
 }
@@ -84,11 +84,11 @@ const latency = 20 * time.Millisecond
 // world is the hotel of a run: the server, its bridges and locks, the PMS, and the stays and codes.
 type world struct {
 	*e2etest.API
-	t     testing.TB
-	seed  uint64
-	began time.Time
-	lasts time.Duration // from the first fault to the last
-	dir   string
+	t             testing.TB
+	seed          uint64
+	began         time.Time
+	faultDuration time.Duration // from the first fault to the last
+	dir           string
 
 	server      *program.Process
 	sites       []*site
@@ -97,20 +97,20 @@ type world struct {
 	staff       e2etest.Caller
 	property    string
 	integration string
-	rooms       []*place
-	doors       []*place // rooms and gates
+	rooms       []*hotelDoor
+	doors       []*hotelDoor // rooms and gates
 	locks       []*lockState
 	byAddress   map[string]*lockState
 	stays       []*stay
 	codes       codes
 	count       counters
 	report      *report
-	resting     bool // enough time has passed: reported changes by hand must have been repaired
+	atRest      bool // the faults have ended and all changes are complete
 
-	// moving is locked while a lock is moved to another door, and read-locked during a press, which needs the door of its lock.
-	moving sync.RWMutex
-	// layout is locked while mappings or spaces are changed.
-	layout sync.Mutex
+	// lockMoves is locked while a lock is assigned to another door, and read-locked during a press.
+	lockMoves sync.RWMutex
+	// spaceChanges is locked while mappings or spaces are changed.
+	spaceChanges sync.Mutex
 }
 
 func newWorld(t testing.TB, seed uint64, engine, database string) *world {
@@ -127,20 +127,20 @@ func newWorld(t testing.TB, seed uint64, engine, database string) *world {
 		"--rate-per-minute", "100000000", "--rate-burst", "10000000", "--rate-batch-per-minute", "1000000",
 		"--partner-allow", pms.Listener.Addr().String(), "--log-level", "warn")
 	w.server.Env = []string{"LATCHKEY_DATABASE=" + database}
-	w.must(w.server.Start(t.Context()))
+	w.failOn(w.server.Start(t.Context()))
 	w.API = e2etest.Dial(t, at[0], at[1], filepath.Join(dir, "data", "operator.sock"))
-	w.openProperty()
-	w.openDoors()
-	for i, plot := range plots {
-		w.openSite(i, plot, at[1], at[2])
+	w.createProperty()
+	w.createDoors()
+	for i, plot := range locksOfSites {
+		w.startSite(i, plot, at[1], at[2])
 	}
-	w.hangLocks()
-	w.connect(pms.URL)
+	w.assignLocks()
+	w.connectPMS(pms.URL)
 	t.Logf("seed %d on %s", seed, engine)
 	return w
 }
 
-func (w *world) must(err error) {
+func (w *world) failOn(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -152,73 +152,73 @@ func (w *world) asStaff() context.Context {
 	return metadata.NewOutgoingContext(w.t.Context(), metadata.New(w.staff.Headers))
 }
 
-func (w *world) openProperty() {
+func (w *world) createProperty() {
 	ctx := w.t.Context()
 	name, zone, backups := "Grand Hotel", "Europe/Vienna", true
 	p, err := adminv1.NewPropertyServiceClient(w.Socket).CreateProperty(ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone, BackupCodes: &backups}})
-	w.must(err)
+	w.failOn(err)
 	w.property = p.GetData().GetId()
 	token, err := adminv1.NewTokenServiceClient(w.Socket).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: w.property, Role: "owner"})
-	w.must(err)
+	w.failOn(err)
 	w.staff = e2etest.Bearer("owner", token.GetToken())
 }
 
-func (w *world) openDoors() {
+func (w *world) createDoors() {
 	staff := w.asStaff()
-	for _, l := range slices.Concat(plots...) {
+	for _, l := range slices.Concat(locksOfSites...) {
 		if l.door == "" {
 			continue
 		}
 		if l.address[1] == 'G' {
 			g, err := propertyv1.NewGateServiceClient(w.Public).CreateGate(staff, &propertyv1.CreateGateRequest{Name: l.door})
-			w.must(err)
-			w.doors = append(w.doors, &place{id: g.GetData().GetId(), name: l.door})
+			w.failOn(err)
+			w.doors = append(w.doors, &hotelDoor{id: g.GetData().GetId(), name: l.door})
 			continue
 		}
 		s, err := propertyv1.NewSpaceServiceClient(w.Public).CreateSpace(staff, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: l.door}})
-		w.must(err)
-		room := &place{id: s.GetData().GetId(), name: l.door, partner: "R" + l.door}
+		w.failOn(err)
+		room := &hotelDoor{id: s.GetData().GetId(), name: l.door, pmsID: "R" + l.door}
 		w.rooms, w.doors = append(w.rooms, room), append(w.doors, room)
 	}
 }
 
-// openSite builds the locks of a bridge, enrols the bridge and starts it.
-func (w *world) openSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
+// startSite builds the virtual locks of a site, enrols their bridge and starts it.
+func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), lateOps: make(chan string, 16)}
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
 	for _, l := range plot {
 		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency, Patient: true})
-		st := &lockState{site: s, address: l.address, native: sim.Profiles()[l.profile].Capabilities.Schedule == slot.ScheduleWindow, displaced: map[string]time.Time{}, known: map[uint32]written{}}
+		st := &lockState{site: s, address: l.address, ownSchedule: sim.Profiles()[l.profile].Capabilities.Schedule == slot.ScheduleWindow, displaced: map[string]time.Time{}, knownCodes: map[uint32]slotWrite{}}
 		w.locks = append(w.locks, st)
 		w.byAddress[l.address] = st
 	}
 	var err error
-	s.house, err = sim.NewHouse(c)
-	w.must(err)
-	w.t.Cleanup(func() { _ = s.house.Close() })
-	handler, err := sim.Serve(watched{s.house.Driver(), w, s})
-	w.must(err)
+	s.locks, err = sim.NewHouse(c)
+	w.failOn(err)
+	w.t.Cleanup(func() { _ = s.locks.Close() })
+	handler, err := sim.Serve(recordingDriver{s.locks.Driver(), w, s})
+	w.failOn(err)
 	locks := httptest.NewServer(handler)
 	w.t.Cleanup(locks.Close)
 	between, err := s.link.Link(bridgeAddr)
-	w.must(err)
+	w.failOn(err)
 	b, err := propertyv1.NewBridgeServiceClient(w.Public).CreateBridge(w.asStaff(), &propertyv1.CreateBridgeRequest{Name: "Bridge " + s.name})
-	w.must(err)
+	w.failOn(err)
 	dir := filepath.Join(w.dir, "bridge-"+s.name)
-	w.must(program.Run(w.t.Context(), []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", dir, "enroll", "--plaintext", "--connect", between, grpcAddr))
+	w.failOn(program.Run(w.t.Context(), []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", dir, "enroll", "--plaintext", "--connect", between, grpcAddr))
 	s.bridge = program.New(w.t, "latchkey-bridge", locks.URL+"/locks", "--dir", dir, "--log-level", "warn", "run", "--sim-house", locks.URL)
-	w.must(s.bridge.Start(w.t.Context()))
+	w.failOn(s.bridge.Start(w.t.Context()))
 	w.sites = append(w.sites, s)
 }
 
-// hangLocks waits until the service lists every lock, and assigns each to its door.
-func (w *world) hangLocks() {
+// assignLocks waits until the service lists every lock, and assigns each lock to its door.
+func (w *world) assignLocks() {
 	plan := map[string]string{}
-	for _, l := range slices.Concat(plots...) {
+	for _, l := range slices.Concat(locksOfSites...) {
 		plan[l.address] = l.door
 	}
 	staff := propertyv1.NewLockServiceClient(w.Public)
-	w.must(program.Await(w.t.Context(), "the bridges show their locks", func() (bool, error) {
+	w.failOn(program.Await(w.t.Context(), "the bridges show their locks", func() (bool, error) {
 		found, err := staff.ListLocks(w.asStaff(), &propertyv1.ListLocksRequest{PageSize: 200})
 		for _, l := range found.GetData().GetList() {
 			w.byAddress[l.GetAddress()].id = l.GetId()
@@ -232,12 +232,12 @@ func (w *world) hangLocks() {
 			continue
 		}
 		_, err := staff.AssignLock(w.asStaff(), &propertyv1.AssignLockRequest{Id: l.id, DoorId: &door.id})
-		w.must(err)
+		w.failOn(err)
 		l.recordDoor(door.id)
 	}
 }
 
-func (w *world) doorNamed(name string) *place {
+func (w *world) doorNamed(name string) *hotelDoor {
 	for _, d := range w.doors {
 		if d.name == name {
 			return d
@@ -246,33 +246,33 @@ func (w *world) doorNamed(name string) *place {
 	return nil
 }
 
-// connect makes the PMS a partner and maps its rooms by name.
-func (w *world) connect(pmsURL string) {
+// connectPMS makes the PMS a partner and maps its rooms by name.
+func (w *world) connectPMS(pmsURL string) {
 	ctx := w.t.Context()
 	var listing []sandbox.Space
 	for _, r := range w.rooms {
-		listing = append(listing, sandbox.Space{ID: r.partner, Type: "Room", Name: r.name, IsPrivate: true, IsActive: true})
+		listing = append(listing, sandbox.Space{ID: r.pmsID, Type: "Room", Name: r.name, IsPrivate: true, IsActive: true})
 	}
 	w.pms.SetSpaces(listing)
 	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "PMS"})
-	w.must(err)
+	w.failOn(err)
 	in, err := propertyv1.NewIntegrationServiceClient(w.Public).ConnectApp(w.asStaff(), &propertyv1.ConnectAppRequest{AppId: app.GetData().GetId(), Scopes: e2etest.Scopes})
-	w.must(err)
+	w.failOn(err)
 	w.integration = in.GetData().GetId()
 	w.partner = e2etest.Caller{Name: "partner", Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": in.GetAccessToken()}}
 	w.pms.SetCredentials(w.Base, app.GetClientToken(), in.GetAccessToken())
-	w.must(w.pms.Register(ctx, pmsURL))
+	w.failOn(w.pms.Register(ctx, pmsURL))
 	mappings := propertyv1.NewMappingServiceClient(w.Public)
-	w.must(program.Await(ctx, "getSpaces is read", func() (bool, error) {
+	w.failOn(program.Await(ctx, "getSpaces is read", func() (bool, error) {
 		l, err := mappings.ListPartnerSpaces(w.asStaff(), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.integration, PageSize: 200})
 		return len(l.GetData().GetList()) == len(listing), err
 	}))
 	_, err = mappings.ApplySuggestions(w.asStaff(), &propertyv1.ApplySuggestionsRequest{IntegrationId: w.integration})
-	w.must(err)
+	w.failOn(err)
 }
 
-// ask sends one request. An error means that no answer arrived.
-func (w *world) ask(ctx context.Context, who e2etest.Caller, verb, path string, content any) (e2etest.Outcome, error) {
+// request sends one request. An error means that no answer arrived. An answer with status 500 is a violation.
+func (w *world) request(ctx context.Context, who e2etest.Caller, verb, path string, content any) (e2etest.Outcome, error) {
 	w.count.add("calls", 1)
 	o, err := w.Do(ctx, who, verb, path, content)
 	if err == nil && o.HTTP == http.StatusInternalServerError {
@@ -284,14 +284,14 @@ func (w *world) ask(ctx context.Context, who e2etest.Caller, verb, path string, 
 // retryable are the statuses after which a call is sent again.
 var retryable = []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// send retries a change under one idempotency key until it is answered, however often the server is killed meanwhile. It continues
-// after the end of the run, because the state after an unanswered change is unknown.
-func (w *world) send(who e2etest.Caller, key, verb, path string, content any) (e2etest.Outcome, bool) {
+// sendUntilAnswered retries a change under one idempotency key until it is answered, also while the server is killed and restarted. It
+// continues after the end of the run, because the state after an unanswered change is unknown.
+func (w *world) sendUntilAnswered(who e2etest.Caller, key, verb, path string, content any) (e2etest.Outcome, bool) {
 	deadline := time.Now().Add(program.Patience)
 	who = who.With("idempotency-key", key)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		o, err := w.ask(context.Background(), who, verb, path, content)
-		repeat := err != nil || slices.Contains(retryable, o.HTTP) && !final409(o)
+		o, err := w.request(context.Background(), who, verb, path, content)
+		repeat := err != nil || slices.Contains(retryable, o.HTTP) && !isFinalConflict(o)
 		if !repeat {
 			return o, true
 		}
@@ -303,8 +303,8 @@ func (w *world) send(who e2etest.Caller, key, verb, path string, content any) (e
 	}
 }
 
-// final409 reports whether an answer is a conflict that a retry cannot resolve.
-func final409(o e2etest.Outcome) bool {
+// isFinalConflict reports whether an answer is a conflict that a retry cannot resolve.
+func isFinalConflict(o e2etest.Outcome) bool {
 	return o.HTTP == http.StatusConflict && o.Reason != "idempotencyInFlight" && o.Reason != "unavailable"
 }
 
