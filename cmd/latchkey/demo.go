@@ -78,7 +78,7 @@ func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Profile: sandbox.Lockout, Options: server.Options{Logger: logger, Version: version}})
+	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Profile: sandbox.LockoutProfile, Options: server.Options{Logger: logger, Version: version}})
 	if err != nil && ctx.Err() != nil {
 		return errStopped
 	}
@@ -156,7 +156,7 @@ func stay(ctx context.Context, w *sandbox.World) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-w.Failed():
+	case err := <-w.Failures():
 		return err
 	}
 }

@@ -113,7 +113,7 @@ func TestSpaceShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	pin, _ := answer.Data()["pin"].(string)
-	press, err := w.Type(t.Context(), w.Spaces["Room 101"], pin)
+	press, err := w.TypePIN(t.Context(), w.Spaces["Room 101"], pin)
 	if err != nil || !press.Opened {
 		t.Fatalf("%q does not open: %+v, %v", pin, press, err)
 	}
@@ -145,7 +145,7 @@ func TestSpaceShow(t *testing.T) {
 			t.Fatal("the staff code does not become verified")
 		}
 	}
-	press, err = w.Type(t.Context(), w.Spaces["Room 101"], s.json("code reveal " + code)["pin"].(string))
+	press, err = w.TypePIN(t.Context(), w.Spaces["Room 101"], s.json("code reveal " + code)["pin"].(string))
 	if err != nil || !press.Opened {
 		t.Fatalf("the staff code does not open: %+v, %v", press, err)
 	}

@@ -17,7 +17,7 @@ func newWorld(t *testing.T) (*shell, *sandbox.World) {
 	cfg := config.Default()
 	cfg.DataDir, cfg.KeyFile, cfg.Drain = filepath.Join(root, "d"), filepath.Join(root, "key"), time.Millisecond
 	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
-	w, err := sandbox.Build(t.Context(), sandbox.Config{Server: cfg, Dir: filepath.Join(root, "b"), Forgetful: true, Options: server.Options{Version: "test"}})
+	w, err := sandbox.Build(t.Context(), sandbox.Config{Server: cfg, Dir: filepath.Join(root, "b"), WithoutStorage: true, Options: server.Options{Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func (b Converge) open(ctx context.Context, dir string) (_ *convergeWorld, err e
 	if err != nil {
 		return nil, err
 	}
-	f.world, err = sandbox.Build(ctx, sandbox.Config{Server: settings(dir), Options: o, Dir: dir, Forgetful: true, Profile: b.Profile})
+	f.world, err = sandbox.Build(ctx, sandbox.Config{Server: settings(dir), Options: o, Dir: dir, WithoutStorage: true, Profile: b.Profile})
 	if err != nil {
 		return nil, err
 	}

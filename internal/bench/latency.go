@@ -93,8 +93,8 @@ func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err erro
 	}
 	p.log = log
 	p.world, err = sandbox.Build(ctx, sandbox.Config{
-		Server: settings(dir), Options: o, Dir: dir, Forgetful: true,
-		Driver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.changes} },
+		Server: settings(dir), Options: o, Dir: dir, WithoutStorage: true,
+		WrapDriver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.changes} },
 	})
 	if err != nil {
 		return nil, errors.Join(err, p.log.Close())

@@ -39,7 +39,7 @@ func TestUnusualButValidInput(t *testing.T) {
 			}
 			as := w.Partner()
 			for k, v := range c.headers {
-				as = as.With(k, v)
+				as = as.WithHeader(k, v)
 			}
 			var content any
 			if c.raw != "" {

@@ -150,14 +150,14 @@ func TestBadInput(t *testing.T) {
 	if o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations", good("KEPT")); err != nil || !o.OK() {
 		t.Fatal(o, err)
 	}
-	before := e2etest.Stored(t, w)
+	before := e2etest.PartnerView(t, w)
 	for _, c := range slices.Concat(badReservations, badCalls) {
 		t.Run(c.name, func(t *testing.T) {
 			o := c.send(t, w)
 			c.check(t, o)
 		})
 	}
-	if after := e2etest.Stored(t, w); after != before {
+	if after := e2etest.PartnerView(t, w); after != before {
 		t.Errorf("something was stored:\n%s\nbefore:\n%s", after, before)
 	}
 }
@@ -186,7 +186,7 @@ func (c refused) send(t *testing.T, w *e2etest.World) e2etest.Outcome {
 	}
 	as := w.Partner()
 	for k, v := range c.headers {
-		as = as.With(k, v)
+		as = as.WithHeader(k, v)
 	}
 	o, err := w.Do(t.Context(), as, verb, path, content)
 	if err != nil {
@@ -221,7 +221,7 @@ func (c refused) check(t *testing.T, o e2etest.Outcome) {
 // A call that removes something must say so with an explicit empty value.
 func TestRemovalMustBeExplicit(t *testing.T) {
 	w := e2etest.Open(t)
-	before := e2etest.Stored(t, w)
+	before := e2etest.PartnerView(t, w)
 	for _, c := range []struct {
 		rpc, body string
 		fields    []string
@@ -229,15 +229,15 @@ func TestRemovalMustBeExplicit(t *testing.T) {
 		{"LockService/AssignLock", `{"id":"lck_0"}`, []string{"doorId"}},
 		{"MappingService/BatchSetMappings", `{"integrationId":"int_0","mappings":[{"externalId":"R101","spaceId":""},{"externalId":"R102"}]}`, []string{"mappings[1].spaceId"}},
 	} {
-		r := e2etest.Find("latchkey.property.v1." + c.rpc)
+		r := e2etest.FindRPC("latchkey.property.v1." + c.rpc)
 		for _, p := range []e2etest.Protocol{e2etest.REST, e2etest.GRPC, e2etest.Connect} {
-			o, err := w.Call(t.Context(), p, w.Owner(), r, e2etest.Parsed(t, r, c.body))
-			if err != nil || o.Reason != "invalidFields" || !slices.Equal(o.Named(), c.fields) {
+			o, err := w.Call(t.Context(), p, w.Owner(), r, e2etest.ParseRequest(t, r, c.body))
+			if err != nil || o.Reason != "invalidFields" || !slices.Equal(o.WrongFields(), c.fields) {
 				t.Errorf("%s over %s: %v %v; want %v", c.rpc, p, o, err, c.fields)
 			}
 		}
 	}
-	if after := e2etest.Stored(t, w); after != before {
+	if after := e2etest.PartnerView(t, w); after != before {
 		t.Errorf("something was changed:\n%s\nbefore:\n%s", after, before)
 	}
 }
@@ -245,7 +245,7 @@ func TestRemovalMustBeExplicit(t *testing.T) {
 // Violations of domain rules and of proto rules are reported together.
 func TestDomainAndProtoViolationsAreReportedTogether(t *testing.T) {
 	w := e2etest.Open(t)
-	before := e2etest.Stored(t, w)
+	before := e2etest.PartnerView(t, w)
 	for _, c := range []struct {
 		path, body string
 		fields     map[string]string
@@ -264,7 +264,7 @@ func TestDomainAndProtoViolationsAreReportedTogether(t *testing.T) {
 			t.Errorf("%s %s: %v %v %v; want %v", c.path, c.body, o, err, o.Fields, c.fields)
 		}
 	}
-	if after := e2etest.Stored(t, w); after != before {
+	if after := e2etest.PartnerView(t, w); after != before {
 		t.Errorf("something was changed:\n%s\nbefore:\n%s", after, before)
 	}
 }
@@ -272,7 +272,7 @@ func TestDomainAndProtoViolationsAreReportedTogether(t *testing.T) {
 // The property and admin areas refuse unknown fields, and name the missing required field.
 func TestUnknownFieldsAreRefused(t *testing.T) {
 	w := e2etest.Open(t)
-	before := e2etest.Stored(t, w)
+	before := e2etest.PartnerView(t, w)
 	for _, c := range []struct {
 		verb, path, body string
 		as               e2etest.Caller
@@ -288,7 +288,7 @@ func TestUnknownFieldsAreRefused(t *testing.T) {
 			t.Errorf("%s %s: %v %v %v; want %v", c.verb, c.path, o, err, o.Fields, c.fields)
 		}
 	}
-	if after := e2etest.Stored(t, w); after != before {
+	if after := e2etest.PartnerView(t, w); after != before {
 		t.Errorf("something was changed:\n%s\nbefore:\n%s", after, before)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // gRPC and Connect give the same errors.
 func TestBadInputOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)
-	r := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
+	r := e2etest.FindRPC("latchkey.partner.v1.ReservationService/UpsertReservation")
 	for _, c := range []struct {
 		name, body, reason string
 		fields             []string
@@ -31,8 +31,8 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 		{"a mask of nothing", `{"reservation":{"pmsMeta":{"id":"B"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02"},"updateMask":"doors,pmsMeta,pmsNumber,booker,state,fromDate,toDate"}`, "invalidFields", []string{"updateMask"}},
 	} {
 		for _, p := range []e2etest.Protocol{e2etest.GRPC, e2etest.Connect} {
-			o, err := w.Call(t.Context(), p, w.Partner(), r, e2etest.Parsed(t, r, c.body))
-			if err != nil || o.Code != codes.InvalidArgument || o.Reason != c.reason || !slices.Equal(o.Named(), c.fields) {
+			o, err := w.Call(t.Context(), p, w.Partner(), r, e2etest.ParseRequest(t, r, c.body))
+			if err != nil || o.Code != codes.InvalidArgument || o.Reason != c.reason || !slices.Equal(o.WrongFields(), c.fields) {
 				t.Errorf("%s over %s: %v %v; want %s %v", c.name, p, o, err, c.reason, c.fields)
 			}
 			if o.RequestID == "" || o.RequestID != o.Header.Get("X-Request-Id") {
@@ -40,15 +40,15 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 			}
 		}
 	}
-	if text := e2etest.Stored(t, w); strings.Contains(text, `"B"`) {
+	if text := e2etest.PartnerView(t, w); strings.Contains(text, `"B"`) {
 		t.Error("something was stored:", text)
 	}
 }
 
 func TestSizeLimitsOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)
-	one := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
-	batch := e2etest.Find("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
+	one := e2etest.FindRPC("latchkey.partner.v1.ReservationService/UpsertReservation")
+	batch := e2etest.FindRPC("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
 	huge := &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "BIG"}, PmsNumber: strings.Repeat("a", 1100<<10)}}
 	many := &partnerv1.BatchUpsertReservationsRequest{Reservations: slices.Repeat([]*partnerv1.Reservation{{PmsMeta: &partnerv1.PmsMeta{Id: "MANY"}}}, 101)}
 	for _, p := range e2etest.Protocols {
@@ -65,25 +65,25 @@ func TestSizeLimitsOverEveryProtocol(t *testing.T) {
 // Invalid protobuf, and invalid UTF-8 in protobuf.
 func TestBrokenProtobuf(t *testing.T) {
 	w := e2etest.Open(t)
-	r := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
+	r := e2etest.FindRPC("latchkey.partner.v1.ReservationService/UpsertReservation")
 	// reservation (1) { pms_number (5): "1\xff" }
 	text := []byte{0x0a, 0x04, 0x2a, 0x02, '1', 0xff}
 	for name, c := range map[string]struct {
 		raw   []byte
 		named []string
 	}{"broken UTF-8": {text, []string{"reservation.pmsNumber"}}, "half a message": {text[:3], []string{}}, "noise": {[]byte{0xff, 0xff, 0xff, 0xff}, []string{}}} {
-		over, err := w.Raw(t.Context(), w.Partner(), r, c.raw)
-		if err != nil || over.Code != codes.InvalidArgument || over.Reason != "invalidFields" || !slices.Equal(over.Named(), c.named) {
+		over, err := w.CallRaw(t.Context(), w.Partner(), r, c.raw)
+		if err != nil || over.Code != codes.InvalidArgument || over.Reason != "invalidFields" || !slices.Equal(over.WrongFields(), c.named) {
 			t.Errorf("%s over gRPC: %v %v; want %v", name, over, err, c.named)
 		}
 		o, err := w.HTTPCall(t.Context(), w.Partner(), http.MethodPost, "/"+r.Name, "application/proto", c.raw)
 		if err == nil {
 			err = o.ReadConnect(r)
 		}
-		if err != nil || o.Code != codes.InvalidArgument || o.Reason != "invalidFields" || !slices.Equal(o.Named(), c.named) {
+		if err != nil || o.Code != codes.InvalidArgument || o.Reason != "invalidFields" || !slices.Equal(o.WrongFields(), c.named) {
 			t.Errorf("%s over Connect: %v %v; want %v", name, o, err, c.named)
 		}
-		if o, err := w.Raw(t.Context(), e2etest.Anonymous(), r, c.raw); err != nil || o.Code != codes.Unauthenticated {
+		if o, err := w.CallRaw(t.Context(), e2etest.Anonymous(), r, c.raw); err != nil || o.Code != codes.Unauthenticated {
 			t.Errorf("%s without a credential: %v %v", name, o, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestInvalidTimestamps(t *testing.T) {
 		"ListReservations":  {&partnerv1.ListReservationsRequest{UpdatedSince: none}, "updatedSince"},
 		"UpsertReservation": {&partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "NONE", UpdatedAt: none}}}, "pmsMeta.updatedAt"},
 	} {
-		o, err := w.Call(t.Context(), e2etest.GRPC, w.Partner(), e2etest.Find("latchkey.partner.v1.ReservationService/"+rpc), c.req)
+		o, err := w.Call(t.Context(), e2etest.GRPC, w.Partner(), e2etest.FindRPC("latchkey.partner.v1.ReservationService/"+rpc), c.req)
 		if err != nil || o.Code != codes.InvalidArgument || o.Fields[c.path] != "badFormat" {
 			t.Errorf("%s: %v %v", rpc, o, err)
 		}

@@ -130,7 +130,7 @@ func TestBridgesHaveTheirOwnListener(t *testing.T) {
 	})
 	t.Run("serves nothing else", func(t *testing.T) {
 		for _, r := range e2etest.RPCs() {
-			if r.Area() == "latchkey.lock.v1" && r.Desc.Parent().Name() == "BridgeService" {
+			if r.ProtoPackage() == "latchkey.lock.v1" && r.Desc.Parent().Name() == "BridgeService" {
 				continue
 			}
 			if err := own.Invoke(ctx, "/"+r.Name, r.Request(), r.Reply()); status.Code(err) != codes.Unimplemented {

@@ -50,7 +50,7 @@ func flood(t *testing.T, call func(context.Context) (e2etest.Outcome, error)) (a
 }
 
 var (
-	upsertBatch = e2etest.Find("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
+	upsertBatch = e2etest.FindRPC("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
 	emptyOnes   = largest(`{"reservations":[`, `{}`, `]}`)
 	emptyWire   = []byte(strings.Repeat("\x0a\x00", (1<<20-2)/2))
 )
@@ -73,7 +73,7 @@ func strangers(w *e2etest.World) map[string]func(context.Context, e2etest.Caller
 		"Connect JSON":  connect("application/json", emptyOnes),
 		"Connect proto": connect("application/proto", emptyWire),
 		"gRPC": func(ctx context.Context, c e2etest.Caller) (e2etest.Outcome, error) {
-			return w.Raw(ctx, c, upsertBatch, emptyWire)
+			return w.CallRaw(ctx, c, upsertBatch, emptyWire)
 		},
 	}
 }

@@ -33,7 +33,7 @@ func targets(t testing.TB, a *tenant) []target {
 	t.Helper()
 	var out []target
 	for _, r := range e2etest.RPCs() {
-		if r.Streams() || r.Area() == "latchkey.lock.v1" && r.Desc.Parent().Name() == "BridgeService" {
+		if r.Streams() || r.ProtoPackage() == "latchkey.lock.v1" && r.Desc.Parent().Name() == "BridgeService" {
 			continue
 		}
 		text := probes[r.Name]
@@ -123,7 +123,7 @@ func restBody(rt e2etest.Route, content []byte) []byte {
 func rawly(t *testing.T, a *tenant, x target, raw []byte) {
 	t.Helper()
 	ctx := context.Background()
-	o, err := a.Raw(ctx, x.as, x.RPC, raw)
+	o, err := a.CallRaw(ctx, x.as, x.RPC, raw)
 	survives(t, fmt.Sprintf("gRPC %s %x", x.Name, raw), o, err)
 	if len(x.Routes) == 0 {
 		return
@@ -149,7 +149,7 @@ func TestOddInput(t *testing.T) {
 			}
 		})
 	}
-	e2etest.Stored(t, a.World) // and it all still works
+	e2etest.PartnerView(t, a.World) // and it all still works
 }
 
 // fuzzed is the world of a fuzzing process, which ends with it.

@@ -230,7 +230,7 @@ func try(t *testing.T, w *e2etest.World, r e2etest.RPC, row rule, c who, p e2ete
 	t.Helper()
 	req, caller := r.Request(), c.Caller
 	if row.body == untouched {
-		caller = caller.With("idempotency-key", "no key")
+		caller = caller.WithHeader("idempotency-key", "no key")
 	} else if err := protojson.Unmarshal([]byte(row.body), req); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func (o *offset) Now() time.Time { return clock.System.Now().Add(o.by) }
 // everybody makes one credential of every kind. The clock is moved past those that end.
 func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	t.Helper()
-	b := a.Next()
+	b := a.OpenProperty()
 	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
@@ -325,15 +325,15 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		{Caller: e2etest.Operator(), area: "admin"},
 		{Caller: socket(e2etest.Bearer("owner over the socket", owner)), area: "property", role: 3},
 		{Caller: socket(a.Partner()), area: "partner", scopes: e2etest.Scopes},
-		{Caller: named(a.Partner().With("client-token", second.GetClientToken()), "token of A with another app")},
-		{Caller: named(a.Partner().With("access-token", ""), "client token alone")},
+		{Caller: named(a.Partner().WithHeader("client-token", second.GetClientToken()), "token of A with another app")},
+		{Caller: named(a.Partner().WithHeader("access-token", ""), "client token alone")},
 		{Caller: named(e2etest.Bearer("", a.ClientToken), "client token as bearer")},
-		{Caller: named(a.Partner().With("api-key", b.APIKey), "app of A with the api-key of B")},
-		{Caller: named(a.Partner().With("authorization", "Bearer "+b.AccessToken), "two access tokens")},
-		{Caller: named(e2etest.Anonymous().With("authorization", "Basic "+owner), "another scheme")},
-		{Caller: named(e2etest.Anonymous().With("grpc-metadata-authorization", "Bearer "+owner), "a header that the gateway would pass")},
-		{Caller: named(e2etest.Anonymous().With("api-key", "lkk_"+strings.Repeat("0", 32)), "garbage as api-key")},
-		{Caller: named(a.Partner().With("access-token", a.AccessToken[:len(a.AccessToken)-1]+"0"), "mistyped access token")},
+		{Caller: named(a.Partner().WithHeader("api-key", b.APIKey), "app of A with the api-key of B")},
+		{Caller: named(a.Partner().WithHeader("authorization", "Bearer "+b.AccessToken), "two access tokens")},
+		{Caller: named(e2etest.Anonymous().WithHeader("authorization", "Basic "+owner), "another scheme")},
+		{Caller: named(e2etest.Anonymous().WithHeader("grpc-metadata-authorization", "Bearer "+owner), "a header that the gateway would pass")},
+		{Caller: named(e2etest.Anonymous().WithHeader("api-key", "lkk_"+strings.Repeat("0", 32)), "garbage as api-key")},
+		{Caller: named(a.Partner().WithHeader("access-token", a.AccessToken[:len(a.AccessToken)-1]+"0"), "mistyped access token")},
 		{Caller: e2etest.Bearer("garbage", strings.Repeat("~", 4000))},
 	}
 	if spoilt := out[len(out)-2].Headers["access-token"]; spoilt == a.AccessToken {
@@ -356,7 +356,7 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 func mustServe(t *testing.T, w *e2etest.World, name, token string) {
 	t.Helper()
 	for _, rpc := range []string{"latchkey.partner.v1.SpaceService/ListSpaces", "latchkey.property.v1.SpaceService/ListSpaces", "latchkey.admin.v1.AppService/ListApps"} {
-		r := e2etest.Find(rpc)
+		r := e2etest.FindRPC(rpc)
 		if got, err := w.Call(context.Background(), e2etest.GRPC, e2etest.Bearer(name, token), r, r.Request()); err == nil && got.OK() {
 			return
 		}

@@ -20,8 +20,8 @@ func TestNullClearsOverConnect(t *testing.T) {
 		if o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations", kept); err != nil || !o.OK() {
 			t.Fatal(o, err)
 		}
-		r := e2etest.Find("latchkey.partner.v1.ReservationService/" + call.rpc)
-		as := w.Partner().With("Idempotency-Key", "key-"+id)
+		r := e2etest.FindRPC("latchkey.partner.v1.ReservationService/" + call.rpc)
+		as := w.Partner().WithHeader("Idempotency-Key", "key-"+id)
 		o, err := w.HTTPCall(t.Context(), as, http.MethodPost, "/"+r.Name, "application/json", []byte(call.body))
 		if err == nil {
 			err = o.ReadConnect(r)

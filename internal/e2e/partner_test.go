@@ -23,7 +23,7 @@ func TestReadSpacesReportsAFailedRead(t *testing.T) {
 		}
 		return o
 	}
-	if o := read(); !o.OK() || o.Data()["found"] != float64(len(sandbox.Listing())) {
+	if o := read(); !o.OK() || o.Data()["found"] != float64(len(sandbox.PMSSpaces())) {
 		t.Fatalf("a good read: %v %v", o, o.Data())
 	}
 	fails := func(what string, status int, reason, text string) {
@@ -34,9 +34,9 @@ func TestReadSpacesReportsAFailedRead(t *testing.T) {
 			}
 		}
 	}
-	w.PMS.Break(http.StatusInternalServerError)
+	w.PMS.FailCalls(http.StatusInternalServerError)
 	fails("HTTP 500", 409, "partnerError", `(HTTP 500); "broken"; "the PMS is broken"`)
-	w.PMS.Break(0)
+	w.PMS.FailCalls(0)
 	w.PMS.SetSpaces([]sandbox.Space{})
 	fails("an empty list", 409, "partnerError", "the listing is empty")
 	w.PMS.SetSpaces([]sandbox.Space{{ID: "R101", Type: "Tent", Name: "101"}})
@@ -45,7 +45,7 @@ func TestReadSpacesReportsAFailedRead(t *testing.T) {
 	if err != nil || !o.OK() {
 		t.Fatal(o, err)
 	}
-	w.PMS.SetSpaces(sandbox.Listing())
+	w.PMS.SetSpaces(sandbox.PMSSpaces())
 	fails("another address", 409, "partnerError", "(HTTP 404)")
 	if o, err = w.Do(t.Context(), w.Partner(), http.MethodPatch, "/v1/endpoints", map[string]any{"action": "getSpaces", "url": w.PMSURL() + "/spaces"}); err != nil || !o.OK() {
 		t.Fatal(o, err)
@@ -58,7 +58,7 @@ func TestReadSpacesReportsAFailedRead(t *testing.T) {
 // An answer of the service can be sent back unchanged. Only the form of the dates changes.
 func TestAnAnswerCanBeSentBack(t *testing.T) {
 	w := e2etest.Open(t)
-	e2etest.Push(t, w, "BACK", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.Today(0), "toDate": e2etest.Today(2)})
+	e2etest.PushReservation(t, w, "BACK", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.LocalDate(0), "toDate": e2etest.LocalDate(2)})
 	get := func() map[string]any {
 		o, err := w.Do(t.Context(), w.Partner(), http.MethodGet, "/v1/reservations/find?pmsId=BACK&extend=access", nil)
 		if err != nil || !o.OK() {
@@ -83,7 +83,7 @@ func TestSpacesThatDisagree(t *testing.T) {
 	w := e2etest.Open(t)
 	push := func(fields map[string]any) map[string]any {
 		fields["state"] = "started"
-		a := e2etest.Push(t, w, "ODD", fields)
+		a := e2etest.PushReservation(t, w, "ODD", fields)
 		access, _ := a.Data()["access"].(map[string]any)
 		return access
 	}
@@ -94,7 +94,7 @@ func TestSpacesThatDisagree(t *testing.T) {
 		}
 		list, _ := o.Data()["list"].([]any)
 		for _, each := range list {
-			if e2etest.At(each, "kind") == kind {
+			if e2etest.ValueAt(each, "kind") == kind {
 				n++
 			}
 		}
@@ -102,7 +102,7 @@ func TestSpacesThatDisagree(t *testing.T) {
 	}
 	for range 3 {
 		a := push(map[string]any{"roomId": "R102", "bedId": "D4-B"})
-		if door := e2etest.At(a["doors"].([]any)[0], "name"); door != "Bed B" || !slices.Contains(a["reasons"].([]any), any("spacesDisagree")) {
+		if door := e2etest.ValueAt(a["doors"].([]any)[0], "name"); door != "Bed B" || !slices.Contains(a["reasons"].([]any), any("spacesDisagree")) {
 			t.Errorf("a bed and another room: door %v, reasons %v", door, a["reasons"])
 		}
 	}
@@ -113,7 +113,7 @@ func TestSpacesThatDisagree(t *testing.T) {
 		t.Errorf("mended: %v", a["reasons"])
 	}
 	a := push(map[string]any{"roomId": "D4", "bedId": nil})
-	if door := e2etest.At(a["doors"].([]any)[0], "name"); door != "Dorm 4" || !slices.Contains(a["reasons"].([]any), any("bedNotAssigned")) {
+	if door := e2etest.ValueAt(a["doors"].([]any)[0], "name"); door != "Dorm 4" || !slices.Contains(a["reasons"].([]any), any("bedNotAssigned")) {
 		t.Errorf("a dorm without a bed: door %v, reasons %v", door, a["reasons"])
 	}
 	a = push(map[string]any{"roomId": "r101", "bedId": nil})
@@ -137,13 +137,13 @@ func TestChangesOfAccessAreFollowed(t *testing.T) {
 	}
 	ids := func(list []any) (out []string) {
 		for _, r := range list {
-			out = append(out, e2etest.At(r, "pmsMeta.id").(string))
+			out = append(out, e2etest.ValueAt(r, "pmsMeta.id").(string))
 		}
 		return out
 	}
-	e2etest.Push(t, w, "LATER", map[string]any{"state": "confirmed", "roomId": "R101"})
-	e2etest.Push(t, w, "ONE", map[string]any{"state": "started", "roomId": "R102"})
-	e2etest.Push(t, w, "TWO", map[string]any{"state": "started", "roomId": "R103"})
+	e2etest.PushReservation(t, w, "LATER", map[string]any{"state": "confirmed", "roomId": "R101"})
+	e2etest.PushReservation(t, w, "ONE", map[string]any{"state": "started", "roomId": "R102"})
+	e2etest.PushReservation(t, w, "TWO", map[string]any{"state": "started", "roomId": "R103"})
 	follow := "extend=access&accessUpdatedSince=" + since
 	var last string
 	w.Await("both codes are verified", func(context.Context) (bool, error) {
@@ -152,11 +152,11 @@ func TestChangesOfAccessAreFollowed(t *testing.T) {
 			return false, fmt.Errorf("listed %v", got)
 		}
 		for _, r := range all {
-			doors := e2etest.At(r, "access.doors").([]any)
-			if e2etest.At(doors[0], "pin") != "verified" {
+			doors := e2etest.ValueAt(r, "access.doors").([]any)
+			if e2etest.ValueAt(doors[0], "pin") != "verified" {
 				return false, fmt.Errorf("%v", doors)
 			}
-			last = max(last, e2etest.At(r, "access.updatedAt").(string))
+			last = max(last, e2etest.ValueAt(r, "access.updatedAt").(string))
 		}
 		return true, nil
 	})
@@ -168,11 +168,11 @@ func TestChangesOfAccessAreFollowed(t *testing.T) {
 	if len(first) != 1 || len(second) != 1 || ids(first)[0] == ids(second)[0] || next == "" {
 		t.Errorf("page by page: %v, %v, then %q", ids(first), ids(second), end)
 	}
-	updated := e2etest.At(first[0], "updatedAt")
-	e2etest.Push(t, w, "ONE", map[string]any{"state": "processed"})
+	updated := e2etest.ValueAt(first[0], "updatedAt")
+	e2etest.PushReservation(t, w, "ONE", map[string]any{"state": "processed"})
 	w.Await("the code is gone", func(context.Context) (bool, error) {
 		all, _ := list(follow + "&state=processed")
-		return len(all) == 1 && e2etest.At(all[0], "access.status") == "removed" && e2etest.At(all[0], "access.updatedAt").(string) > last, nil
+		return len(all) == 1 && e2etest.ValueAt(all[0], "access.status") == "removed" && e2etest.ValueAt(all[0], "access.updatedAt").(string) > last, nil
 	})
 	if updated == "" {
 		t.Error("no updatedAt")
@@ -192,7 +192,7 @@ func TestChangesOfAccessAreFollowed(t *testing.T) {
 // The PMS asks why a door does not open by its own id.
 func TestExplainByThePMSsID(t *testing.T) {
 	w := e2etest.Open(t)
-	e2etest.Push(t, w, "WHY", map[string]any{"state": "started", "roomId": "R101"})
+	e2etest.PushReservation(t, w, "WHY", map[string]any{"state": "started", "roomId": "R101"})
 	o, err := w.Do(t.Context(), w.Partner(), http.MethodGet, "/v1/reservations/explain?pmsId=WHY", nil)
 	if err != nil || !o.OK() || !strings.HasPrefix(o.Data()["reservationId"].(string), "rsv_") {
 		t.Fatal(o, err)
@@ -205,14 +205,14 @@ func TestExplainByThePMSsID(t *testing.T) {
 // Arrivals name the guest and the room, the worst first.
 func TestArrivalsNameGuestAndRoom(t *testing.T) {
 	w := e2etest.Open(t)
-	e2etest.Push(t, w, "GOOD", map[string]any{"state": "confirmed", "roomId": "R101", "booker": map[string]any{"firstName": "Ada", "lastName": "Lovelace"}})
-	e2etest.Push(t, w, "BAD", map[string]any{"state": "confirmed", "roomId": "r999", "booker": map[string]any{"lastName": "Byron"}})
+	e2etest.PushReservation(t, w, "GOOD", map[string]any{"state": "confirmed", "roomId": "R101", "booker": map[string]any{"firstName": "Ada", "lastName": "Lovelace"}})
+	e2etest.PushReservation(t, w, "BAD", map[string]any{"state": "confirmed", "roomId": "r999", "booker": map[string]any{"lastName": "Byron"}})
 	o, err := w.Do(t.Context(), w.Owner(), http.MethodGet, "/v1/property/arrivals", nil)
 	list, _ := o.Data()["list"].([]any)
 	if err != nil || len(list) != 2 {
 		t.Fatal(o, err)
 	}
-	got := []any{e2etest.At(list[0], "guestName"), e2etest.At(list[0], "spaceName"), e2etest.At(list[1], "guestName"), e2etest.At(list[1], "spaceName")}
+	got := []any{e2etest.ValueAt(list[0], "guestName"), e2etest.ValueAt(list[0], "spaceName"), e2etest.ValueAt(list[1], "guestName"), e2etest.ValueAt(list[1], "spaceName")}
 	if want := []any{"Byron", "r999", "Ada Lovelace", "Room 101"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

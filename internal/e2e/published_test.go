@@ -16,7 +16,7 @@ func house(w *e2etest.World, text string) string {
 	for name, v := range w.Spaces {
 		text = strings.ReplaceAll(text, "{"+name+"}", v)
 	}
-	text = strings.NewReplacer("{today}", e2etest.Today(0), "{later}", e2etest.Today(2), "{property}", w.PropertyID, "{integration}", w.IntegrationID, "{pms}", w.PMSURL()).Replace(text)
+	text = strings.NewReplacer("{today}", e2etest.LocalDate(0), "{later}", e2etest.LocalDate(2), "{property}", w.PropertyID, "{integration}", w.IntegrationID, "{pms}", w.PMSURL()).Replace(text)
 	return text
 }
 
@@ -219,7 +219,7 @@ func TestMergeOverJSON(t *testing.T) {
 			t.Fatalf("%s: %v %v", step.change, o, err)
 		}
 		for path, want := range step.want {
-			if got := e2etest.At(o.Data(), path); got != want {
+			if got := e2etest.ValueAt(o.Data(), path); got != want {
 				t.Errorf("after %s, %s is %v; want %v", step.change, path, got, want)
 			}
 		}

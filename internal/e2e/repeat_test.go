@@ -54,9 +54,9 @@ func TestUpdatesAreOrdered(t *testing.T) {
 				t.Errorf("%s: %v %v", step.number, o, o.Data())
 			}
 		}
-		before := e2etest.Stored(t, w)
+		before := e2etest.PartnerView(t, w)
 		at(1, "older still")
-		if after := e2etest.Stored(t, w); after != before {
+		if after := e2etest.PartnerView(t, w); after != before {
 			t.Errorf("a stale update changed something:\n%s\n%s", before, after)
 		}
 		// Without a time of the PMS's, the order of arrival counts.
@@ -71,7 +71,7 @@ func TestUpdatesAreOrdered(t *testing.T) {
 func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		w := e2etest.Open(t, e2etest.Database(url))
-		keyed := w.Partner().With("Idempotency-Key", "k-1")
+		keyed := w.Partner().WithHeader("Idempotency-Key", "k-1")
 		first := send(t, w, keyed, good("I"))
 		send(t, w, w.Partner(), map[string]any{"pmsMeta": map[string]any{"id": "I"}, "pmsNumber": "changed"})
 		again := send(t, w, keyed, good("I"))
@@ -87,7 +87,7 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 			t.Errorf("another body: %v", o)
 		}
 		// The key is the integration's and the method's own.
-		if o := send(t, w, e2etest.ConnectApp(t, w, "Another").With("Idempotency-Key", "k-1"), other); !o.OK() {
+		if o := send(t, w, e2etest.ConnectApp(t, w, "Another").WithHeader("Idempotency-Key", "k-1"), other); !o.OK() {
 			t.Errorf("another integration: %v", o)
 		}
 		if o, err := w.Do(t.Context(), keyed, "POST", "/v1/reservations/resetKeyChain", `{"pmsId":"I","reset":"pin"}`); err != nil || !o.OK() {
@@ -96,7 +96,7 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 		// The same key over another protocol is the same key.
 		ctx := metadata.NewOutgoingContext(t.Context(), metadata.New(keyed.Headers))
 		_, err := partnerv1.NewReservationServiceClient(w.Public).ResetKeyChain(ctx, &partnerv1.ResetKeyChainRequest{PmsId: "I", Reset_: "ekey"})
-		if o, _ := e2etest.OfGRPC(err); o.Code != codes.InvalidArgument || o.Reason != "idempotencyKeyReused" {
+		if o, _ := e2etest.GRPCOutcome(err); o.Code != codes.InvalidArgument || o.Reason != "idempotencyKeyReused" {
 			t.Errorf("over gRPC: %v", err)
 		}
 	})
@@ -104,13 +104,13 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 
 func TestRepeatedAnswerHasCurrentSecrets(t *testing.T) {
 	w := e2etest.Open(t)
-	e2etest.Push(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
+	e2etest.PushReservation(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
 	reset := func(key string) string {
-		o, err := w.Do(t.Context(), w.Partner().With("Idempotency-Key", key), "POST", "/v1/reservations/resetKeyChain", `{"pmsId":"S","reset":"pin"}`)
+		o, err := w.Do(t.Context(), w.Partner().WithHeader("Idempotency-Key", key), "POST", "/v1/reservations/resetKeyChain", `{"pmsId":"S","reset":"pin"}`)
 		if err != nil || !o.OK() {
 			t.Fatal(o, err)
 		}
-		return e2etest.At(o.Data(), "reservation.pin").(string)
+		return e2etest.ValueAt(o.Data(), "reservation.pin").(string)
 	}
 	first := reset("r-1")
 	if again := reset("r-1"); again != first {
@@ -123,7 +123,7 @@ func TestRepeatedAnswerHasCurrentSecrets(t *testing.T) {
 	if again := reset("r-1"); again != second {
 		t.Errorf("the answer that was kept shows the PIN %s, which is %s now: PINs are not kept with answers", again, second)
 	}
-	app := e2etest.ConnectApp(t, w, "With endpoints").With("Idempotency-Key", "e-1")
+	app := e2etest.ConnectApp(t, w, "With endpoints").WithHeader("Idempotency-Key", "e-1")
 	register := func() e2etest.Outcome {
 		o, err := w.Do(t.Context(), app, "PATCH", "/v1/endpoints", fmt.Sprintf(`{"action":"checkIn","url":"%s/check-in","token":"T"}`, w.PMSURL()))
 		if err != nil || !o.OK() {
@@ -148,7 +148,7 @@ func TestARepeatedRemoval(t *testing.T) {
 		t.Fatal(o, err)
 	}
 	for range 2 {
-		o, err := w.Do(t.Context(), app.With("Idempotency-Key", "d-1"), "DELETE", "/v1/endpoints/checkIn", nil)
+		o, err := w.Do(t.Context(), app.WithHeader("Idempotency-Key", "d-1"), "DELETE", "/v1/endpoints/checkIn", nil)
 		if err != nil || !o.OK() || o.Data()["action"] != "checkIn" {
 			t.Errorf("%v %v %s", err, o, o.Raw)
 		}
@@ -162,7 +162,7 @@ func TestRunningCallIsNotRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlock := func() e2etest.Outcome {
-		o, err := w.Do(t.Context(), w.Owner().With("Idempotency-Key", "door"), "POST", "/v1/property/locks/"+locks.GetData().GetList()[0].GetId()+":unlock", `{}`)
+		o, err := w.Do(t.Context(), w.Owner().WithHeader("Idempotency-Key", "door"), "POST", "/v1/property/locks/"+locks.GetData().GetList()[0].GetId()+":unlock", `{}`)
 		if err != nil {
 			t.Error(err)
 		}

@@ -54,7 +54,7 @@ func overGRPC(w *e2etest.World) speaker {
 		return metadata.NewOutgoingContext(ctx, metadata.New(w.Partner().Headers))
 	}
 	why := func(err error) string {
-		o, _ := e2etest.OfGRPC(err)
+		o, _ := e2etest.GRPCOutcome(err)
 		return o.Reason
 	}
 	r, e := partnerv1.NewReservationServiceClient(w.Public), partnerv1.NewEndpointServiceClient(w.Public)
@@ -114,7 +114,7 @@ func overConnect(w *e2etest.World, name string, options ...connect.ClientOption)
 		}
 	})))
 	why := func(err error) string {
-		o, _ := e2etest.OfConnect(err)
+		o, _ := e2etest.ConnectOutcome(err)
 		return o.Reason
 	}
 	client := http.DefaultClient

@@ -41,15 +41,15 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	}
 	staff := w.Staff(ctx)
 	// They began yesterday: notices about future arrivals come from background checks and not from a call.
-	e2etest.Push(t, w, "SHARED-1", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.Today(-1)})
-	e2etest.Push(t, w, "SHARED-2", map[string]any{"state": "confirmed", "bedId": "D4-A", "fromDate": e2etest.Today(-1)})
+	e2etest.PushReservation(t, w, "SHARED-1", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.LocalDate(-1)})
+	e2etest.PushReservation(t, w, "SHARED-2", map[string]any{"state": "confirmed", "bedId": "D4-A", "fromDate": e2etest.LocalDate(-1)})
 	one, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=SHARED-1", nil)
 	must(err)
 	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(staff, &propertyv1.ListLocksRequest{PageSize: 200})
 	must(err)
 	act, err := propertyv1.NewLockServiceClient(w.Public).UnlockLock(staff, &propertyv1.UnlockLockRequest{Id: locks.GetData().GetList()[0].GetId()})
 	must(err)
-	w.PMS.SetSpaces(sandbox.Listing()[1:])
+	w.PMS.SetSpaces(sandbox.PMSSpaces()[1:])
 	_, err = propertyv1.NewIntegrationServiceClient(w.Public).ReadSpaces(staff, &propertyv1.ReadSpacesRequest{Id: w.IntegrationID})
 	must(err)
 	conflicts, err := propertyv1.NewMappingServiceClient(w.Public).ListConflicts(staff, &propertyv1.ListConflictsRequest{})
@@ -70,8 +70,8 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	must(err)
 	ids := map[string]string{
 		"cod": made.GetData().GetId(),
-		"prp": w.PropertyID, "int": w.IntegrationID, "rsv": one.Data()["id"].(string), "gat": w.Spaces[sandbox.Front],
-		"spc": w.Spaces["Room 102"], "spc dorm": w.Spaces[sandbox.Dorm], "spc bed": w.Spaces["Bed B"],
+		"prp": w.PropertyID, "int": w.IntegrationID, "rsv": one.Data()["id"].(string), "gat": w.Spaces[sandbox.FrontDoor],
+		"spc": w.Spaces["Room 102"], "spc dorm": w.Spaces[sandbox.DormName], "spc bed": w.Spaces["Bed B"],
 		"lck": locks.GetData().GetList()[0].GetId(), "brg": bridges.GetData().GetList()[0].GetId(), "act": act.GetData().GetId(),
 		"cfl": conflicts.GetData().GetList()[0].GetId(), "ntc": notices.GetData().GetList()[0].GetId(),
 		"tok access": in.GetData().GetAccessTokens()[0].GetId(), "tok key": key.GetData().GetId(), "tok staff": people.GetData().GetList()[0].GetId(),
@@ -202,15 +202,15 @@ func answerOnly(fd protoreflect.FieldDescriptor) bool {
 
 func TestTenantsDoNotSeeEachOther(t *testing.T) {
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"} })
-	a, b := furnish(t, w), furnish(t, w.Next())
+	a, b := furnish(t, w), furnish(t, w.OpenProperty())
 	before := everything(t, b)
 	for _, r := range e2etest.RPCs() {
 		fields := places("", r.Desc.Input(), func(m proto.Message) protoreflect.Message { return m.ProtoReflect() })
 		probe, listed := probes[r.Name]
-		if len(fields) == 0 || r.Area() == "latchkey.lock.v1" {
+		if len(fields) == 0 || r.ProtoPackage() == "latchkey.lock.v1" {
 			continue
 		}
-		if !listed && r.Area() != "latchkey.admin.v1" {
+		if !listed && r.ProtoPackage() != "latchkey.admin.v1" {
 			t.Errorf("%s names things by %v and is not tried", r.Name, slices.Collect(maps.Keys(fields)))
 		}
 		if !listed {
@@ -269,7 +269,7 @@ func enrolled(t testing.TB, w *e2etest.World, reservationID string) string {
 
 // callers are who may call an RPC at a property.
 func callers(r e2etest.RPC, a *tenant) []e2etest.Caller {
-	switch r.Area() {
+	switch r.ProtoPackage() {
 	case "latchkey.partner.v1":
 		if r.Access.GetMutates() {
 			return []e2etest.Caller{a.Partner()}
@@ -355,12 +355,12 @@ func everything(t *testing.T, w *tenant) map[string][]byte {
 	out := map[string][]byte{}
 	read := func(c e2etest.Caller, name, body string) {
 		t.Helper()
-		r := e2etest.Find(name)
+		r := e2etest.FindRPC(name)
 		got, err := w.Call(t.Context(), e2etest.REST, c, r, w.fill(t, r, body))
 		if err != nil || !got.OK() {
 			t.Fatalf("%s: %v %v", name, got, err)
 		}
-		out[name+" as "+c.Name] = e2etest.Timeless(got.Raw)
+		out[name+" as "+c.Name] = e2etest.MaskTimes(got.Raw)
 	}
 	for _, c := range []e2etest.Caller{w.Partner(), w.Scripts()} {
 		read(c, "latchkey.partner.v1.ReservationService/ListReservations", `{}`)

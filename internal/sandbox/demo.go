@@ -14,7 +14,7 @@ type Step struct {
 	Run func(ctx context.Context) (outcome []string, err error)
 }
 
-// Observer is called at the beginning and the end of each step.
+// Observer is notified of the beginning and the end of each step of the demo.
 type Observer interface {
 	Begin(number int, title string)
 	End(outcome []string, err error, took time.Duration)
@@ -32,7 +32,7 @@ func (e *StepError) Error() string { return fmt.Sprintf("step %d, %q: %v", e.Num
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// RunDemo runs and checks every step. It ends with the first failure.
+// RunDemo runs every step of the demo and checks its outcome. It stops at the first failure.
 func (w *World) RunDemo(ctx context.Context, to Observer) error {
 	s := &demo{World: w}
 	for i, step := range s.steps() {
@@ -65,30 +65,30 @@ func (s *demo) steps() []Step {
 	return []Step{
 		{"The PMS has registered its three endpoints", s.checkEndpoints},
 		{"Its rooms and beds are mapped to those of the property", s.checkMapping},
-		{"A booking for Room 101 arrives, and one for two beds", s.book},
-		{"The PMS checks the guests in", s.checkIn},
+		{"A booking for Room 101 arrives, and one for two beds", s.createBookings},
+		{"The PMS checks the guests in", s.checkInGuests},
 		{"The PINs are on the locks", s.awaitVerified},
 		{"Guests type their PINs", s.typePINs},
-		{"Ada stays a day longer", s.extend},
-		{"Ada moves to Room 102", s.move},
-		{"All guests check out", s.checkOut},
+		{"Ada stays a day longer", s.extendStay},
+		{"Ada moves to Room 102", s.moveToOtherRoom},
+		{"All guests check out", s.checkOutGuests},
 		{"The same PINs are refused", s.typeOldPINs},
 	}
 }
 
 func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {
-	a, err := s.call(ctx, "GET", "/v1/endpoints", nil)
+	a, err := s.callOK(ctx, "GET", "/v1/endpoints", nil)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, e := range items(a.Data(), "list") {
-		names = append(names, text(e, "action"))
+	for _, e := range objectsIn(a.Data(), "list") {
+		names = append(names, stringIn(e, "action"))
 	}
 	if len(names) != 3 {
 		return nil, fmt.Errorf("the service has %d endpoints, not 3", len(names))
 	}
-	t, err := s.call(ctx, "POST", "/v1/endpoints/getSpaces:test", map[string]any{})
+	t, err := s.callOK(ctx, "POST", "/v1/endpoints/getSpaces:test", map[string]any{})
 	if err != nil {
 		return nil, err
 	}
@@ -99,25 +99,25 @@ func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {
 }
 
 func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
-	a, err := s.call(ctx, "GET", "/v1/spaces?page[limit]=200", nil)
+	a, err := s.callOK(ctx, "GET", "/v1/spaces?page[limit]=200", nil)
 	if err != nil {
 		return nil, err
 	}
 	var pairs []string
-	for _, sp := range items(a.Data(), "list") {
-		if text(sp, "pmsSpaceId") == "" {
-			return nil, fmt.Errorf("%s is not mapped", text(sp, "name"))
+	for _, sp := range objectsIn(a.Data(), "list") {
+		if stringIn(sp, "pmsSpaceId") == "" {
+			return nil, fmt.Errorf("%s is not mapped", stringIn(sp, "name"))
 		}
-		pairs = append(pairs, text(sp, "pmsSpaceId")+" = "+text(sp, "name"))
+		pairs = append(pairs, stringIn(sp, "pmsSpaceId")+" = "+stringIn(sp, "name"))
 	}
-	if len(pairs) != len(Listing()) {
-		return nil, fmt.Errorf("%d spaces are mapped, not %d", len(pairs), len(Listing()))
+	if len(pairs) != len(PMSSpaces()) {
+		return nil, fmt.Errorf("%d spaces are mapped, not %d", len(pairs), len(PMSSpaces()))
 	}
-	return wrapped(pairs, 4), nil
+	return joinInLines(pairs, 4), nil
 }
 
-// booking is a stay from today on.
-func booking(number, last string, nights int, more map[string]any) map[string]any {
+// newBooking returns the fields of a booking that starts today.
+func newBooking(number, last string, nights int, more map[string]any) map[string]any {
 	now := time.Now()
 	b := map[string]any{
 		"pmsNumber": number, "state": "confirmed", "booker": map[string]any{"lastName": last, "email": strings.ToLower(last) + "@example.com"},
@@ -129,37 +129,37 @@ func booking(number, last string, nights int, more map[string]any) map[string]an
 	return b
 }
 
-func (s *demo) book(ctx context.Context) ([]string, error) {
+func (s *demo) createBookings(ctx context.Context) ([]string, error) {
 	for id, b := range map[string]map[string]any{
-		ada:    booking("1001", "Lovelace", 2, map[string]any{"roomId": "R101"}),
-		grace:  booking("1002", "Hopper", 3, map[string]any{"roomId": "D4", "bedId": "D4-A", "pmsMeta": map[string]any{"groupId": "1002"}}),
-		edsger: booking("1002", "Dijkstra", 3, map[string]any{"roomId": "D4", "bedId": "D4-B", "pmsMeta": map[string]any{"groupId": "1002"}}),
+		ada:    newBooking("1001", "Lovelace", 2, map[string]any{"roomId": "R101"}),
+		grace:  newBooking("1002", "Hopper", 3, map[string]any{"roomId": "D4", "bedId": "D4-A", "pmsMeta": map[string]any{"groupId": "1002"}}),
+		edsger: newBooking("1002", "Dijkstra", 3, map[string]any{"roomId": "D4", "bedId": "D4-B", "pmsMeta": map[string]any{"groupId": "1002"}}),
 	} {
-		a, err := s.push(ctx, id, b)
+		a, err := s.pushOK(ctx, id, b)
 		if err != nil {
 			return nil, err
 		}
-		if status := text(plan(a), "status"); status != "none" {
+		if status := stringIn(accessPlan(a), "status"); status != "none" {
 			return nil, fmt.Errorf("%s is only confirmed, and its access is %q", id, status)
 		}
 	}
 	return []string{"Ada: Room 101. Grace and Edsger: Bed A and Bed B of Dorm 4", "confirmed: no access yet, and the answer says why: notCheckedIn"}, nil
 }
 
-func (s *demo) checkIn(ctx context.Context) ([]string, error) {
+func (s *demo) checkInGuests(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, g := range []struct{ id, name string }{{ada, "Ada"}, {grace, "Grace"}, {edsger, "Edsger"}} {
-		a, err := s.push(ctx, g.id, map[string]any{"state": "started"})
+		a, err := s.pushOK(ctx, g.id, map[string]any{"state": "started"})
 		if err != nil {
 			return nil, err
 		}
-		p := plan(a)
-		if status := text(p, "status"); status != "issued" {
+		p := accessPlan(a)
+		if status := stringIn(p, "status"); status != "issued" {
 			return nil, fmt.Errorf("%s is checked in, and the access is %q: %v", g.name, status, p["reasons"])
 		}
 		var doors []string
-		for _, d := range items(p, "doors") {
-			doors = append(doors, text(d, "name"))
+		for _, d := range objectsIn(p, "doors") {
+			doors = append(doors, stringIn(d, "name"))
 		}
 		out = append(out, fmt.Sprintf("%-7s %s", g.name+":", strings.Join(doors, ", ")))
 	}
@@ -173,11 +173,11 @@ func (s *demo) awaitVerified(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.pins[id] = text(a.Data(), "pin")
+		s.pins[id] = stringIn(a.Data(), "pin")
 		if len(s.pins[id]) < 6 {
 			return nil, fmt.Errorf("%s has no PIN", id)
 		}
-		n += len(items(plan(a), "doors"))
+		n += len(objectsIn(accessPlan(a), "doors"))
 	}
 	return []string{fmt.Sprintf("%d codes sent, set and read back from the locks: verified", n)}, nil
 }

@@ -13,11 +13,11 @@ type attempt struct {
 	opens         bool
 }
 
-// typeAll types PINs and checks whether the doors open.
+// typeAll types PINs at doors. It returns a line for each attempt, and an error if a door did not do what the attempt expects.
 func (s *demo) typeAll(ctx context.Context, all ...attempt) ([]string, error) {
 	var out []string
 	for _, t := range all {
-		p, err := s.Type(ctx, s.Spaces[t.door], s.pins[t.id])
+		p, err := s.TypePIN(ctx, s.Spaces[t.door], s.pins[t.id])
 		if err != nil {
 			return out, err
 		}
@@ -35,38 +35,38 @@ func (s *demo) typeAll(ctx context.Context, all ...attempt) ([]string, error) {
 
 func (s *demo) typePINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
-		attempt{"Ada", ada, Front, true}, attempt{"Ada", ada, "Room 101", true}, attempt{"Ada", ada, "Room 102", false},
-		attempt{"Grace", grace, Dorm, true}, attempt{"Grace", grace, "Bed A", true}, attempt{"Grace", grace, "Bed B", false},
+		attempt{"Ada", ada, FrontDoor, true}, attempt{"Ada", ada, "Room 101", true}, attempt{"Ada", ada, "Room 102", false},
+		attempt{"Grace", grace, DormName, true}, attempt{"Grace", grace, "Bed A", true}, attempt{"Grace", grace, "Bed B", false},
 		attempt{"Edsger", edsger, "Bed B", true},
 	)
 }
 
-func (s *demo) extend(ctx context.Context) ([]string, error) {
-	longer := booking("", "", 3, nil)
-	if _, err := s.push(ctx, ada, map[string]any{"toDate": longer["toDate"]}); err != nil {
+func (s *demo) extendStay(ctx context.Context) ([]string, error) {
+	longer := newBooking("", "", 3, nil)
+	if _, err := s.pushOK(ctx, ada, map[string]any{"toDate": longer["toDate"]}); err != nil {
 		return nil, err
 	}
 	a, err := s.awaitPlan(ctx, ada, "issued", "verified")
 	if err != nil {
 		return nil, err
 	}
-	if text(a.Data(), "pin") != s.pins[ada] {
+	if stringIn(a.Data(), "pin") != s.pins[ada] {
 		return nil, fmt.Errorf("the PIN changed with the dates")
 	}
-	window, _ := plan(a)["window"].(map[string]any)
-	if !strings.HasPrefix(text(window, "to"), longer["toDate"].(string)) {
-		return nil, fmt.Errorf("the window ends at %s, not on %s", text(window, "to"), longer["toDate"])
+	window, _ := accessPlan(a)["window"].(map[string]any)
+	if !strings.HasPrefix(stringIn(window, "to"), longer["toDate"].(string)) {
+		return nil, fmt.Errorf("the window ends at %s, not on %s", stringIn(window, "to"), longer["toDate"])
 	}
 	out, err := s.typeAll(ctx, attempt{"Ada", ada, "Room 101", true})
-	return append([]string{"the window now ends " + text(window, "to") + ", the PIN is the same"}, out...), err
+	return append([]string{"the window now ends " + stringIn(window, "to") + ", the PIN is the same"}, out...), err
 }
 
-func (s *demo) move(ctx context.Context) ([]string, error) {
-	a, err := s.push(ctx, ada, map[string]any{"roomId": "R102"})
+func (s *demo) moveToOtherRoom(ctx context.Context) ([]string, error) {
+	a, err := s.pushOK(ctx, ada, map[string]any{"roomId": "R102"})
 	if err != nil {
 		return nil, err
 	}
-	if status := text(plan(a), "status"); status != "updating" {
+	if status := stringIn(accessPlan(a), "status"); status != "updating" {
 		return nil, fmt.Errorf("the room changes, but the status of the plan is %q", status)
 	}
 	if _, err := s.awaitPlan(ctx, ada, "issued", "verified"); err != nil {
@@ -79,9 +79,9 @@ func (s *demo) move(ctx context.Context) ([]string, error) {
 	return append([]string{"the new door opens first; the old code is removed when the new one was read back"}, out...), err
 }
 
-func (s *demo) checkOut(ctx context.Context) ([]string, error) {
+func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
 	for _, id := range []string{ada, grace, edsger} {
-		if _, err := s.push(ctx, id, map[string]any{"state": "processed"}); err != nil {
+		if _, err := s.pushOK(ctx, id, map[string]any{"state": "processed"}); err != nil {
 			return nil, err
 		}
 	}
@@ -95,8 +95,8 @@ func (s *demo) checkOut(ctx context.Context) ([]string, error) {
 
 func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
-		attempt{"Ada", ada, Front, false}, attempt{"Ada", ada, "Room 102", false},
-		attempt{"Grace", grace, Dorm, false}, attempt{"Edsger", edsger, "Bed B", false},
+		attempt{"Ada", ada, FrontDoor, false}, attempt{"Ada", ada, "Room 102", false},
+		attempt{"Grace", grace, DormName, false}, attempt{"Edsger", edsger, "Bed B", false},
 	)
 }
 
@@ -104,20 +104,20 @@ func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 func (s *demo) awaitPlan(ctx context.Context, id, status, evidence string) (a Answer, err error) {
 	seen := ""
 	err = s.Await(ctx, "the access of "+id+" is "+status+" and "+evidence, func(ctx context.Context) (bool, error) {
-		if a, err = s.call(ctx, "GET", "/v1/reservations/find?pmsId="+id+"&extend=pin,gatePins,access", nil); err != nil {
+		if a, err = s.callOK(ctx, "GET", "/v1/reservations/find?pmsId="+id+"&extend=pin,gatePins,access", nil); err != nil {
 			return false, err
 		}
-		p := plan(a)
+		p := accessPlan(a)
 		var words []string
-		for _, d := range items(p, "doors") {
-			words = append(words, text(d, "pin"))
+		for _, d := range objectsIn(p, "doors") {
+			words = append(words, stringIn(d, "pin"))
 		}
-		seen = fmt.Sprintf("the plan says %s, the doors %s", text(p, "status"), strings.Join(words, ", "))
+		seen = fmt.Sprintf("the plan says %s, the doors %s", stringIn(p, "status"), strings.Join(words, ", "))
 		good := []string{evidence}
 		if evidence == "verified" {
 			good = append(good, "used")
 		}
-		if text(p, "status") != status || slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(good, w) }) {
+		if stringIn(p, "status") != status || slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(good, w) }) {
 			return false, fmt.Errorf("%s", seen)
 		}
 		return true, nil
@@ -130,8 +130,8 @@ func (s *demo) awaitEmptyLock(ctx context.Context, door string) error {
 	return s.Await(ctx, door+" has no code", func(context.Context) (bool, error) { return len(s.House.Slots(s.doors[s.Spaces[door]])) == 0, nil })
 }
 
-// call calls the service and returns an error for every status except 200.
-func (s *demo) call(ctx context.Context, method, path string, body any) (Answer, error) {
+// callOK calls the service and returns an error for every status except 200.
+func (s *demo) callOK(ctx context.Context, method, path string, body any) (Answer, error) {
 	a, err := s.PMS.Do(ctx, method, path, body)
 	if err == nil && a.Status != 200 {
 		err = fmt.Errorf("%s %s: %d %v", method, path, a.Status, a.Body["error"])
@@ -139,7 +139,7 @@ func (s *demo) call(ctx context.Context, method, path string, body any) (Answer,
 	return a, err
 }
 
-func (s *demo) push(ctx context.Context, id string, fields map[string]any) (Answer, error) {
+func (s *demo) pushOK(ctx context.Context, id string, fields map[string]any) (Answer, error) {
 	a, err := s.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != 200 {
 		err = fmt.Errorf("the service refused a change of %s: %d %v", id, a.Status, a.Body["error"])
@@ -147,12 +147,12 @@ func (s *demo) push(ctx context.Context, id string, fields map[string]any) (Answ
 	return a, err
 }
 
-func plan(a Answer) map[string]any {
+func accessPlan(a Answer) map[string]any {
 	p, _ := a.Data()["access"].(map[string]any)
 	return p
 }
 
-func items(m map[string]any, name string) []map[string]any {
+func objectsIn(m map[string]any, name string) []map[string]any {
 	list, _ := m[name].([]any)
 	out := make([]map[string]any, 0, len(list))
 	for _, v := range list {
@@ -163,13 +163,13 @@ func items(m map[string]any, name string) []map[string]any {
 	return out
 }
 
-func text(m map[string]any, name string) string {
+func stringIn(m map[string]any, name string) string {
 	s, _ := m[name].(string)
 	return s
 }
 
-// wrapped joins n words per line.
-func wrapped(words []string, n int) []string {
+// joinInLines joins words with commas into lines of n words.
+func joinInLines(words []string, n int) []string {
 	var out []string
 	for line := range slices.Chunk(words, n) {
 		out = append(out, strings.Join(line, ", "))

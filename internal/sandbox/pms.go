@@ -21,7 +21,7 @@ import (
 // PMS is a property management system: it serves the three endpoints that the service calls, and pushes its reservations.
 type PMS struct {
 	Service string // the base address of the service's REST API
-	Token   string // what the service sends to it
+	Token   string // the credential of the service at the PMS
 	client  *http.Client
 
 	mu           sync.Mutex
@@ -31,7 +31,7 @@ type PMS struct {
 	spaces       []Space
 	reservations map[string]map[string]any
 	calls        []Call
-	broken       int
+	failStatus   int
 }
 
 // Space is one entry of getSpaces.
@@ -53,8 +53,8 @@ type Call struct {
 
 // Limits of what a PMS stores.
 const (
-	mostCalls        = 1000
-	mostReservations = 10_000
+	maxCalls        = 1000
+	maxReservations = 10_000
 )
 
 // NewPMS makes a PMS that has these spaces.
@@ -78,11 +78,11 @@ func (p *PMS) SetSpaces(spaces []Space) {
 	p.spaces = slices.Clone(spaces)
 }
 
-// Break makes the PMS answer every call of the service with an HTTP status. 0 repairs it.
-func (p *PMS) Break(status int) {
+// FailCalls makes the PMS answer every call of the service with an HTTP status; 0 ends this.
+func (p *PMS) FailCalls(status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.broken = status
+	p.failStatus = status
 }
 
 // Calls lists the calls of the service so far.
@@ -136,7 +136,7 @@ func (p *PMS) Do(ctx context.Context, method, path string, body any) (Answer, er
 	return a, nil
 }
 
-// Register registers the three endpoints of the PMS, which is served at self.
+// Register registers the three endpoints of the PMS at the service. self is the base URL of the PMS.
 func (p *PMS) Register(ctx context.Context, self string) error {
 	for action, at := range map[string]string{"getSpaces": "/spaces", "getCheckInStatus": "/check-in-status", "checkIn": "/check-in"} {
 		method := http.MethodGet
@@ -170,19 +170,19 @@ func (p *PMS) Push(ctx context.Context, id string, fields map[string]any) (Answe
 	meta["id"] = id
 	meta["updatedAt"] = time.Now().UTC().Format(time.RFC3339Nano)
 	sent["pmsMeta"] = meta
-	if err := p.store(id, fields); err != nil {
+	if err := p.mergeReservation(id, fields); err != nil {
 		return Answer{}, err
 	}
 	return p.Do(ctx, http.MethodPatch, "/v1/reservations", sent)
 }
 
-func (p *PMS) store(id string, fields map[string]any) error {
+func (p *PMS) mergeReservation(id string, fields map[string]any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	held := p.reservations[id]
 	if held == nil {
-		if len(p.reservations) >= mostReservations {
-			return fmt.Errorf("this PMS can store at most %d reservations", mostReservations)
+		if len(p.reservations) >= maxReservations {
+			return fmt.Errorf("this PMS can store at most %d reservations", maxReservations)
 		}
 		held = map[string]any{}
 		p.reservations[id] = held
@@ -191,7 +191,7 @@ func (p *PMS) store(id string, fields map[string]any) error {
 	return nil
 }
 
-// recordCall records a call and reports whether its token is valid.
+// recordCall records a call of the service and reports whether its token is valid.
 func (p *PMS) recordCall(action string, r *http.Request, body []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *PMS) recordCall(action string, r *http.Request, body []byte) bool {
 		_, err := pms.Verify(p.secrets, r, body, time.Now())
 		verified = err == nil
 	}
-	if len(p.calls) < mostCalls {
+	if len(p.calls) < maxCalls {
 		p.calls = append(p.calls, Call{Action: action, At: time.Now().UTC(), Verified: verified})
 	}
 	return r.URL.Query().Get("token") == p.Token || r.Header.Get("Authorization") == "Bearer "+p.Token

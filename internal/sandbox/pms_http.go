@@ -14,17 +14,17 @@ func (p *PMS) Handler() http.Handler {
 	mux.HandleFunc("/spaces", p.authorized("getSpaces", func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		reply(w, http.StatusOK, p.spaces)
+		writeJSON(w, http.StatusOK, p.spaces)
 	}))
-	mux.HandleFunc("/check-in-status", p.authorized("getCheckInStatus", p.status))
-	mux.HandleFunc("POST /check-in", p.authorized("checkIn", p.checkIn))
+	mux.HandleFunc("/check-in-status", p.authorized("getCheckInStatus", p.serveCheckInStatus))
+	mux.HandleFunc("POST /check-in", p.authorized("checkIn", p.serveCheckIn))
 	mux.HandleFunc("GET /reservations", func(w http.ResponseWriter, _ *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		ids := slices.Sorted(maps.Keys(p.reservations))
-		reply(w, http.StatusOK, map[string]any{"reservations": ids})
+		writeJSON(w, http.StatusOK, map[string]any{"reservations": ids})
 	})
-	mux.HandleFunc("PATCH /reservations/{id}", p.edit)
+	mux.HandleFunc("PATCH /reservations/{id}", p.serveChange)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, "A simulated property management system.\n\n"+
@@ -35,40 +35,39 @@ func (p *PMS) Handler() http.Handler {
 	return mux
 }
 
-const mostBody = 1 << 20
+const maxBodySize = 1 << 20
 
-// authorized wraps an endpoint for the service: it records the call, and refuses it without the token.
+// authorized wraps an endpoint for the service. It records each call, and refuses calls without the token.
 func (p *PMS) authorized(action string, next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodySize))
 		if err != nil {
-			reply(w, http.StatusBadRequest, failure("unreadable", "the body could not be read"))
+			writeJSON(w, http.StatusBadRequest, errorBody("unreadable", "the body could not be read"))
 			return
 		}
 		if !p.recordCall(action, r, body) {
-			reply(w, http.StatusUnauthorized, failure("wrongToken", "wrong token"))
+			writeJSON(w, http.StatusUnauthorized, errorBody("wrongToken", "wrong token"))
 			return
 		}
 		p.mu.Lock()
-		broken := p.broken
+		broken := p.failStatus
 		p.mu.Unlock()
 		if broken != 0 {
-			reply(w, broken, failure("broken", "the PMS is broken"))
+			writeJSON(w, broken, errorBody("broken", "the PMS is broken"))
 			return
 		}
 		next(w, r, body)
 	}
 }
 
-// unknown is the error for an unknown reservation.
-var unknown = failure("reservationNotFound", "no such reservation")
+var reservationNotFound = errorBody("reservationNotFound", "no such reservation")
 
-func (p *PMS) status(w http.ResponseWriter, r *http.Request, _ []byte) {
+func (p *PMS) serveCheckInStatus(w http.ResponseWriter, r *http.Request, _ []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	held, ok := p.reservations[r.URL.Query().Get("reservationId")]
 	if !ok {
-		reply(w, http.StatusNotFound, unknown)
+		writeJSON(w, http.StatusNotFound, reservationNotFound)
 		return
 	}
 	out := map[string]any{"owing": 0, "owingCurrency": "EUR", "roomReady": true}
@@ -77,11 +76,11 @@ func (p *PMS) status(w http.ResponseWriter, r *http.Request, _ []byte) {
 			out[f] = v
 		}
 	}
-	reply(w, http.StatusOK, out)
+	writeJSON(w, http.StatusOK, out)
 }
 
-// checkIn checks a guest in and, as a PMS does, then pushes the changed reservation.
-func (p *PMS) checkIn(w http.ResponseWriter, r *http.Request, body []byte) {
+// serveCheckIn checks a guest in and, as a PMS does, then pushes the changed reservation.
+func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) {
 	var asked struct {
 		ReservationID string `json:"reservationId"`
 	}
@@ -90,36 +89,36 @@ func (p *PMS) checkIn(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, ok := p.reservations[asked.ReservationID]
 	p.mu.Unlock()
 	if !ok {
-		reply(w, http.StatusNotFound, unknown)
+		writeJSON(w, http.StatusNotFound, reservationNotFound)
 		return
 	}
 	if _, err := p.Push(r.Context(), asked.ReservationID, map[string]any{"state": "started"}); err != nil {
-		reply(w, http.StatusBadGateway, failure("pushFailed", err.Error()))
+		writeJSON(w, http.StatusBadGateway, errorBody("pushFailed", err.Error()))
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{})
+	writeJSON(w, http.StatusOK, map[string]any{})
 }
 
-// edit changes a reservation by hand.
-func (p *PMS) edit(w http.ResponseWriter, r *http.Request) {
+// serveChange serves changes of a reservation by hand: the PMS pushes the change to the service and returns the answer.
+func (p *PMS) serveChange(w http.ResponseWriter, r *http.Request) {
 	var fields map[string]any
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&fields); err != nil || fields == nil {
-		reply(w, http.StatusBadRequest, failure("badJson", "send a JSON object of fields to change"))
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBodySize)).Decode(&fields); err != nil || fields == nil {
+		writeJSON(w, http.StatusBadRequest, errorBody("badJson", "send a JSON object of fields to change"))
 		return
 	}
 	a, err := p.Push(r.Context(), r.PathValue("id"), fields)
 	if err != nil {
-		reply(w, http.StatusBadGateway, failure("pushFailed", err.Error()))
+		writeJSON(w, http.StatusBadGateway, errorBody("pushFailed", err.Error()))
 		return
 	}
-	reply(w, a.Status, a.Body)
+	writeJSON(w, a.Status, a.Body)
 }
 
-func failure(reason, message string) map[string]any {
+func errorBody(reason, message string) map[string]any {
 	return map[string]any{"error": map[string]any{"reason": reason, "message": message}}
 }
 
-func reply(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)

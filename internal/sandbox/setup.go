@@ -16,30 +16,30 @@ import (
 
 // The property has three private rooms, a dorm with four beds that each have a locker, and a front door.
 const (
-	Dorm  = "Dorm 4"
-	Front = "Front door"
+	DormName  = "Dorm 4"
+	FrontDoor = "Front door"
 )
 
-// Rooms are the private rooms.
-var Rooms = []string{"Room 101", "Room 102", "Room 103"}
+// RoomNames are the names of the private rooms, at the PMS and in the property.
+var RoomNames = []string{"Room 101", "Room 102", "Room 103"}
 
-// Beds are the beds of the dorm.
-var Beds = []string{"Bed A", "Bed B", "Bed C", "Bed D"}
+// BedNames are the names of the beds in the dorm, at the PMS and in the property.
+var BedNames = []string{"Bed A", "Bed B", "Bed C", "Bed D"}
 
-// Listing is the PMS's list of the same rooms and beds.
-func Listing() []Space {
+// PMSSpaces returns the rooms and beds of the property as the PMS lists them.
+func PMSSpaces() []Space {
 	var out []Space
-	for i, name := range Rooms {
+	for i, name := range RoomNames {
 		out = append(out, Space{ID: fmt.Sprintf("R%d", 101+i), Type: "Room", Name: name, IsPrivate: true, IsActive: true})
 	}
-	out = append(out, Space{ID: "D4", Type: "Dorm", Name: Dorm, IsActive: true})
-	for _, name := range Beds {
+	out = append(out, Space{ID: "D4", Type: "Dorm", Name: DormName, IsActive: true})
+	for _, name := range BedNames {
 		out = append(out, Space{ID: "D4-" + name[len(name)-1:], Type: "Bed", Name: name, IsActive: true, ParentID: "D4"})
 	}
 	return out
 }
 
-// setUp creates the property and everything in it.
+// setUp creates the property, its spaces, bridge, locks and integration.
 func (w *World) setUp(ctx context.Context, c Config) error {
 	for _, step := range []func(context.Context, Config) error{w.createProperty, w.createSpaces, w.createBridge, w.connectPMS, w.mapSpaces} {
 		if err := step(ctx, c); err != nil {
@@ -83,31 +83,31 @@ func (w *World) createSpaces(ctx context.Context, _ Config) error {
 		w.Spaces[name] = s.GetData().GetId()
 		return s.GetData().GetId(), nil
 	}
-	for _, name := range Rooms {
+	for _, name := range RoomNames {
 		if _, err := add("Room", name, ""); err != nil {
 			return err
 		}
 	}
-	dorm, err := add("Dorm", Dorm, "")
+	dorm, err := add("Dorm", DormName, "")
 	if err != nil {
 		return err
 	}
-	for _, name := range Beds {
+	for _, name := range BedNames {
 		if _, err := add("Bed", name, dorm); err != nil {
 			return err
 		}
 	}
-	g, err := propertyv1.NewGateServiceClient(w.public).CreateGate(ctx, &propertyv1.CreateGateRequest{Name: Front})
+	g, err := propertyv1.NewGateServiceClient(w.public).CreateGate(ctx, &propertyv1.CreateGateRequest{Name: FrontDoor})
 	if err != nil {
 		return err
 	}
-	w.Spaces[Front] = g.GetData().GetId()
+	w.Spaces[FrontDoor] = g.GetData().GetId()
 	return nil
 }
 
 // createBridge enrols a bridge with a lock for every door and assigns each lock to its door.
 func (w *World) createBridge(ctx context.Context, c Config) error {
-	names := slices.Concat(Rooms, []string{Dorm}, Beds, []string{Front})
+	names := slices.Concat(RoomNames, []string{DormName}, BedNames, []string{FrontDoor})
 	if err := w.createLocks(c, names); err != nil {
 		return err
 	}
@@ -176,18 +176,18 @@ func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	if err != nil {
 		return err
 	}
-	if n := len(m.GetData().GetList()); n != len(Listing()) {
-		return fmt.Errorf("%d of %d spaces were mapped by name", n, len(Listing()))
+	if n := len(m.GetData().GetList()); n != len(PMSSpaces()) {
+		return fmt.Errorf("%d of %d spaces were mapped by name", n, len(PMSSpaces()))
 	}
 	return nil
 }
 
-// patience is the timeout of Await.
-const patience = 30 * time.Second
+// awaitTimeout is the timeout of Await.
+const awaitTimeout = 30 * time.Second
 
-// Await polls until holds returns true.
+// Await polls until holds returns true, at most awaitTimeout. what completes the error "waiting until ...".
 func (w *World) Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
 	defer cancel()
 	pause := 20 * time.Millisecond
 	for {
@@ -200,7 +200,7 @@ func (w *World) Await(ctx context.Context, what string, holds func(context.Conte
 			if err != nil {
 				return fmt.Errorf("waiting until %s: %w", what, err)
 			}
-			return fmt.Errorf("timeout after %s: waiting until %s", patience, what)
+			return fmt.Errorf("timeout after %s: waiting until %s", awaitTimeout, what)
 		case failed := <-w.failures:
 			return fmt.Errorf("a part of the sandbox ended: %w", failed)
 		case <-time.After(pause):
@@ -228,7 +228,7 @@ func (w *World) AddProperty(ctx context.Context, c Config) (*World, error) {
 	if err := n.openPMSAndKeypads(); err != nil {
 		return nil, err
 	}
-	if err := n.dial(); err != nil {
+	if err := n.dialServer(); err != nil {
 		return nil, err
 	}
 	if err := n.setUp(ctx, c); err != nil {

@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// World is a running Latchkey with one property, its PMS, and a bridge with a virtual lock on every door.
+// World is a running Latchkey server with one property, its PMS, and a bridge with a virtual lock on every door.
 type World struct {
 	Server *server.Server
 	PMS    *PMS
@@ -50,29 +50,28 @@ type World struct {
 type Config struct {
 	Server  config.Config // its partner rules additionally allow this world's PMS
 	Options server.Options
-	Dir     string // of the bridge
+	Dir     string // directory for the bridge's data
 	// Latency of every lock.
 	Latency time.Duration
-	// Forgetful makes locks lose their state at a restart of the world. Other locks write their state to a file, which takes
-	// time.
-	Forgetful bool
+	// WithoutStorage keeps the state of the locks in memory only, which is faster than a file.
+	WithoutStorage bool
 	// Profile of every lock; empty: a lock that reports keypad events and can be read.
 	Profile string
-	// Link, when set, receives the server's address for bridges and returns the address that the bridge connects to. A test
-	// can put a faulty network between them.
-	Link func(address string) (string, error)
-	// Retry is the maximum pause between two attempts of the bridge to connect; 0: the bridge's default.
-	Retry time.Duration
-	// Driver, when set, wraps the driver of the virtual locks.
-	Driver func(driver.Driver) driver.Driver
-	// Phones, when set, is the bridge's own listener for phones.
-	Phones *agent.Local
+	// RouteBridge, if set, maps the server's address for bridges to the address that the bridge connects to. A test can put a
+	// faulty proxy between them.
+	RouteBridge func(address string) (string, error)
+	// MaxBridgeRetry is the longest pause between two attempts of the bridge to connect; 0: the bridge's default.
+	MaxBridgeRetry time.Duration
+	// WrapDriver, if set, wraps the driver of the virtual locks.
+	WrapDriver func(driver.Driver) driver.Driver
+	// PhoneListener, if set, makes the bridge serve phones directly.
+	PhoneListener *agent.Local
 }
 
-// Lockout is a profile of locks that can be read, report keypad events, and have a lockout after wrong PINs.
-const Lockout = sim.ZWaveUser
+// LockoutProfile is a lock profile with a lockout after wrong PINs, slots that can be read, and keypad events.
+const LockoutProfile = sim.ZWaveUser
 
-// Build starts a world and sets it up through the public interfaces, like the staff of a property.
+// Build starts a World and sets it up through the public interfaces.
 func Build(ctx context.Context, c Config) (_ *World, err error) {
 	w := &World{log: c.Options.Logger, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4)}
 	if w.log == nil {
@@ -90,8 +89,8 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 	if w.Server, err = server.New(ctx, c.Server, c.Options); err != nil {
 		return nil, err
 	}
-	w.start(w.Server.Run)
-	if err := w.dial(); err != nil {
+	w.runPart(w.Server.Run)
+	if err := w.dialServer(); err != nil {
 		return nil, err
 	}
 	if err := w.setUp(ctx, c); err != nil {
@@ -108,15 +107,15 @@ func (w *World) openPMSAndKeypads() (err error) {
 	if w.keypads, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
-	w.PMS = NewPMS("pms-secret", Listing())
-	w.serve(w.pms, w.PMS.Handler())
-	w.serve(w.keypads, http.HandlerFunc(w.press))
+	w.PMS = NewPMS("pms-secret", PMSSpaces())
+	w.serveHTTP(w.pms, w.PMS.Handler())
+	w.serveHTTP(w.keypads, http.HandlerFunc(w.servePress))
 	return nil
 }
 
-func (w *World) serve(l net.Listener, h http.Handler) {
+func (w *World) serveHTTP(l net.Listener, h http.Handler) {
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	w.start(func(ctx context.Context) error {
+	w.runPart(func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 		defer stop()
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -126,8 +125,8 @@ func (w *World) serve(l net.Listener, h http.Handler) {
 	})
 }
 
-// start runs a part until Close. Failed reports a part that ends with an error before.
-func (w *World) start(run func(context.Context) error) (stop func()) {
+// runPart runs a part of the World in the background until stop or Close. If it ends with an error before, Failures gets the error.
+func (w *World) runPart(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	w.running.Go(func() {
@@ -146,10 +145,10 @@ func (w *World) start(run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// Failed returns a channel for the errors of parts that ended by themselves.
-func (w *World) Failed() <-chan error { return w.failures }
+// Failures returns a channel with the errors of parts that ended before Close.
+func (w *World) Failures() <-chan error { return w.failures }
 
-func (w *World) dial() (err error) {
+func (w *World) dialServer() (err error) {
 	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
 	if w.admin, err = grpc.NewClient("unix:"+w.Server.SocketPath(), plain); err != nil {
 		return err
@@ -158,9 +157,9 @@ func (w *World) dial() (err error) {
 	return err
 }
 
-// lifetime is how long an operation of the virtual locks can take effect. A new bridge waits twice as long before its first
-// operation.
-const lifetime = 100 * time.Millisecond
+// operationLifetime is the longest time after which an operation of a virtual lock can still take effect. A new bridge waits twice as
+// long before its first operation.
+const operationLifetime = 100 * time.Millisecond
 
 // createLocks creates the virtual locks, one for each address.
 func (w *World) createLocks(c Config, addresses []string) (err error) {
@@ -170,10 +169,10 @@ func (w *World) createLocks(c Config, addresses []string) (err error) {
 	}
 	specs := make([]sim.Spec, len(addresses))
 	for i, a := range addresses {
-		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90, Lifetime: lifetime}
+		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90, Lifetime: operationLifetime}
 	}
 	house := sim.Config{Locks: specs, Memory: filepath.Join(c.Dir, "locks.json")}
-	if c.Forgetful {
+	if c.WithoutStorage {
 		house.Memory = ""
 	}
 	w.House, err = sim.NewHouse(house)
@@ -184,8 +183,8 @@ func (w *World) createLocks(c Config, addresses []string) (err error) {
 func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	dir := filepath.Join(c.Dir, "bridge")
 	e := agent.Enrolment{Dir: dir, Address: w.Server.GRPCAddr(), JoinCode: code, Software: "latchkey-bridge demo", Plaintext: true}
-	if c.Link != nil {
-		between, err := c.Link(w.Server.BridgeAddr())
+	if c.RouteBridge != nil {
+		between, err := c.RouteBridge(w.Server.BridgeAddr())
 		if err != nil {
 			return err
 		}
@@ -195,17 +194,17 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 		return fmt.Errorf("enrol the bridge: %w", err)
 	}
 	d := w.House.Driver()
-	if c.Driver != nil {
-		d = c.Driver(d)
+	if c.WrapDriver != nil {
+		d = c.WrapDriver(d)
 	}
 	b, err := agent.New(ctx, agent.Config{
-		Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.Retry, Local: c.Phones,
+		Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.MaxBridgeRetry, Local: c.PhoneListener,
 	})
 	if err != nil {
 		return err
 	}
 	w.agent = b
-	w.start(b.Run)
+	w.runPart(b.Run)
 	return nil
 }
 

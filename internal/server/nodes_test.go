@@ -61,7 +61,7 @@ func install(t *testing.T) *installation {
 	}
 	in := &installation{b: open(t, of(), server.Options{}), bus: bus}
 	in.bridges = balance(t, in.b.BridgeAddr())
-	in.World = world(t, sandbox.Config{Server: of(), Link: func(string) (string, error) { return in.bridges.address(), nil }})
+	in.World = world(t, sandbox.Config{Server: of(), RouteBridge: func(string) (string, error) { return in.bridges.address(), nil }})
 	d, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func TestOnlyUnknownRoomsCostAJob(t *testing.T) {
 	if n := jobsStored(t, file) - before; n != 0 {
 		t.Errorf("%d jobs for reservations in a known room", n)
 	}
-	w.PMS.SetSpaces(append(sandbox.Listing(), sandbox.Space{ID: "R999", Type: "Room", Name: "Room 999", IsPrivate: true, IsActive: true}))
+	w.PMS.SetSpaces(append(sandbox.PMSSpaces(), sandbox.Space{ID: "R999", Type: "Room", Name: "Room 999", IsPrivate: true, IsActive: true}))
 	asked := func() int {
 		return len(slices.DeleteFunc(w.PMS.Calls(), func(c sandbox.Call) bool { return c.Action != "getSpaces" }))
 	}

@@ -171,7 +171,7 @@ func newTrio(t *testing.T, change func(i int, o *server.Options)) *trio {
 	in.b = open(in.start(t, 1))
 	bridges := balance(t, in.b.BridgeAddr())
 	_, cfg, o := in.start(t, 0)
-	in.World = world(t, sandbox.Config{Server: cfg, Options: o, Link: func(string) (string, error) { return bridges.address(), nil }})
+	in.World = world(t, sandbox.Config{Server: cfg, Options: o, RouteBridge: func(string) (string, error) { return bridges.address(), nil }})
 	in.c = open(in.start(t, 2))
 	var err error
 	if in.direct, err = db.Open(t.Context(), db.Config{URL: database, MaxConns: 4}); err != nil {

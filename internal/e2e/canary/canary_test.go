@@ -59,7 +59,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 	f := &flows{t: t, out: newCapture()}
 	local := f.nearby()
 	f.World = e2etest.Open(t, func(c *sandbox.Config) {
-		f.dir, c.Phones = c.Dir, local
+		f.dir, c.PhoneListener = c.Dir, local
 		c.Options.Logger, c.Options.Traces = f.out.logger(t), f.out.traces(t)
 	})
 	f.longPINs()
@@ -158,7 +158,7 @@ func (f *flows) longPINs() {
 
 func guest() map[string]any {
 	return map[string]any{
-		"state": "started", "roomId": "R101", "pmsNumber": "N-1", "fromDate": e2etest.Today(0), "toDate": e2etest.Today(2),
+		"state": "started", "roomId": "R101", "pmsNumber": "N-1", "fromDate": e2etest.LocalDate(0), "toDate": e2etest.LocalDate(2),
 		"booker": map[string]any{"firstName": first, "lastName": last, "email": email, "mobile": mobile},
 	}
 }
@@ -228,7 +228,7 @@ func (f *flows) strangers() {
 	partner := f.Partner()
 	wrong := guest()
 	wrong["state"], wrong["fromDate"], wrong["adultCount"], wrong[pin] = last, email, mobile, first
-	key := partner.With("Idempotency-Key", "kanaria-1")
+	key := partner.WithHeader("Idempotency-Key", "kanaria-1")
 	f.call(partner, "PATCH", "/v1/reservations", wrong)
 	f.call(key, "PATCH", "/v1/reservations", map[string]any{"pmsMeta": map[string]any{"id": "K3"}, "booker": map[string]any{"lastName": last}})
 	f.call(key, "PATCH", "/v1/reservations", map[string]any{"pmsMeta": map[string]any{"id": "K4"}, "booker": map[string]any{"lastName": last}})
@@ -242,7 +242,7 @@ func (f *flows) strangers() {
 		{Headers: map[string]string{"client-token": f.ClientToken, "access-token": f.AccessToken + "x"}},
 		{Headers: map[string]string{"api-key": f.StaffToken}},
 		e2etest.Bearer("wrong", f.APIKey), e2etest.Bearer("wrong", last),
-		partner.With("Idempotency-Key", strings.Repeat(last, 100)), partner.With("X-Request-Id", email),
+		partner.WithHeader("Idempotency-Key", strings.Repeat(last, 100)), partner.WithHeader("X-Request-Id", email),
 	} {
 		f.call(c, "GET", "/v1/integration", nil)
 		f.call(c, "PATCH", "/v1/reservations", guest())

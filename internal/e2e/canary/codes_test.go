@@ -61,9 +61,9 @@ func (f *flows) backups() {
 		ids = nil
 		all, _ := f.must(f.Owner(), "GET", "/v1/property/codes?kind=backup&pageSize=200", nil)["list"].([]any)
 		for _, c := range all {
-			at, _ := e2etest.At(c, "lockId").(string)
-			if lockID = max(lockID, at); at == lockID && e2etest.At(c, "state") == "open" {
-				ids = append(ids, e2etest.At(c, "id").(string))
+			at, _ := e2etest.ValueAt(c, "lockId").(string)
+			if lockID = max(lockID, at); at == lockID && e2etest.ValueAt(c, "state") == "open" {
+				ids = append(ids, e2etest.ValueAt(c, "id").(string))
 			}
 		}
 	}

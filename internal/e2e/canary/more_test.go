@@ -41,7 +41,7 @@ func (f *flows) partners() {
 	for _, in := range []string{"query", "header"} {
 		for _, at := range []string{broken.URL + "/error", broken.URL + "/redirect", broken.URL + "/garbage", broken.URL + "/cut", "http://127.0.0.1:1/", "http://user:" + partnerToken + "@127.0.0.1:1/"} {
 			o := f.call(villain, "PATCH", "/v1/endpoints", map[string]any{"action": "getSpaces", "url": at, "token": partnerToken, "tokenIn": in})
-			if s, _ := e2etest.At(map[string]any(o.Data()), "signingSecret").(string); s != "" {
+			if s, _ := e2etest.ValueAt(map[string]any(o.Data()), "signingSecret").(string); s != "" {
 				f.learn("a signing secret", s)
 			}
 			f.call(villain, "POST", "/v1/endpoints/getSpaces:test", map[string]any{})
@@ -92,7 +92,7 @@ func (f *flows) bridges() {
 	enrol := lockv1.NewEnrolmentServiceClient(f.Public)
 	for _, code := range []string{b.GetJoinCode(), b.GetJoinCode() + "x", last, f.StaffToken} {
 		_, err := enrol.Enroll(ctx, &lockv1.EnrollRequest{JoinCode: code, CertificateRequest: []byte(last), HpkePublicKey: []byte(email), Software: "canary"})
-		o, wrong := e2etest.OfGRPC(err)
+		o, wrong := e2etest.GRPCOutcome(err)
 		if wrong != nil {
 			f.t.Error(wrong)
 		}
@@ -126,7 +126,7 @@ func (f *flows) unlocks() {
 func (f *flows) everyRPC() {
 	f.t.Helper()
 	for _, r := range e2etest.RPCs() {
-		if r.Streams() || r.Area() == "latchkey.lock.v1" && r.Desc.Parent().Name() == "BridgeService" || strings.HasPrefix(r.Area(), "latchkey.pms") {
+		if r.Streams() || r.ProtoPackage() == "latchkey.lock.v1" && r.Desc.Parent().Name() == "BridgeService" || strings.HasPrefix(r.ProtoPackage(), "latchkey.pms") {
 			continue
 		}
 		for i, text := range []string{last, email, mobile} {

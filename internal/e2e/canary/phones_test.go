@@ -45,7 +45,7 @@ func (f *flows) learnDocument(what string, raw []byte) {
 func noted[R proto.Message](f *flows, what string) func(R, error) R {
 	return func(answer R, err error) R {
 		if err != nil {
-			o, wrong := e2etest.OfGRPC(err)
+			o, wrong := e2etest.GRPCOutcome(err)
 			if wrong != nil {
 				f.t.Error(wrong)
 			}
@@ -155,7 +155,7 @@ func (f *flows) nearWants(what string, raw []byte, reason smartkey.Reason) {
 func (f *flows) joins(reservationID string) (h *handset, keys *guestv1.SmartKey, phoneID string) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	maker := f.Owner().With("Idempotency-Key", "kanaria-link")
+	maker := f.Owner().WithHeader("Idempotency-Key", "kanaria-link")
 	path := "/v1/property/reservations/" + reservationID + "/smartkey-links"
 	link := texts(f.call(maker, "POST", path, map[string]any{}).Raw, "link")
 	f.learn("a link", link)

@@ -32,7 +32,7 @@ func expects(t *testing.T, w *e2etest.World, id string, in time.Duration, fields
 	for k, v := range fields {
 		all[k] = v
 	}
-	return e2etest.Push(t, w, id, all).Data()["id"].(string)
+	return e2etest.PushReservation(t, w, id, all).Data()["id"].(string)
 }
 
 // arrival finds an arrival in the list of its day; nil: it is not there.
@@ -83,7 +83,7 @@ func TestArrivalBecomesUnreadyAndReadyAgain(t *testing.T) {
 		t.Parallel()
 		p, clock := e2etest.NewProxy(t), &ahead{}
 		w := e2etest.Open(t, often, e2etest.Database(url), func(c *sandbox.Config) {
-			c.Link, c.Retry, c.Options.Clock = p.Link, 20*time.Millisecond, clock
+			c.RouteBridge, c.MaxBridgeRetry, c.Options.Clock = p.SetTarget, 20*time.Millisecond, clock
 		})
 		const (
 			in    = 50 * time.Minute
@@ -107,14 +107,14 @@ func TestArrivalBecomesUnreadyAndReadyAgain(t *testing.T) {
 		is("ready", guessable, nil)
 		p.Refuse()
 		is("notReady", append([]string{"bridgeOffline Room 101", "bridgeOffline Front door"}, guessable...), []string{"arrivalNotReady"})
-		p.Heal()
+		p.EndFaults()
 		online(w, "online")
 		clock.pass(again)
 		is("ready", guessable, nil)
 		// The PMS moves the guest to a room that is not mapped yet.
-		e2etest.Push(t, w, "SOON", map[string]any{"state": "confirmed", "roomId": "R404", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
+		e2etest.PushReservation(t, w, "SOON", map[string]any{"state": "confirmed", "roomId": "R404", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 		is("notReady", []string{"spaceUnknown "}, []string{"arrivalNotReady"})
-		e2etest.Push(t, w, "SOON", map[string]any{"state": "canceled", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
+		e2etest.PushReservation(t, w, "SOON", map[string]any{"state": "canceled", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 		clock.pass(again)
 		w.Await("there is no arrival", func(context.Context) (bool, error) {
 			open := openNotices(t, w, id)
@@ -139,7 +139,7 @@ func TestArrivalsAreCheckedThreeTimes(t *testing.T) {
 		a, open := arrival(t, w, id, in), openNotices(t, w, id)
 		return a.GetVerdict() == "atRisk" && slices.Equal(open, []string{"arrivalAtRisk"}), fmt.Errorf("%v, open notices %v", a, open)
 	})
-	e2etest.Push(t, w, "NOWHERE", map[string]any{"state": "confirmed", "roomId": "R103", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
+	e2etest.PushReservation(t, w, "NOWHERE", map[string]any{"state": "confirmed", "roomId": "R103", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 	w.Await("the arrival is ready", func(context.Context) (bool, error) {
 		a, open := arrival(t, w, id, in), openNotices(t, w, id)
 		return a.GetVerdict() == "ready" && len(open) == 0, fmt.Errorf("%v, open notices %v", a, open)

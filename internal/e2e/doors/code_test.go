@@ -73,7 +73,7 @@ func at(t *testing.T, w *e2etest.World, pin string, open ...string) {
 // today are the weekday of the property's calendar, and another that is far from it.
 func today(t *testing.T) (day, other int32) {
 	t.Helper()
-	d, err := time.Parse(time.DateOnly, e2etest.Today(0))
+	d, err := time.Parse(time.DateOnly, e2etest.LocalDate(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestBackupCodesOpenWithoutServerAndAreSwapped(t *testing.T) {
 	if err != nil || len(swapped.GetData()) != 2 {
 		t.Fatal(swapped, err)
 	}
-	p.Heal()
+	p.EndFaults()
 	for _, c := range swapped.GetData() {
 		placed(t, w, c.GetId(), "verified")
 		at(t, w, reads(t, w, c.GetId()), "Room 101")
@@ -205,7 +205,7 @@ func TestOneTimeCodeOpensOnceWhileBridgeIsOffline(t *testing.T) {
 	if c := codeOf(t, w, id); c.GetData().GetState() == "ended" || c.GetPlaces()[0].GetEvidence() == "removed" {
 		t.Errorf("the service cannot know yet: %v", c)
 	}
-	p.Heal()
+	p.EndFaults()
 	placed(t, w, id, "removed")
 	at(t, w, pin)
 	if c := codeOf(t, w, id); c.GetData().GetEndReason() != "used" || c.GetData().GetUsedAt() == nil || !c.GetData().GetRemoved() {

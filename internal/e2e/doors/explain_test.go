@@ -29,19 +29,19 @@ func explains(t *testing.T, w *e2etest.World, c e2etest.Caller, path string) exp
 	out := explained{raw: string(o.Raw), doors: map[string]string{}, why: map[string]string{}}
 	doors, _ := o.Data()["doors"].([]any)
 	for _, d := range doors {
-		name := e2etest.At(d, "name").(string)
-		out.doors[name], _ = e2etest.At(d, "verdict").(string)
-		out.why[name], _ = e2etest.At(d, "reason").(string)
+		name := e2etest.ValueAt(d, "name").(string)
+		out.doors[name], _ = e2etest.ValueAt(d, "verdict").(string)
+		out.why[name], _ = e2etest.ValueAt(d, "reason").(string)
 	}
 	steps, _ := o.Data()["steps"].([]any)
 	for _, s := range steps {
-		at, err := time.Parse(time.RFC3339Nano, e2etest.At(s, "at").(string))
+		at, err := time.Parse(time.RFC3339Nano, e2etest.ValueAt(s, "at").(string))
 		if err != nil {
 			t.Fatal(err)
 		}
 		out.times = append(out.times, at)
-		door, _ := e2etest.At(s, "doorName").(string)
-		out.steps = append(out.steps, strings.TrimSpace(fmt.Sprintf("%s %s %s", e2etest.At(s, "actor"), e2etest.At(s, "kind"), door)))
+		door, _ := e2etest.ValueAt(s, "doorName").(string)
+		out.steps = append(out.steps, strings.TrimSpace(fmt.Sprintf("%s %s %s", e2etest.ValueAt(s, "actor"), e2etest.ValueAt(s, "kind"), door)))
 	}
 	return out
 }
@@ -140,7 +140,7 @@ func TestStayIsExplainedAfterADisconnect(t *testing.T) {
 		return slices.Contains(x.steps, "latchkey lockOffline Room 102"), fmt.Errorf("%s", x.raw)
 	})
 	g.opens(pin, "Room 102", front)
-	p.Heal()
+	p.EndFaults()
 	w.Await("the events meanwhile are shown", func(context.Context) (bool, error) {
 		x := explains(t, w, w.Partner(), path)
 		return slices.Contains(x.steps, "guest doorOpened Room 102") && slices.Contains(x.steps, "bridge lockOnline Room 102"), fmt.Errorf("%s", x.raw)

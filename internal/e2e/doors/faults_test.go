@@ -16,7 +16,7 @@ import (
 func apart(t *testing.T, options ...e2etest.Option) (*e2etest.World, *e2etest.Proxy) {
 	t.Helper()
 	p := e2etest.NewProxy(t)
-	through := func(c *sandbox.Config) { c.Link, c.Retry = p.Link, 20*time.Millisecond }
+	through := func(c *sandbox.Config) { c.RouteBridge, c.MaxBridgeRetry = p.SetTarget, 20*time.Millisecond }
 	return e2etest.Open(t, append(options, through)...), p
 }
 
@@ -72,35 +72,35 @@ func TestConnectionCutAtEveryMessage(t *testing.T) {
 	w, p := apart(t)
 	for n := range 10 {
 		for _, way := range []e2etest.Direction{e2etest.Up, e2etest.Down} {
-			cut, before := e2etest.Cut{Way: way, After: n}, p.Cuts()
+			cut, before := e2etest.Cut{Way: way, After: n}, p.CutCount()
 			moves(t, w, p, cut, fmt.Sprintf("CUT-%d-%d", n, way))
 			// Each step may have taken fewer records than that: then the boundary is within the stays of those who follow.
-			for i := 0; p.Cuts() == before && i < 5; i++ {
+			for i := 0; p.CutCount() == before && i < 5; i++ {
 				g := arrives(t, w, fmt.Sprintf("CUT-%d-%d-%d", n, way, i), room("R101"))
 				pin := g.pin()
 				g.truthful("issued", pin)
 				g.push(state("processed"))
 				g.truthful("removed", pin)
 			}
-			if p.Cuts() == before {
+			if p.CutCount() == before {
 				t.Errorf("after %d records in direction %d nothing was cut", n, way)
 			}
-			p.Heal()
+			p.EndFaults()
 		}
 	}
 }
 
 func TestConnectionThatDropsEverything(t *testing.T) {
 	w, p := apart(t)
-	p.Swallow()
+	p.Drop()
 	g := arrives(t, w, "HOLE", room("R101"))
 	pin := g.pin()
-	w.Await("something vanished", func(context.Context) (bool, error) { return p.Eaten() > 0, nil })
+	w.Await("something vanished", func(context.Context) (bool, error) { return p.DroppedRecords() > 0, nil })
 	if now, _ := g.sees(); now.status == "issued" && slices.ContainsFunc([]string{now.doors["Room 101"], now.doors[front]}, func(e string) bool { return e != "queued" && e != "sent" }) {
 		t.Errorf("nothing can have reached the locks: %+v", now)
 	}
 	g.opens(pin)
-	p.Heal()
+	p.EndFaults()
 	g.truthful("issued", pin)
 	g.opens(pin, "Room 101", front)
 }
@@ -159,7 +159,7 @@ func TestABridgeThatIsAway(t *testing.T) {
 	}
 	stay.push(state("processed"))
 
-	p.Heal()
+	p.EndFaults()
 	online(w, "online")
 	g.settles("issued")
 	g.opens(g.pin(), "Room 101", front)

@@ -16,7 +16,7 @@ import (
 func guesses(t *testing.T, w *e2etest.World, door string) (read int) {
 	t.Helper()
 	for range 40 {
-		p, err := w.Type(t.Context(), w.Spaces[door], "000111")
+		p, err := w.TypePIN(t.Context(), w.Spaces[door], "000111")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func locked(t *testing.T, w *e2etest.World) (pin string) {
 	t.Helper()
 	w.Await("what slows guessing is known", func(ctx context.Context) (bool, error) {
 		can := lockAt(ctx, t, w, "Room 101").GetData().GetAbilities()
-		front := lockAt(ctx, t, w, sandbox.Front).GetData().GetAbilities()
+		front := lockAt(ctx, t, w, sandbox.FrontDoor).GetData().GetAbilities()
 		return !can.GetGuessable() && !front.GetGuessable(), fmt.Errorf("%v %v", can, front)
 	})
 	g := arrives(t, w, "S", room("R101"))
@@ -76,7 +76,7 @@ func TestGuessingPausesAKeypadAndIsShown(t *testing.T) {
 }
 
 func TestTheLockoutOfALockSlowsGuessing(t *testing.T) {
-	w := e2etest.Open(t, func(c *sandbox.Config) { c.Profile = sandbox.Lockout })
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Profile = sandbox.LockoutProfile })
 	pin := locked(t, w)
 	can := lockAt(t.Context(), t, w, "Room 101").GetData().GetAbilities()
 	if can.GetLockout() != "verified" || can.GetLockoutAttempts() != 5 || can.GetLockoutSeconds() != 240 {

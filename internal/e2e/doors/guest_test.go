@@ -26,7 +26,7 @@ func arrives(t *testing.T, w *e2etest.World, id string, fields map[string]any) *
 	for k, v := range fields {
 		all[k] = v
 	}
-	e2etest.Push(t, w, id, all)
+	e2etest.PushReservation(t, w, id, all)
 	return g
 }
 
@@ -51,17 +51,17 @@ type plan struct {
 
 func planOf(data map[string]any) plan {
 	p := plan{doors: map[string]string{}, why: map[string]string{}}
-	p.status, _ = e2etest.At(data, "access.status").(string)
-	p.to, _ = e2etest.At(data, "access.window.to").(string)
-	reasons, _ := e2etest.At(data, "access.reasons").([]any)
+	p.status, _ = e2etest.ValueAt(data, "access.status").(string)
+	p.to, _ = e2etest.ValueAt(data, "access.window.to").(string)
+	reasons, _ := e2etest.ValueAt(data, "access.reasons").([]any)
 	for _, r := range reasons {
 		p.reasons = append(p.reasons, r.(string))
 	}
-	doors, _ := e2etest.At(data, "access.doors").([]any)
+	doors, _ := e2etest.ValueAt(data, "access.doors").([]any)
 	for _, d := range doors {
-		name := e2etest.At(d, "name").(string)
-		p.doors[name], _ = e2etest.At(d, "pin").(string)
-		p.why[name], _ = e2etest.At(d, "reason").(string)
+		name := e2etest.ValueAt(d, "name").(string)
+		p.doors[name], _ = e2etest.ValueAt(d, "pin").(string)
+		p.why[name], _ = e2etest.ValueAt(d, "reason").(string)
 	}
 	return p
 }
@@ -118,7 +118,7 @@ func (g *guest) pin() string {
 // types presses a PIN at a door and says whether it opened.
 func types(t *testing.T, w *e2etest.World, door, pin string) bool {
 	t.Helper()
-	p, err := w.Type(t.Context(), w.Spaces[door], pin)
+	p, err := w.TypePIN(t.Context(), w.Spaces[door], pin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (g *guest) opens(pin string, doors ...string) {
 }
 
 // doorsOfHouse is every door of the sandbox.
-var doorsOfHouse = slices.Concat(sandbox.Rooms, []string{sandbox.Dorm}, sandbox.Beds, []string{sandbox.Front})
+var doorsOfHouse = slices.Concat(sandbox.RoomNames, []string{sandbox.DormName}, sandbox.BedNames, []string{sandbox.FrontDoor})
 
 // leaves ends the stay and waits until all its codes are gone.
 func (g *guest) leaves() {

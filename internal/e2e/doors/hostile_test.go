@@ -184,7 +184,7 @@ func TestHostilePartners(t *testing.T) {
 // Without --partner-allow, no spelling of the server's own address can be registered.
 func TestForbiddenPartnerAddresses(t *testing.T) {
 	w := e2etest.Open(t)
-	before := e2etest.Stored(t, w)
+	before := e2etest.PartnerView(t, w)
 	for _, url := range []string{
 		"http://127.0.0.1/", "https://127.0.0.1/spaces", "https://127.0.0.1:8443/", "https://localhost/", "https://LOCALHOST./", "https://a.localhost/", "https://[::1]/", "https://0.0.0.0/",
 		"https://127.1/", "https://2130706433/", "https://0x7f.0.0.1/", "https://0177.0.0.1/", "https://[::ffff:127.0.0.1]/", "https://[::127.0.0.1]/", "https://10.1.2.3/", "https://192.168.0.1/", "https://172.16.0.1/",
@@ -197,7 +197,7 @@ func TestForbiddenPartnerAddresses(t *testing.T) {
 			t.Errorf("%s: %v %v", url, o, err)
 		}
 	}
-	if after := e2etest.Stored(t, w); after != before {
+	if after := e2etest.PartnerView(t, w); after != before {
 		t.Errorf("something was stored: %s", after)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/test/dbtest"
 )
 
-const front = sandbox.Front
+const front = sandbox.FrontDoor
 
 func both(t *testing.T, f func(t *testing.T, w *e2etest.World)) {
 	t.Helper()
@@ -41,8 +41,8 @@ func TestAStayFromBookingToCheckOut(t *testing.T) {
 		pin := g.pin()
 		g.opens(pin, "Room 101", front)
 
-		until := g.push(map[string]any{"toDate": e2etest.Today(5)})
-		if after := g.settles("issued"); until.to != e2etest.Today(5)+"T11:00:00Z" || after.to != until.to || g.pin() != pin {
+		until := g.push(map[string]any{"toDate": e2etest.LocalDate(5)})
+		if after := g.settles("issued"); until.to != e2etest.LocalDate(5)+"T11:00:00Z" || after.to != until.to || g.pin() != pin {
 			t.Errorf("longer: %+v, then %+v; the PIN was %s and is %s", until, after, pin, g.pin())
 		}
 		g.opens(pin, "Room 101", front)
@@ -111,20 +111,20 @@ func TestADormBedOpensItsLockerTheDormAndTheGate(t *testing.T) {
 		if first == second {
 			t.Fatal("two guests have the same PIN")
 		}
-		a.opens(first, "Bed A", sandbox.Dorm, front)
-		b.opens(second, "Bed B", sandbox.Dorm, front)
+		a.opens(first, "Bed A", sandbox.DormName, front)
+		b.opens(second, "Bed B", sandbox.DormName, front)
 		// Another bed of the same dorm: the dorm and the gate do not change.
-		writes := w.House.Writes(sandbox.Dorm)
+		writes := w.House.Writes(sandbox.DormName)
 		b.push(map[string]any{"bedId": "D4-C"})
 		b.settles("issued")
 		w.Await("the old locker is empty", func(context.Context) (bool, error) { return len(w.House.Slots("Bed B")) == 0, nil })
-		b.opens(second, "Bed C", sandbox.Dorm, front)
-		if now := w.House.Writes(sandbox.Dorm); now != writes {
+		b.opens(second, "Bed C", sandbox.DormName, front)
+		if now := w.House.Writes(sandbox.DormName); now != writes {
 			t.Errorf("the dorm's lock was written to %d times for a change of beds", now-writes)
 		}
 		a.leaves()
 		a.opens(first)
-		b.opens(second, "Bed C", sandbox.Dorm, front)
+		b.opens(second, "Bed C", sandbox.DormName, front)
 	})
 }
 
@@ -293,7 +293,7 @@ func TestResetGeneratesNewCodes(t *testing.T) {
 		if len(gates) != 1 {
 			t.Fatal(a)
 		}
-		g.opens(e2etest.At(gates[0], "pin").(string), front)
+		g.opens(e2etest.ValueAt(gates[0], "pin").(string), front)
 		g.opens(now, "Room 101")
 	})
 }
@@ -329,7 +329,7 @@ func TestSpaceMappedLater(t *testing.T) {
 		if p, _ := g.sees(); !slices.Contains(p.reasons, "spaceUnknown") {
 			t.Errorf("in an unknown room: %+v", p)
 		}
-		w.PMS.SetSpaces(append(sandbox.Listing(), sandbox.Space{ID: "R999", Type: "Room", Name: "Tower", IsPrivate: true, IsActive: true}))
+		w.PMS.SetSpaces(append(sandbox.PMSSpaces(), sandbox.Space{ID: "R999", Type: "Room", Name: "Tower", IsPrivate: true, IsActive: true}))
 		_, err = propertyv1.NewIntegrationServiceClient(w.Public).ReadSpaces(staff, &propertyv1.ReadSpacesRequest{Id: w.IntegrationID})
 		must(err)
 		if p, _ := g.sees(); !slices.Contains(p.reasons, "spaceNotMapped") {

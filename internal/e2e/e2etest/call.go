@@ -32,18 +32,18 @@ const (
 	Connect Protocol = "connect"
 )
 
-// Protocols are all of them.
+// Protocols are all protocols of the API.
 var Protocols = []Protocol{GRPC, REST, Connect}
 
-// Caller is who calls, and with what.
+// Caller is a caller of the API with its credentials.
 type Caller struct {
 	Name    string
 	Headers map[string]string
 	Socket  bool // over the operators' Unix socket
 }
 
-// With returns a caller that sends one more header.
-func (c Caller) With(name, value string) Caller {
+// WithHeader returns a caller that sends one more header.
+func (c Caller) WithHeader(name, value string) Caller {
 	h := maps.Clone(c.Headers)
 	if h == nil {
 		h = map[string]string{}
@@ -53,7 +53,7 @@ func (c Caller) With(name, value string) Caller {
 	return c
 }
 
-// API reaches every listener that callers have.
+// API is a client of the server's HTTP and gRPC listeners and of its Unix socket for operators.
 type API struct {
 	Base   string // http://host:port
 	Public *grpc.ClientConn
@@ -62,10 +62,10 @@ type API struct {
 	local  *http.Client // over the socket
 }
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 16 << 20
+// maxAnswerSize is the largest HTTP answer in bytes that a test reads.
+const maxAnswerSize = 16 << 20
 
-// Dial makes clients of a server until t ends.
+// Dial connects clients to a server. They are closed when t ends.
 func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 	t.Helper()
 	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
@@ -94,11 +94,11 @@ func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 	return a
 }
 
-// Call calls an RPC and says what came of it. The error is of the way there; what the server refuses is an outcome.
+// Call calls an RPC over a protocol. A refusal by the server is an Outcome; the error is for calls without a valid answer.
 func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.Message) (Outcome, error) {
 	switch p {
 	case GRPC:
-		return a.grpc(ctx, c, r, req)
+		return a.callGRPC(ctx, c, r, req)
 	case Connect:
 		raw, err := protojson.Marshal(req)
 		if err != nil {
@@ -110,7 +110,7 @@ func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.M
 		}
 		return o, o.ReadConnect(r)
 	case REST:
-		verb, path, raw, err := r.Routes[0].Write(req)
+		verb, path, raw, err := r.Routes[0].Encode(req)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -123,7 +123,7 @@ func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.M
 	return Outcome{}, fmt.Errorf("no protocol %q", p)
 }
 
-func (a *API) grpc(ctx context.Context, c Caller, r RPC, req proto.Message) (Outcome, error) {
+func (a *API) callGRPC(ctx context.Context, c Caller, r RPC, req proto.Message) (Outcome, error) {
 	conn := a.Public
 	if c.Socket {
 		conn = a.Socket
@@ -135,14 +135,14 @@ func (a *API) grpc(ctx context.Context, c Caller, r RPC, req proto.Message) (Out
 	reply := r.Reply()
 	err := conn.Invoke(ctx, "/"+r.Name, req, reply, grpc.Header(&header), grpc.Trailer(&trailer))
 	st := status.Convert(err)
-	o := Outcome{Code: st.Code(), Message: st.Message(), Header: headers(header, trailer)}
+	o := Outcome{Code: st.Code(), Message: st.Message(), Header: mergeMetadata(header, trailer)}
 	if err == nil {
 		o.Reply = reply
 	}
 	return o, o.readDetails(st.Proto().GetDetails())
 }
 
-func headers(all ...metadata.MD) http.Header {
+func mergeMetadata(all ...metadata.MD) http.Header {
 	h := http.Header{}
 	for _, md := range all {
 		for k, v := range md {
@@ -178,13 +178,13 @@ func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType st
 	}
 	defer func() { _ = res.Body.Close() }()
 	o := Outcome{HTTP: res.StatusCode, Header: res.Header, Code: codes.Unknown}
-	o.Raw, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	o.Raw, err = io.ReadAll(io.LimitReader(res.Body, maxAnswerSize))
 	return o, err
 }
 
-// Do calls a route with an unchanged body, or with a value encoded as JSON, and reads the answer as JSON.
+// Do calls a REST route. content is nil, a body as []byte or string, or a value to encode as JSON.
 func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) (Outcome, error) {
-	raw, err := body(content)
+	raw, err := encodeBody(content)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -195,8 +195,8 @@ func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) 
 	return o, o.ReadEnvelope()
 }
 
-// Raw calls over gRPC with bytes that need be no message of the method.
-func (a *API) Raw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, error) {
+// CallRaw calls an RPC over gRPC with arbitrary bytes instead of an encoded request.
+func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, error) {
 	conn := a.Public
 	if c.Socket {
 		conn = a.Socket
@@ -206,22 +206,22 @@ func (a *API) Raw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, er
 	}
 	var answer []byte
 	var header, trailer metadata.MD
-	err := conn.Invoke(ctx, "/"+r.Name, &raw, &answer, grpc.ForceCodecV2(bare{}), grpc.Header(&header), grpc.Trailer(&trailer))
-	o, wrong := OfGRPC(err)
-	o.Raw, o.Header = answer, headers(header, trailer)
+	err := conn.Invoke(ctx, "/"+r.Name, &raw, &answer, grpc.ForceCodecV2(rawCodec{}), grpc.Header(&header), grpc.Trailer(&trailer))
+	o, wrong := GRPCOutcome(err)
+	o.Raw, o.Header = answer, mergeMetadata(header, trailer)
 	return o, wrong
 }
 
-// bare is a codec that does not change bytes.
-type bare struct{}
+// rawCodec is a codec that does not change bytes.
+type rawCodec struct{}
 
-func (bare) Name() string { return "proto" }
+func (rawCodec) Name() string { return "proto" }
 
-func (bare) Marshal(v any) (mem.BufferSlice, error) {
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
 }
 
-func (bare) Unmarshal(data mem.BufferSlice, v any) error {
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	*v.(*[]byte) = data.Materialize()
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 )
 
-// Outcome is what came of a call.
+// Outcome is the answer to a call: its status, and the reply or the error.
 type Outcome struct {
 	Code      codes.Code
 	HTTP      int // of REST and Connect
@@ -28,15 +28,15 @@ type Outcome struct {
 	Message   string
 	Fields    map[string]string // reason by path
 	RequestID string
-	Reply     proto.Message // of a call that went well
+	Reply     proto.Message // nil if the call failed
 	Raw       []byte        // of REST and Connect
 }
 
-// OK says whether the call went well.
+// OK reports whether the call succeeded.
 func (o Outcome) OK() bool { return o.Code == codes.OK }
 
-// Named lists the wrong fields, sorted.
-func (o Outcome) Named() []string {
+// WrongFields returns the paths of the fields that the server refused, sorted.
+func (o Outcome) WrongFields() []string {
 	out := make([]string, 0, len(o.Fields))
 	for f := range o.Fields {
 		out = append(out, f)
@@ -49,7 +49,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%s %d %s %v %s", o.Code, o.HTTP, o.Reason, o.Fields, o.Message)
 }
 
-// Data is the data of an answer over REST.
+// Data returns the data object of a REST answer.
 func (o Outcome) Data() map[string]any {
 	var b struct {
 		Data map[string]any `json:"data"`
@@ -79,7 +79,7 @@ func (o *Outcome) readDetails(details []*anypb.Any) error {
 	return nil
 }
 
-// ReadEnvelope reads the error of REST, and of an answer that is none takes the code.
+// ReadEnvelope sets the code, and for a status other than 2xx decodes the error envelope of REST.
 func (o *Outcome) ReadEnvelope() error {
 	if o.HTTP >= 200 && o.HTTP < 300 {
 		o.Code = codes.OK
@@ -119,7 +119,7 @@ func (o *Outcome) readREST(r RPC) error {
 	return nil
 }
 
-// connectCodes are the words of the Connect protocol.
+// connectCodes maps the error codes of the Connect protocol to those of gRPC.
 var connectCodes = map[string]codes.Code{
 	"canceled": codes.Canceled, "unknown": codes.Unknown, "invalid_argument": codes.InvalidArgument,
 	"deadline_exceeded": codes.DeadlineExceeded, "not_found": codes.NotFound, "already_exists": codes.AlreadyExists,
@@ -129,7 +129,7 @@ var connectCodes = map[string]codes.Code{
 	"data_loss": codes.DataLoss, "unauthenticated": codes.Unauthenticated,
 }
 
-// ReadConnect reads the answer of a unary Connect call.
+// ReadConnect decodes the answer to a unary Connect call.
 func (o *Outcome) ReadConnect(r RPC) error {
 	if o.HTTP == http.StatusOK {
 		o.Code, o.Reply = codes.OK, r.Reply()
@@ -155,7 +155,7 @@ func (o *Outcome) ReadConnect(r RPC) error {
 	}
 	code, ok := connectCodes[e.Code]
 	if !ok {
-		return o.notServed()
+		return o.readUnserved()
 	}
 	o.Code, o.Message = code, e.Message
 	var details []*anypb.Any
@@ -169,8 +169,8 @@ func (o *Outcome) ReadConnect(r RPC) error {
 	return o.readDetails(details)
 }
 
-// notServed reads an answer to a Connect call that REST gave, because no Connect service took it.
-func (o *Outcome) notServed() error {
+// readUnserved decodes the REST error that answers a Connect call to an unknown service.
+func (o *Outcome) readUnserved() error {
 	if err := o.ReadEnvelope(); err != nil {
 		return err
 	}
@@ -180,15 +180,15 @@ func (o *Outcome) notServed() error {
 	return nil
 }
 
-// OfGRPC is the outcome that an error of a gRPC client stands for.
-func OfGRPC(err error) (Outcome, error) {
+// GRPCOutcome converts the error of a gRPC client.
+func GRPCOutcome(err error) (Outcome, error) {
 	st := status.Convert(err)
 	o := Outcome{Code: st.Code(), Message: st.Message()}
 	return o, o.readDetails(st.Proto().GetDetails())
 }
 
-// OfConnect is the outcome that an error of a Connect client stands for.
-func OfConnect(err error) (Outcome, error) {
+// ConnectOutcome converts the error of a Connect client.
+func ConnectOutcome(err error) (Outcome, error) {
 	o := Outcome{Code: codes.Code(connect.CodeOf(err)), Message: err.Error()}
 	var e *connect.Error
 	if !errors.As(err, &e) {

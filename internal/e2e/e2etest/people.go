@@ -19,7 +19,7 @@ import (
 // Scopes are all scopes that an integration may have.
 var Scopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
 
-// ConnectApp makes one more partner app of a property and calls as it. Without scopes it has all.
+// ConnectApp connects another partner app to the property and returns it as a caller. Without scopes it gets all scopes.
 func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	t.Helper()
 	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(t.Context(), &adminv1.CreateAppRequest{Name: name})
@@ -36,12 +36,12 @@ func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	return Caller{Name: name, Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": i.GetAccessToken()}}
 }
 
-// Push sends a reservation of the sandbox's PMS, and adds the fields that every reservation needs.
-func Push(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.Answer {
+// PushReservation sends a reservation as the sandbox's PMS. fields are added to defaults for the fields that are required.
+func PushReservation(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.Answer {
 	t.Helper()
 	all := map[string]any{
 		"pmsNumber": "N-" + pmsID, "booker": map[string]any{"lastName": "Lovelace"},
-		"fromDate": Today(0), "toDate": Today(2),
+		"fromDate": LocalDate(0), "toDate": LocalDate(2),
 	}
 	maps.Copy(all, fields)
 	a, err := w.PMS.Push(t.Context(), pmsID, all)
@@ -51,8 +51,8 @@ func Push(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.A
 	return a
 }
 
-// Today returns the date in the sandbox property's time zone, plus a number of days.
-func Today(ahead int) string {
+// LocalDate returns the date of today plus a number of days, in the time zone of the sandbox's property.
+func LocalDate(ahead int) string {
 	zone, err := time.LoadLocation("Europe/Lisbon")
 	if err != nil {
 		panic(err) // the test machine has no time zone database
@@ -60,8 +60,8 @@ func Today(ahead int) string {
 	return time.Now().In(zone).AddDate(0, 0, ahead).Format(time.DateOnly)
 }
 
-// At returns the value at a dotted path of a JSON object, or nil.
-func At(v any, path string) any {
+// ValueAt returns the value at a dotted path of a JSON object, or nil.
+func ValueAt(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		m, _ := v.(map[string]any)
 		v = m[name]
@@ -69,8 +69,8 @@ func At(v any, path string) any {
 	return v
 }
 
-// Parsed returns a request of the RPC, read from JSON.
-func Parsed(t testing.TB, r RPC, text string) proto.Message {
+// ParseRequest decodes a request of the RPC from JSON.
+func ParseRequest(t testing.TB, r RPC, text string) proto.Message {
 	t.Helper()
 	req := r.Request()
 	if err := protojson.Unmarshal([]byte(text), req); err != nil {
@@ -79,13 +79,13 @@ func Parsed(t testing.TB, r RPC, text string) proto.Message {
 	return req
 }
 
-var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
+var timestampPattern = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 
-// Timeless replaces the times of an answer by a fixed text, so that answers can be compared.
-func Timeless(raw []byte) []byte { return moment.ReplaceAll(raw, []byte(`"TIME"`)) }
+// MaskTimes replaces the timestamps of an answer by a fixed text, so that answers can be compared.
+func MaskTimes(raw []byte) []byte { return timestampPattern.ReplaceAll(raw, []byte(`"TIME"`)) }
 
-// Stored returns all that a partner can read of a property, without times.
-func Stored(t testing.TB, w *World) string {
+// PartnerView returns everything that a partner can read of the property as text, without timestamps.
+func PartnerView(t testing.TB, w *World) string {
 	t.Helper()
 	var out strings.Builder
 	for _, path := range []string{"/v1/reservations?pageSize=200", "/v1/endpoints", "/v1/integration"} {
@@ -93,7 +93,7 @@ func Stored(t testing.TB, w *World) string {
 		if err != nil || !o.OK() {
 			t.Fatal(o, err)
 		}
-		fmt.Fprintf(&out, "%s\n", Timeless(o.Raw))
+		fmt.Fprintf(&out, "%s\n", MaskTimes(o.Raw))
 	}
 	return out.String()
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Direction is one of the two of a connection.
+// Direction is a direction of a connection.
 type Direction int
 
 // The directions, as the bridge sees them.
@@ -19,46 +19,46 @@ const (
 	Down                  // from the service to the bridge
 )
 
-// Cut ends a connection after some TLS records have passed in a direction. Whatever a message is split into, its last
-// record is one, so that every boundary between messages is reached; a record cut short is as good as none.
+// Cut ends a connection after a number of TLS records have passed in a direction. Counting records reaches every boundary between
+// messages, because each message ends with a record.
 type Cut struct {
 	Way   Direction
 	After int
 }
 
-// Proxy stands between a bridge and the service, and fails on demand.
+// Proxy is a TCP proxy between a bridge and the service that injects network faults.
 type Proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup
 
-	mu      sync.Mutex
-	target  string
-	lines   map[*line]bool
-	cuts    []Cut // of the connections to come, and first of the present one
-	refuse  bool
-	swallow [2]bool       // by direction
-	delay   time.Duration // of each record
-	eaten   int           // records, while swallowing
-	cut     int           // connections
+	mu          sync.Mutex
+	target      string
+	connections map[*connection]bool
+	cuts        []Cut // for the next connections
+	refuse      bool
+	dropping    [2]bool       // by direction
+	delay       time.Duration // of each record
+	dropped     int           // records, while swallowing
+	cutCount    int           // connections
 }
 
-// line is one connection through the proxy.
-type line struct {
+// connection is a connection of a bridge through the proxy.
+type connection struct {
 	bridge, service net.Conn
 	cut             *Cut
 	passed          [2]int
-	half            bool
+	halfClosed      bool
 }
 
-// NewProxy listens until t ends. Link is what a world wants.
+// NewProxy starts a proxy that ends with t. SetTarget fits sandbox.Config.RouteBridge.
 func NewProxy(t testing.TB) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, lines: map[*line]bool{}}
-	p.running.Go(p.accept)
+	p := &Proxy{listener: l, connections: map[*connection]bool{}}
+	p.running.Go(p.acceptConnections)
 	t.Cleanup(func() {
 		_ = l.Close()
 		p.Reset()
@@ -67,33 +67,33 @@ func NewProxy(t testing.TB) *Proxy {
 	return p
 }
 
-// Link sends what comes to the proxy on to the service.
-func (p *Proxy) Link(service string) (string, error) {
+// SetTarget sets the address of the service and returns the address of the proxy.
+func (p *Proxy) SetTarget(service string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = service
 	return p.listener.Addr().String(), nil
 }
 
-// Cut has the present connection end after some more records, and those that follow it likewise, one for each cut.
+// Cut makes the present connection end as the first cut says, and each following connection as the next cut says.
 func (p *Proxy) Cut(cuts ...Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cuts = append([]Cut(nil), cuts...)
-	for l := range p.lines {
+	for l := range p.connections {
 		l.passed = [2]int{}
-		p.arm(l)
+		p.assignCut(l)
 	}
 }
 
-// Cuts counts the connections that were cut so far.
-func (p *Proxy) Cuts() int {
+// CutCount returns how many connections Cut has ended.
+func (p *Proxy) CutCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cut
+	return p.cutCount
 }
 
-// Refuse ends every connection and takes no other, until Heal.
+// Refuse ends every connection and refuses new ones, until EndFaults.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	p.refuse = true
@@ -101,49 +101,49 @@ func (p *Proxy) Refuse() {
 	p.Reset()
 }
 
-// Swallow drops everything that goes one of these ways, both if none is named, while connections stay, until Heal.
-func (p *Proxy) Swallow(ways ...Direction) {
+// Drop drops all records in the given directions, in both if none is given, until EndFaults. Connections stay open.
+func (p *Proxy) Drop(ways ...Direction) {
 	if len(ways) == 0 {
 		ways = []Direction{Up, Down}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.eaten = 0
+	p.dropped = 0
 	for _, way := range ways {
-		p.swallow[way] = true
+		p.dropping[way] = true
 	}
 }
 
-// Delay holds back each record for a time, until Heal.
+// Delay delays each record, until EndFaults.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Eaten counts the records that vanished since Swallow.
-func (p *Proxy) Eaten() int {
+// DroppedRecords returns how many records were dropped since Drop.
+func (p *Proxy) DroppedRecords() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.eaten
+	return p.dropped
 }
 
-// Heal passes on what comes from now. Connections that lost something are ended, since TLS would end them.
-func (p *Proxy) Heal() {
+// EndFaults ends all faults. If records were dropped it also ends the connections, because TLS would fail on the gap.
+func (p *Proxy) EndFaults() {
 	p.mu.Lock()
-	lost := p.eaten > 0
-	p.refuse, p.swallow, p.eaten, p.delay, p.cuts = false, [2]bool{}, 0, 0, nil
+	lost := p.dropped > 0
+	p.refuse, p.dropping, p.dropped, p.delay, p.cuts = false, [2]bool{}, 0, 0, nil
 	p.mu.Unlock()
 	if lost {
 		p.Reset()
 	}
 }
 
-// HalfClose ends one direction of the present connections and leaves the other.
+// HalfClose closes one direction of the present connections and leaves the other open.
 func (p *Proxy) HalfClose(way Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.lines {
+	for l := range p.connections {
 		to := l.service
 		if way == Down {
 			to = l.bridge
@@ -151,36 +151,36 @@ func (p *Proxy) HalfClose(way Direction) {
 		if tcp, ok := to.(*net.TCPConn); ok {
 			_ = tcp.CloseWrite()
 		}
-		l.half = true
+		l.halfClosed = true
 	}
 }
 
-// Reset ends the present connections.
+// Reset closes the present connections.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.lines {
+	for l := range p.connections {
 		l.close()
 	}
 }
 
-func (l *line) close() {
+func (l *connection) close() {
 	_ = l.bridge.Close()
 	_ = l.service.Close()
 }
 
-func (p *Proxy) accept() {
+func (p *Proxy) acceptConnections() {
 	for {
 		c, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		p.running.Go(func() { p.serve(c) })
+		p.running.Go(func() { p.forward(c) })
 	}
 }
 
-func (p *Proxy) serve(c net.Conn) {
-	l, err := p.open(c)
+func (p *Proxy) forward(c net.Conn) {
+	l, err := p.openConnection(c)
 	if err != nil {
 		_ = c.Close()
 		return
@@ -188,18 +188,18 @@ func (p *Proxy) serve(c net.Conn) {
 	defer func() {
 		l.close()
 		p.mu.Lock()
-		delete(p.lines, l)
+		delete(p.connections, l)
 		p.mu.Unlock()
 	}()
 	var both sync.WaitGroup
-	both.Go(func() { p.pump(l, Up, l.bridge, l.service) })
-	both.Go(func() { p.pump(l, Down, l.service, l.bridge) })
+	both.Go(func() { p.forwardRecords(l, Up, l.bridge, l.service) })
+	both.Go(func() { p.forwardRecords(l, Down, l.service, l.bridge) })
 	both.Wait()
 }
 
 var errRefused = errors.New("refused")
 
-func (p *Proxy) open(c net.Conn) (*line, error) {
+func (p *Proxy) openConnection(c net.Conn) (*connection, error) {
 	p.mu.Lock()
 	target, refuse := p.target, p.refuse
 	p.mu.Unlock()
@@ -210,20 +210,20 @@ func (p *Proxy) open(c net.Conn) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &line{bridge: c, service: s}
+	l := &connection{bridge: c, service: s}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.refuse {
 		_ = s.Close()
 		return nil, errRefused
 	}
-	p.arm(l)
-	p.lines[l] = true
+	p.assignCut(l)
+	p.connections[l] = true
 	return l, nil
 }
 
-// arm needs p.mu.
-func (p *Proxy) arm(l *line) {
+// assignCut gives a connection the next cut, if any. The caller holds p.mu.
+func (p *Proxy) assignCut(l *connection) {
 	l.cut = nil
 	if len(p.cuts) > 0 {
 		c := p.cuts[0]
@@ -231,11 +231,11 @@ func (p *Proxy) arm(l *line) {
 	}
 }
 
-// pump passes records on, one at a time, until either end is gone.
-func (p *Proxy) pump(l *line, way Direction, from, to net.Conn) {
+// forwardRecords forwards TLS records in one direction until either end closes or the connection is cut.
+func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) {
 	var head [5]byte // of a TLS record: kind, version, length
 	for {
-		if p.severed(l, way) {
+		if p.isCutDue(l, way) {
 			l.close()
 			return
 		}
@@ -247,10 +247,10 @@ func (p *Proxy) pump(l *line, way Direction, from, to net.Conn) {
 		if _, err := io.ReadFull(from, record[len(head):]); err != nil {
 			break
 		}
-		if p.eats(way) {
+		if p.dropRecord(way) {
 			continue
 		}
-		p.hold()
+		p.waitDelay()
 		if _, err := to.Write(record); err != nil {
 			break
 		}
@@ -259,34 +259,34 @@ func (p *Proxy) pump(l *line, way Direction, from, to net.Conn) {
 		p.mu.Unlock()
 	}
 	p.mu.Lock()
-	half := l.half
+	half := l.halfClosed
 	p.mu.Unlock()
 	if !half {
 		l.close()
 	}
 }
 
-func (p *Proxy) severed(l *line, way Direction) bool {
+func (p *Proxy) isCutDue(l *connection, way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.cut == nil || l.cut.Way != way || l.passed[way] < l.cut.After {
 		return false
 	}
-	p.cut++
+	p.cutCount++
 	return true
 }
 
-func (p *Proxy) eats(way Direction) bool {
+func (p *Proxy) dropRecord(way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.swallow[way] {
-		p.eaten++
+	if p.dropping[way] {
+		p.dropped++
 	}
-	return p.swallow[way]
+	return p.dropping[way]
 }
 
-// hold waits for as long as records are delayed now.
-func (p *Proxy) hold() {
+// waitDelay waits for the delay that Delay has set.
+func (p *Proxy) waitDelay() {
 	p.mu.Lock()
 	d := p.delay
 	p.mu.Unlock()

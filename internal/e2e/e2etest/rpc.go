@@ -19,7 +19,7 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// RPC is one method of the API as its descriptor says.
+// RPC is a method of the API, described by its proto descriptor.
 type RPC struct {
 	Name   string // "latchkey.partner.v1.SpaceService/ListSpaces"
 	Desc   protoreflect.MethodDescriptor
@@ -30,27 +30,27 @@ type RPC struct {
 // Route is one HTTP rule of an RPC.
 type Route struct{ Verb, Path, Body string }
 
-// Streams says whether the RPC is a stream in any direction.
+// Streams reports whether the RPC is a stream in either direction.
 func (r RPC) Streams() bool { return r.Desc.IsStreamingClient() || r.Desc.IsStreamingServer() }
 
-// Area is the proto package.
-func (r RPC) Area() string { return string(r.Desc.ParentFile().Package()) }
+// ProtoPackage returns the proto package that declares the RPC.
+func (r RPC) ProtoPackage() string { return string(r.Desc.ParentFile().Package()) }
 
-// Request makes an empty request.
-func (r RPC) Request() proto.Message { return message(r.Desc.Input().FullName()) }
+// Request returns an empty request.
+func (r RPC) Request() proto.Message { return newMessage(r.Desc.Input().FullName()) }
 
-// Reply makes an empty answer.
-func (r RPC) Reply() proto.Message { return message(r.Desc.Output().FullName()) }
+// Reply returns an empty reply.
+func (r RPC) Reply() proto.Message { return newMessage(r.Desc.Output().FullName()) }
 
-func message(name protoreflect.FullName) proto.Message {
+func newMessage(name protoreflect.FullName) proto.Message {
 	t, err := protoregistry.GlobalTypes.FindMessageByName(name)
 	if err != nil {
-		panic(err) // generated code is linked in or it is not
+		panic(err) // the generated code is not linked into this program
 	}
 	return t.New().Interface()
 }
 
-// RPCs lists every RPC of every linked service of the product, by name.
+// RPCs returns every RPC of the product's services, sorted by name.
 func RPCs() []RPC {
 	var out []RPC
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -69,8 +69,8 @@ func RPCs() []RPC {
 	return out
 }
 
-// Find returns one RPC by its name.
-func Find(name string) RPC {
+// FindRPC returns the RPC with a name such as latchkey.partner.v1.SpaceService/ListSpaces. It panics if there is none.
+func FindRPC(name string) RPC {
 	for _, r := range RPCs() {
 		if r.Name == name {
 			return r

@@ -1,5 +1,5 @@
-// Package e2etest is what the tests of the whole share: a Latchkey that ends with the test, and one way to call any RPC
-// over any protocol as anybody.
+// Package e2etest supports end-to-end tests: a Latchkey server with a property that ends with the test, and a client that calls any RPC
+// over any protocol with any credentials.
 package e2etest
 
 import (
@@ -14,13 +14,13 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// Option changes what world is opened.
+// Option changes the configuration of the World that Open starts.
 type Option func(*sandbox.Config)
 
-// Database puts the server's data elsewhere than into a file of its own.
+// Database makes the server use the database at a URL instead of a new SQLite file.
 func Database(url string) Option { return func(c *sandbox.Config) { c.Server.Database = url } }
 
-// Config returns the configuration of a test's server: every port a free one, limits that no test reaches by accident.
+// Config returns the configuration of a test's server: free ports, and rate limits that are too high to reach by accident.
 func Config(dir string) config.Config {
 	c := config.Default()
 	c.DataDir = filepath.Join(dir, "data")
@@ -31,7 +31,7 @@ func Config(dir string) config.Config {
 	return c
 }
 
-// World is a running Latchkey with one property, until t ends.
+// World is a running Latchkey server with one property. It ends with its test.
 type World struct {
 	*sandbox.World
 	*API
@@ -39,7 +39,7 @@ type World struct {
 	dir string
 }
 
-// Open starts a world.
+// Open starts a World for a test.
 func Open(t testing.TB, options ...Option) *World {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,8 +59,8 @@ func Open(t testing.TB, options ...Option) *World {
 	return &World{World: w, API: Dial(t, w.Server.HTTPAddr(), w.Server.GRPCAddr(), w.Server.SocketPath()), t: t, dir: dir}
 }
 
-// Next opens one more property on the same server.
-func (w *World) Next() *World {
+// OpenProperty sets up another property on the same server.
+func (w *World) OpenProperty() *World {
 	w.t.Helper()
 	dir := w.t.TempDir()
 	n, err := w.World.AddProperty(w.t.Context(), sandbox.Config{Dir: dir})
@@ -70,7 +70,7 @@ func (w *World) Next() *World {
 	return &World{World: n, API: w.API, t: w.t, dir: dir}
 }
 
-// Await waits until holds returns true, and fails the test if it never does.
+// Await polls until holds returns true, and fails the test after a timeout.
 func (w *World) Await(what string, holds func(ctx context.Context) (bool, error)) {
 	w.t.Helper()
 	if err := w.World.Await(w.t.Context(), what, holds); err != nil {
@@ -78,7 +78,7 @@ func (w *World) Await(what string, holds func(ctx context.Context) (bool, error)
 	}
 }
 
-// Logger writes warnings and worse to the test's own output, which is shown when it fails.
+// Logger writes warnings and errors to the test's output.
 func Logger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -12,27 +12,27 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Nothing stands in a path for an empty id, which no path can hold.
-const Nothing = "nothing"
+// EmptyID replaces an empty id in a path, because a path segment cannot be empty.
+const EmptyID = "nothing"
 
-var variable = regexp.MustCompile(`\{([a-z_]+)\}`)
+var pathVariable = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// Write makes of a request what REST sends: path, query and body by the route's rule.
-func (r Route) Write(req proto.Message) (verb, path string, raw []byte, err error) {
+// Encode converts a request to the method, the path with query and the body of a REST call.
+func (r Route) Encode(req proto.Message) (verb, path string, raw []byte, err error) {
 	msg := proto.Clone(req).ProtoReflect()
-	path = variable.ReplaceAllStringFunc(r.Path, func(v string) string {
+	path = pathVariable.ReplaceAllStringFunc(r.Path, func(v string) string {
 		fd := msg.Descriptor().Fields().ByName(protoreflect.Name(strings.Trim(v, "{}")))
 		value := msg.Get(fd).String()
 		msg.Clear(fd)
 		if value == "" {
-			value = Nothing
+			value = EmptyID
 		}
 		return url.PathEscape(value)
 	})
 	switch r.Body {
 	case "":
 		var q url.Values
-		if q, err = query(msg); len(q) > 0 {
+		if q, err = queryValues(msg); len(q) > 0 {
 			path += "?" + q.Encode()
 		}
 		return r.Verb, path, nil, err
@@ -46,8 +46,8 @@ func (r Route) Write(req proto.Message) (verb, path string, raw []byte, err erro
 	}
 }
 
-// query writes a message's fields as a query string does.
-func query(msg protoreflect.Message) (url.Values, error) {
+// queryValues converts the fields of a message to query parameters.
+func queryValues(msg protoreflect.Message) (url.Values, error) {
 	raw, err := protojson.Marshal(msg.Interface())
 	if err != nil {
 		return nil, err
@@ -57,11 +57,11 @@ func query(msg protoreflect.Message) (url.Values, error) {
 		return nil, err
 	}
 	out := url.Values{}
-	flatten(out, "", fields)
+	addQueryValues(out, "", fields)
 	return out, nil
 }
 
-func flatten(out url.Values, prefix string, v any) {
+func addQueryValues(out url.Values, prefix string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
@@ -69,7 +69,7 @@ func flatten(out url.Values, prefix string, v any) {
 			if prefix != "" {
 				name = prefix + "[" + k + "]"
 			}
-			flatten(out, name, e)
+			addQueryValues(out, name, e)
 		}
 	case []any:
 		words := make([]string, len(v))
@@ -82,8 +82,8 @@ func flatten(out url.Values, prefix string, v any) {
 	}
 }
 
-// body makes what is sent: bytes and strings unchanged, nothing for nil, other values as JSON.
-func body(content any) ([]byte, error) {
+// encodeBody returns bytes and strings unchanged, nil for nil, and other values as JSON.
+func encodeBody(content any) ([]byte, error) {
 	switch content := content.(type) {
 	case nil:
 		return nil, nil

@@ -50,7 +50,7 @@ func TestAHalfOpenLink(t *testing.T) {
 	t.Parallel()
 	between, left := newHole(t), &logWatch{what: `msg="no session with the service"`}
 	w := e2etest.Open(t, func(c *sandbox.Config) {
-		c.Link, c.Retry = between.link, 20*time.Millisecond
+		c.RouteBridge, c.MaxBridgeRetry = between.link, 20*time.Millisecond
 		c.Options.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(left, t.Output()), nil))
 	})
 	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{PageSize: 1})

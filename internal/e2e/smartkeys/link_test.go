@@ -14,7 +14,7 @@ func TestALinkIsShownOnce(t *testing.T) {
 		path := "/v1/property/reservations/" + stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"}) + "/smartkey-links"
 		create := func(key string) e2etest.Outcome {
 			t.Helper()
-			o, err := w.Do(t.Context(), w.Owner().With("Idempotency-Key", key), "POST", path, map[string]any{"ttlMinutes": 10})
+			o, err := w.Do(t.Context(), w.Owner().WithHeader("Idempotency-Key", key), "POST", path, map[string]any{"ttlMinutes": 10})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,7 +44,7 @@ func newPhone(t testing.TB, w *e2etest.World) *phone {
 // stay pushes a reservation and returns its id.
 func stay(t testing.TB, w *e2etest.World, pmsID string, fields map[string]any) string {
 	t.Helper()
-	a := e2etest.Push(t, w, pmsID, fields)
+	a := e2etest.PushReservation(t, w, pmsID, fields)
 	id, _ := a.Data()["id"].(string)
 	if id == "" {
 		t.Fatalf("a reservation without an id: %v", a)
@@ -265,7 +265,7 @@ func TestEndOfAccessEndsSmartKeys(t *testing.T) {
 
 		// The guest moves.
 		old := p.keys
-		e2etest.Push(t, w, "S", map[string]any{"state": "started", "roomId": "R102"})
+		e2etest.PushReservation(t, w, "S", map[string]any{"state": "started", "roomId": "R102"})
 		refused("the room that was left", p, room, smartkey.Revoked)
 		if err := p.renew(); err != nil {
 			t.Fatal(err)
@@ -288,7 +288,7 @@ func TestEndOfAccessEndsSmartKeys(t *testing.T) {
 		p.wants("under the new key", p.use(moved, smartkey.Unlock), smartkey.OK, "opened")
 
 		// The guest leaves.
-		e2etest.Push(t, w, "S", map[string]any{"state": "processed", "roomId": "R102"})
+		e2etest.PushReservation(t, w, "S", map[string]any{"state": "processed", "roomId": "R102"})
 		refused("a guest who left", p, moved, smartkey.Revoked)
 		if p.renew() == nil {
 			t.Error("a guest who left gets a new token")

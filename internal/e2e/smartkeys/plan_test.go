@@ -16,10 +16,10 @@ func planned(ctx context.Context, w *e2etest.World, door string) (string, error)
 	if err != nil || !o.OK() {
 		return "", fmt.Errorf("%v, %w", o, err)
 	}
-	doors, _ := e2etest.At(o.Data(), "access.doors").([]any)
+	doors, _ := e2etest.ValueAt(o.Data(), "access.doors").([]any)
 	for _, d := range doors {
-		if e2etest.At(d, "name") == door {
-			return e2etest.At(d, "smartKey").(string), nil
+		if e2etest.ValueAt(d, "name") == door {
+			return e2etest.ValueAt(d, "smartKey").(string), nil
 		}
 	}
 	return "", nil
@@ -59,7 +59,7 @@ func TestPlanShowsSmartKeyStatus(t *testing.T) {
 		becomes("Room 101", "used")
 
 		// The guest moves: the token for the old room is taken back, and the phone has yet to renew.
-		e2etest.Push(t, w, "S", map[string]any{"state": "started", "roomId": "R102"})
+		e2etest.PushReservation(t, w, "S", map[string]any{"state": "started", "roomId": "R102"})
 		becomes("Room 102", "planned")
 		becomes("Front door", "planned")
 		if err := p.renew(); err != nil {
@@ -76,7 +76,7 @@ func TestPlanShowsSmartKeyStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 		becomes("Room 102", "accepted")
-		e2etest.Push(t, w, "S", map[string]any{"state": "processed", "roomId": "R102"})
+		e2etest.PushReservation(t, w, "S", map[string]any{"state": "processed", "roomId": "R102"})
 		becomes("Room 102", "removed")
 	})
 }

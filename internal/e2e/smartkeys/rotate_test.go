@@ -46,7 +46,7 @@ func TestIssuerKeyRotation(t *testing.T) {
 		w.Await("the new key signs", func(ctx context.Context) (bool, error) {
 			// Any change of a stay, and a timer, check the property's keys.
 			rooms[0], rooms[1] = rooms[1], rooms[0]
-			e2etest.Push(t, w, "T", map[string]any{"state": "started", "roomId": rooms[0]})
+			e2etest.PushReservation(t, w, "T", map[string]any{"state": "started", "roomId": rooms[0]})
 			now, err := p.signs(ctx, w.PropertyID)
 			return err == nil && now != before, err
 		})

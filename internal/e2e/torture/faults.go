@@ -40,7 +40,7 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 				lasts = 55 * time.Second // longer than both sides need to notice
 			}
 			s.recordFault(w, "link: records of ways %v are dropped for %v", ways, lasts)
-			s.link.Swallow(ways...)
+			s.link.Drop(ways...)
 			pause(ctx, lasts)
 		case n < 10:
 			way := e2etest.Direction(rng.IntN(2))
@@ -59,7 +59,7 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 		default:
 			w.killBridge(ctx, s, rng)
 		}
-		s.link.Heal()
+		s.link.EndFaults()
 	}
 }
 
@@ -211,7 +211,7 @@ func (w *world) changeSlotByHand(ctx context.Context, s *site, l *lockState, rng
 
 func (w *world) endAllFaults() {
 	for _, s := range w.sites {
-		s.link.Heal()
+		s.link.EndFaults()
 		s.locks.RepairAll()
 		s.recordFault(w, "link and locks have no fault any more")
 	}

@@ -44,7 +44,7 @@ func (h *holder) asHolder() *holder { return h }
 
 // stringAt returns the string at a dotted path of a JSON object, or "".
 func stringAt(v any, path string) string {
-	s, _ := e2etest.At(v, path).(string)
+	s, _ := e2etest.ValueAt(v, path).(string)
 	return s
 }
 
@@ -57,7 +57,7 @@ func timeAt(v any, path string) time.Time {
 }
 
 func listAt(v any, path string) []any {
-	l, _ := e2etest.At(v, path).([]any)
+	l, _ := e2etest.ValueAt(v, path).([]any)
 	return l
 }
 
@@ -117,7 +117,7 @@ func (c *code) readStatement(ctx context.Context, w *world) (statement, error) {
 	c.shouldHaveAccess = c.shouldHaveAccess && (!c.endsByItself || stringAt(o.Data(), "state") != "ended")
 	if stringAt(o.Data(), "state") == "ended" {
 		out.Status, out.From, out.To = "removing", time.Time{}, time.Time{}
-		if removed, _ := e2etest.At(o.Data(), "removed").(bool); removed {
+		if removed, _ := e2etest.ValueAt(o.Data(), "removed").(bool); removed {
 			out.Status = "removed"
 		}
 	}

@@ -168,7 +168,7 @@ func (w *world) resetPIN(s *stay) {
 	if answered && !o.OK() {
 		w.report.add("a reset was refused", s.name, o.String(), &s.story)
 	}
-	s.story.add(w.began, "reset: answered %s", w.formatStatement(statementOfPlan(e2etest.At(o.Data(), "reservation"))))
+	s.story.add(w.began, "reset: answered %s", w.formatStatement(statementOfPlan(e2etest.ValueAt(o.Data(), "reservation"))))
 	w.count.add("changes", 1)
 	w.count.add("resets", 1)
 }
@@ -178,7 +178,7 @@ func (w *world) sendStaleUpdate(s *stay) {
 	body := map[string]any{"pmsMeta": map[string]any{"id": s.name, "updatedAt": s.sentAt.Add(-time.Hour).UTC().Format(time.RFC3339Nano)}, "pmsNumber": "stale", "state": "canceled"}
 	s.version++
 	o, answered := w.sendUntilAnswered(w.partner, fmt.Sprintf("%s/%d", s.name, s.version), "PATCH", "/v1/reservations", body)
-	if stale, _ := e2etest.At(o.Data(), "stale").(bool); answered && (!o.OK() || !stale) {
+	if stale, _ := e2etest.ValueAt(o.Data(), "stale").(bool); answered && (!o.OK() || !stale) {
 		w.report.add("an older update is not answered as stale", s.name, o.String(), &s.story)
 	}
 	s.story.add(w.began, "sends an update that is an hour old")

@@ -49,8 +49,8 @@ func (w *world) pendingChanges(ctx context.Context) (open []string) {
 		return []string{fmt.Sprintf("locks: %v %v", o, err)}
 	}
 	for _, l := range listAt(o.Data(), "list") {
-		if online, _ := e2etest.At(l, "status.online").(bool); !online {
-			open = append(open, fmt.Sprintf("lock %s is offline: %v", stringAt(l, "address"), e2etest.At(l, "status.offlineReason")))
+		if online, _ := e2etest.ValueAt(l, "status.online").(bool); !online {
+			open = append(open, fmt.Sprintf("lock %s is offline: %v", stringAt(l, "address"), e2etest.ValueAt(l, "status.offlineReason")))
 		}
 	}
 	for _, who := range w.subjects() {
@@ -189,7 +189,7 @@ func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 		return
 	}
 	e := explanation{Doors: map[string]string{}}
-	e.Truncated, _ = e2etest.At(o.Data(), "truncated").(bool)
+	e.Truncated, _ = e2etest.ValueAt(o.Data(), "truncated").(bool)
 	for _, d := range listAt(o.Data(), "doors") {
 		e.Doors[stringAt(d, "doorId")] = stringAt(d, "evidence")
 	}

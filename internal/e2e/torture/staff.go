@@ -225,7 +225,7 @@ func (w *world) readBackStaff(ctx context.Context) {
 	w.lockMoves.Unlock()
 	w.spaceChanges.Lock()
 	w.compareEntries(ctx, "/v1/property/spaces?pageSize=200", func(s any) string {
-		return describeDifference("whether room "+stringAt(s, "name")+" is on", true, e2etest.At(s, "isActive"))
+		return describeDifference("whether room "+stringAt(s, "name")+" is on", true, e2etest.ValueAt(s, "isActive"))
 	})
 	w.compareEntries(ctx, "/v1/property/integrations/"+w.integration+"/spaces?pageSize=200", func(s any) string {
 		return describeDifference("the mapping of "+stringAt(s, "externalId"), "mapped", stringAt(s, "state"))
@@ -281,7 +281,7 @@ func (w *world) simulateUnlocks(ctx context.Context, rng *rand.Rand) {
 func (w *world) sendUnlock(l *lockState, key string, twice bool) {
 	order := unlock{Lock: l.address, Called: time.Now()}
 	l.story.add(w.began, "%s is asked for", key)
-	who := w.staff.With("idempotency-key", key)
+	who := w.staff.WithHeader("idempotency-key", key)
 	ctx := context.Background()
 	send := func() (e2etest.Outcome, error) {
 		return w.request(ctx, who, "POST", "/v1/property/locks/"+l.id+":unlock", map[string]any{})

@@ -200,7 +200,7 @@ func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	w.failOn(err)
 	locks := httptest.NewServer(handler)
 	w.t.Cleanup(locks.Close)
-	between, err := s.link.Link(bridgeAddr)
+	between, err := s.link.SetTarget(bridgeAddr)
 	w.failOn(err)
 	b, err := propertyv1.NewBridgeServiceClient(w.Public).CreateBridge(w.asStaff(), &propertyv1.CreateBridgeRequest{Name: "Bridge " + s.name})
 	w.failOn(err)
@@ -288,7 +288,7 @@ var retryable = []int{http.StatusConflict, http.StatusTooManyRequests, http.Stat
 // continues after the end of the run, because the state after an unanswered change is unknown.
 func (w *world) sendUntilAnswered(who e2etest.Caller, key, verb, path string, content any) (e2etest.Outcome, bool) {
 	deadline := time.Now().Add(program.Patience)
-	who = who.With("idempotency-key", key)
+	who = who.WithHeader("idempotency-key", key)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		o, err := w.request(context.Background(), who, verb, path, content)
 		repeat := err != nil || slices.Contains(retryable, o.HTTP) && !isFinalConflict(o)
