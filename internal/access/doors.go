@@ -69,8 +69,8 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]
 		switch {
 		case i >= 0:
 			doors[i].Lock = f.toLock(tx.Now())
-		case f.gate.ID != "" && serves(f.gate, p):
-			doors = append(doors, Door{ID: id, Name: f.gate.Name, Kind: Gate, Lock: f.toLock(tx.Now())})
+		case f.gate.id != "" && serves(f.gate, p):
+			doors = append(doors, Door{ID: id, Name: f.gate.name, Kind: Gate, Lock: f.toLock(tx.Now())})
 		}
 	}
 	return plannedDoors(doors, gatesAlone), found, nil
@@ -128,8 +128,8 @@ func spaceDoor(s *ent.Space) Door {
 }
 
 // serves reports whether a gate lets the guests of a place in. A gate without spaces lets all guests in.
-func serves(g ent.Gate, p space.Place) bool {
-	return len(g.SpaceIds) == 0 || slices.Contains(g.SpaceIds, p.Space.ID) || p.Parent != nil && slices.Contains(g.SpaceIds, p.Parent.ID)
+func serves(g gateRow, p space.Place) bool {
+	return len(g.spaceIDs) == 0 || slices.Contains(g.spaceIDs, p.Space.ID) || p.Parent != nil && slices.Contains(g.spaceIDs, p.Parent.ID)
 }
 
 // plannedDoors leaves out the doors that a plan does not mention: a bed without a lock in a dorm with one, a dorm without a lock
@@ -154,7 +154,13 @@ func plannedDoors(doors []Door, gatesAlone bool) []Door {
 type installedLock struct {
 	lock   *ent.Lock
 	bridge *ent.Bridge // nil: none
-	gate   ent.Gate
+	gate   gateRow
+}
+
+// gateRow is a gate, empty for another door.
+type gateRow struct {
+	id, name string
+	spaceIDs []string
 }
 
 func (f installedLock) toLock(now time.Time) *Lock {

@@ -5,11 +5,9 @@ import (
 	"slices"
 
 	"latchkey.dev/ent"
-	entbridge "latchkey.dev/ent/bridge"
 	entdoorrule "latchkey.dev/ent/doorrule"
 	entissuer "latchkey.dev/ent/issuer"
 	entkeystatus "latchkey.dev/ent/keystatus"
-	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -132,13 +130,16 @@ func (run *stayRun) loadTokens() (tokens map[string][]Token, doors map[string]st
 	if err != nil {
 		return nil, nil, err
 	}
-	out := map[string][]Token{}
+	tokens, doors = map[string][]Token{}, map[string]string{}
 	for _, s := range rows {
 		for _, lockID := range s.LockIds {
-			out[lockID] = append(out[lockID], at.token(s, lockID))
+			tokens[lockID] = append(tokens[lockID], at.token(s, lockID))
+			if l := run.locks[lockID].lock; l != nil && l.DoorID != nil {
+				doors[lockID] = *l.DoorID
+			}
 		}
 	}
-	return out, at.doors, nil
+	return tokens, doors, nil
 }
 
 func grantsWithKeys(grants []*ent.Grant) (ids []string) {
@@ -154,19 +155,16 @@ func grantsWithKeys(grants []*ent.Grant) (ids []string) {
 type tokenFacts struct {
 	run           *stayRun
 	issuer        *ent.Issuer
-	minKeySet     int64                  // tokens of an older key set are invalid
-	minGeneration map[string]int64       // the least valid generation, by lock
-	bridges       map[string]*ent.Bridge // by lock
-	doors         map[string]string      // by lock; locks on no door are left out
+	minGeneration map[string]int64 // the least valid generation, by lock
 }
 
+// loadTokenFacts loads what the tokens of status indexes are judged by, and the locks that they name.
 func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
-	f := tokenFacts{run: run, minGeneration: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
-	issuer, err := run.Tx.Issuer.Query().Where(entissuer.ID(run.PropertyID)).Only(run.Tx.Context())
-	if err != nil {
+	f := tokenFacts{run: run, minGeneration: map[string]int64{}}
+	var err error
+	if f.issuer, err = run.Tx.Issuer.Query().Where(entissuer.ID(run.PropertyID)).Only(run.Tx.Context()); err != nil {
 		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
 	}
-	f.issuer, f.minKeySet = issuer, issuer.LeastVersion
 	var ids []string
 	for _, s := range rows {
 		ids = append(ids, s.LockIds...)
@@ -180,27 +178,7 @@ func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	for _, r := range rules {
 		f.minGeneration[r.ID] = r.Floor
 	}
-	locks, err := run.Tx.Lock.Query().Where(entlock.PropertyID(run.PropertyID), entlock.IDIn(ids...)).All(run.Tx.Context())
-	if err != nil {
-		return f, fmt.Errorf("load the locks of SmartKeys: %w", err)
-	}
-	var of []string
-	for _, l := range locks {
-		of = append(of, l.BridgeID)
-		if l.DoorID != nil {
-			f.doors[l.ID] = *l.DoorID
-		}
-	}
-	bridges, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(of...)).All(run.Tx.Context())
-	if err != nil {
-		return f, fmt.Errorf("load the bridges of SmartKeys: %w", err)
-	}
-	for _, l := range locks {
-		if i := slices.IndexFunc(bridges, func(b *ent.Bridge) bool { return b.ID == l.BridgeID }); i >= 0 {
-			f.bridges[l.ID] = bridges[i]
-		}
-	}
-	return f, nil
+	return f, run.loadLocks(ids)
 }
 
 // token judges the tokens with one status index at one lock.
@@ -210,10 +188,10 @@ func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 	t := Token{
 		Stale: !current,
 		Valid: current && s.EndsAt.After(now) &&
-			s.KeySetVersion >= f.minKeySet && s.Generation >= f.minGeneration[lockID],
+			s.KeySetVersion >= f.issuer.LeastVersion && s.Generation >= f.minGeneration[lockID],
 		Checked: slices.Contains(s.CheckedIds, lockID), Opened: slices.Contains(s.OpenedIds, lockID), Gone: !s.EndsAt.After(now),
 	}
-	known, revoked := bridgeConfirmed(f.issuer, f.bridges[lockID], s)
+	known, revoked := bridgeConfirmed(f.issuer, f.run.locks[lockID].bridge, s)
 	t.BridgeKnows, t.Gone = known, t.Gone || revoked
 	return t
 }

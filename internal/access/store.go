@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/space"
@@ -20,7 +19,7 @@ const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
 		UNION ALL SELECT CAST($3 AS VARCHAR(40)), NULL, NULL, NULL)
 	SELECT l.id, l.name, l.kind, l.bridge_id, l.address, l.door_id, l.capabilities, l.status, l.generation,
-		b.id, b.online, b.last_seen_at, b.revoked_at, d.gate, d.name, d.space_ids
+		b.id, b.online, b.last_seen_at, b.revoked_at, b.key_set_version, b.key_list_number, d.gate, d.name, d.space_ids
 	FROM doors AS d CROSS JOIN locks AS l
 	LEFT JOIN bridges AS b ON b.id = l.bridge_id AND b.property_id = l.property_id
 	WHERE l.door_id = d.id AND l.property_id = $1`
@@ -51,15 +50,16 @@ func loadLocks(ctx context.Context, c *ent.Client, propertyID string, p space.Pl
 	return out, nil
 }
 
+// scanLock reads a lock, and of its bridge what decides whether the bridge answers and which SmartKeys it knows.
 func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
-	f := installedLock{lock: &ent.Lock{PropertyID: propertyID}}
+	f, b := installedLock{lock: &ent.Lock{PropertyID: propertyID}}, &ent.Bridge{PropertyID: propertyID}
 	var capabilities, status, spaces []byte
 	var bridge, gate, gateName sql.NullString
 	var online sql.NullBool
-	var seen, revoked sql.NullTime
+	var list sql.NullInt64
 	l := f.lock
 	err := rows.Scan(&l.ID, &l.Name, &l.Kind, &l.BridgeID, &l.Address, &l.DoorID, &capabilities, &status, &l.Generation,
-		&bridge, &online, &seen, &revoked, &gate, &gateName, &spaces)
+		&bridge, &online, &b.LastSeenAt, &b.RevokedAt, &b.KeySetVersion, &list, &gate, &gateName, &spaces)
 	if err != nil {
 		return f, err
 	}
@@ -70,18 +70,12 @@ func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 		return f, err
 	}
 	if bridge.Valid {
-		f.bridge = &ent.Bridge{ID: bridge.String, PropertyID: propertyID, Online: online.Bool, LastSeenAt: timeOrNil(seen), RevokedAt: timeOrNil(revoked)}
+		b.ID, b.Online, b.KeyListNumber = bridge.String, online.Bool, list.Int64
+		f.bridge = b
 	}
 	if gate.Valid {
-		f.gate = ent.Gate{ID: gate.String, Name: gateName.String}
-		err = json.Unmarshal(spaces, &f.gate.SpaceIds)
+		f.gate = gateRow{id: gate.String, name: gateName.String}
+		err = json.Unmarshal(spaces, &f.gate.spaceIDs)
 	}
 	return f, err
-}
-
-func timeOrNil(t sql.NullTime) *time.Time {
-	if !t.Valid {
-		return nil
-	}
-	return &t.Time
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -128,16 +130,22 @@ func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former 
 	if len(wanted) == 0 {
 		return nil
 	}
-	statement, args := "INSERT INTO reservation_names (property_id, reservation_id, token) VALUES ", []any{row.PropertyID, row.ID}
-	for i, w := range wanted {
-		if i > 0 {
-			statement += ", "
-		}
-		statement += "($1, $2, $" + placeholders(i+3, i+3)[1:] + ")"
+	args := []any{row.PropertyID, row.ID}
+	for _, w := range wanted {
 		args = append(args, nameToken(svc.Keys, row.PropertyID, w))
 	}
-	if _, err := tx.ExecContext(tx.Context(), statement, args...); err != nil {
+	if _, err := tx.ExecContext(tx.Context(), insertNames(len(wanted)), args...); err != nil {
 		return fmt.Errorf("index the names of %s: %w", row.ID, err)
 	}
 	return nil
+}
+
+// insertNames returns the statement that stores n index entries of a reservation.
+func insertNames(n int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO reservation_names (property_id, reservation_id, token) VALUES ($1, $2, $3)")
+	for i := 1; i < n; i++ {
+		b.WriteString(", ($1, $2, $" + strconv.Itoa(i+3) + ")")
+	}
+	return b.String()
 }

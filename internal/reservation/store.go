@@ -51,7 +51,7 @@ var (
 		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
 		WHERE p.id = $3`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
-		VALUES (` + placeholders(1, len(columns)+5) + `)`
+		VALUES (` + placeholders(len(columns)+5) + `)`
 	updateStatement = updateStatementFor(columns)
 	updateInPlace   = updateStatementFor(columns[:len(columns)-1])
 )
@@ -59,21 +59,17 @@ var (
 // updateStatementFor finds the row by the same index as loadQuery, because another index would be another page to read.
 func updateStatementFor(columns []string) string {
 	n := len(columns)
-	return `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + placeholders(1, n) + `)
+	return `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + placeholders(n) + `)
 		WHERE integration_id = $` + strconv.Itoa(n+1) + ` AND pms_id = $` + strconv.Itoa(n+2) + ` AND property_id = $` + strconv.Itoa(n+3)
 }
 
-// placeholders returns the placeholders from first to last.
-func placeholders(first, last int) string {
-	var b strings.Builder
-	for n := first; n <= last; n++ {
-		if n > first {
-			b.WriteString(", ")
-		}
-		b.WriteByte('$')
-		b.WriteString(strconv.Itoa(n))
+// placeholders returns the first n placeholders.
+func placeholders(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = "$" + strconv.Itoa(i+1)
 	}
-	return b.String()
+	return strings.Join(all, ", ")
 }
 
 // Settings are the settings of a property that its reservations depend on.
@@ -193,10 +189,10 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	return row, recordChange(tx, row, nil)
 }
 
-// update stores a record in place of held. It seals the booker again only if it changed.
+// update stores a record in place of held. It seals and indexes the booker again only if it changed.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
-	before, sealed := row, row.Booker
-	if !r.Booker.equal(held.Booker) {
+	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
+	if rebooked {
 		var err error
 		if sealed, err = svc.sealBooker(tx.Context(), row.PropertyID, row.ID, r.Booker); err != nil {
 			return nil, err
@@ -214,8 +210,10 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		return nil, err
 	}
 	row = rowOf(row, r, sealed, tx.Now())
-	if err := svc.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
-		return nil, err
+	if rebooked {
+		if err := svc.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
+			return nil, err
+		}
 	}
 	return row, recordChange(tx, row, before)
 }
