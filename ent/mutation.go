@@ -19207,6 +19207,7 @@ type NoticeMutation struct {
 	property_id   *string
 	kind          *string
 	subject       *string
+	parameters    *map[string]interface{}
 	text          *string
 	once_key      *string
 	read_at       *time.Time
@@ -19429,6 +19430,55 @@ func (m *NoticeMutation) ResetSubject() {
 	m.subject = nil
 }
 
+// SetParameters sets the "parameters" field.
+func (m *NoticeMutation) SetParameters(value map[string]interface{}) {
+	m.parameters = &value
+}
+
+// Parameters returns the value of the "parameters" field in the mutation.
+func (m *NoticeMutation) Parameters() (r map[string]interface{}, exists bool) {
+	v := m.parameters
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldParameters returns the old "parameters" field's value of the Notice entity.
+// If the Notice object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NoticeMutation) OldParameters(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldParameters is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldParameters requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldParameters: %w", err)
+	}
+	return oldValue.Parameters, nil
+}
+
+// ClearParameters clears the value of the "parameters" field.
+func (m *NoticeMutation) ClearParameters() {
+	m.parameters = nil
+	m.clearedFields[notice.FieldParameters] = struct{}{}
+}
+
+// ParametersCleared returns if the "parameters" field was cleared in this mutation.
+func (m *NoticeMutation) ParametersCleared() bool {
+	_, ok := m.clearedFields[notice.FieldParameters]
+	return ok
+}
+
+// ResetParameters resets all changes to the "parameters" field.
+func (m *NoticeMutation) ResetParameters() {
+	m.parameters = nil
+	delete(m.clearedFields, notice.FieldParameters)
+}
+
 // SetText sets the "text" field.
 func (m *NoticeMutation) SetText(s string) {
 	m.text = &s
@@ -19633,7 +19683,7 @@ func (m *NoticeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *NoticeMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 8)
 	if m.property_id != nil {
 		fields = append(fields, notice.FieldPropertyID)
 	}
@@ -19642,6 +19692,9 @@ func (m *NoticeMutation) Fields() []string {
 	}
 	if m.subject != nil {
 		fields = append(fields, notice.FieldSubject)
+	}
+	if m.parameters != nil {
+		fields = append(fields, notice.FieldParameters)
 	}
 	if m.text != nil {
 		fields = append(fields, notice.FieldText)
@@ -19669,6 +19722,8 @@ func (m *NoticeMutation) Field(name string) (ent.Value, bool) {
 		return m.Kind()
 	case notice.FieldSubject:
 		return m.Subject()
+	case notice.FieldParameters:
+		return m.Parameters()
 	case notice.FieldText:
 		return m.Text()
 	case notice.FieldOnceKey:
@@ -19692,6 +19747,8 @@ func (m *NoticeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldKind(ctx)
 	case notice.FieldSubject:
 		return m.OldSubject(ctx)
+	case notice.FieldParameters:
+		return m.OldParameters(ctx)
 	case notice.FieldText:
 		return m.OldText(ctx)
 	case notice.FieldOnceKey:
@@ -19729,6 +19786,13 @@ func (m *NoticeMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSubject(v)
+		return nil
+	case notice.FieldParameters:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetParameters(v)
 		return nil
 	case notice.FieldText:
 		v, ok := value.(string)
@@ -19788,6 +19852,9 @@ func (m *NoticeMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *NoticeMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(notice.FieldParameters) {
+		fields = append(fields, notice.FieldParameters)
+	}
 	if m.FieldCleared(notice.FieldOnceKey) {
 		fields = append(fields, notice.FieldOnceKey)
 	}
@@ -19808,6 +19875,9 @@ func (m *NoticeMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *NoticeMutation) ClearField(name string) error {
 	switch name {
+	case notice.FieldParameters:
+		m.ClearParameters()
+		return nil
 	case notice.FieldOnceKey:
 		m.ClearOnceKey()
 		return nil
@@ -19830,6 +19900,9 @@ func (m *NoticeMutation) ResetField(name string) error {
 		return nil
 	case notice.FieldSubject:
 		m.ResetSubject()
+		return nil
+	case notice.FieldParameters:
+		m.ResetParameters()
 		return nil
 	case notice.FieldText:
 		m.ResetText()

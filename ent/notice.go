@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -23,7 +24,9 @@ type Notice struct {
 	Kind string `json:"kind,omitempty"`
 	// The id it is about.
 	Subject string `json:"subject,omitempty"`
-	// Text holds the value of the "text" field.
+	// Of its text, which the API renders.
+	Parameters map[string]interface{} `json:"parameters,omitempty"`
+	// Of a notice from before there were parameters, or empty.
 	Text string `json:"text,omitempty"`
 	// Told once while it stands.
 	OnceKey *string `json:"once_key,omitempty"`
@@ -39,6 +42,8 @@ func (*Notice) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case notice.FieldParameters:
+			values[i] = new([]byte)
 		case notice.FieldID, notice.FieldPropertyID, notice.FieldKind, notice.FieldSubject, notice.FieldText, notice.FieldOnceKey:
 			values[i] = new(sql.NullString)
 		case notice.FieldReadAt, notice.FieldCreatedAt:
@@ -81,6 +86,14 @@ func (_m *Notice) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field subject", values[i])
 			} else if value.Valid {
 				_m.Subject = value.String
+			}
+		case notice.FieldParameters:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field parameters", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Parameters); err != nil {
+					return fmt.Errorf("unmarshal field parameters: %w", err)
+				}
 			}
 		case notice.FieldText:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -152,6 +165,9 @@ func (_m *Notice) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("subject=")
 	builder.WriteString(_m.Subject)
+	builder.WriteString(", ")
+	builder.WriteString("parameters=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Parameters))
 	builder.WriteString(", ")
 	builder.WriteString("text=")
 	builder.WriteString(_m.Text)

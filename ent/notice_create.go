@@ -38,6 +38,12 @@ func (_c *NoticeCreate) SetSubject(v string) *NoticeCreate {
 	return _c
 }
 
+// SetParameters sets the "parameters" field.
+func (_c *NoticeCreate) SetParameters(v map[string]interface{}) *NoticeCreate {
+	_c.mutation.SetParameters(v)
+	return _c
+}
+
 // SetText sets the "text" field.
 func (_c *NoticeCreate) SetText(v string) *NoticeCreate {
 	_c.mutation.SetText(v)
@@ -226,6 +232,10 @@ func (_c *NoticeCreate) createSpec() (*Notice, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Subject(); ok {
 		_spec.SetField(notice.FieldSubject, field.TypeString, value)
 		_node.Subject = value
+	}
+	if value, ok := _c.mutation.Parameters(); ok {
+		_spec.SetField(notice.FieldParameters, field.TypeJSON, value)
+		_node.Parameters = value
 	}
 	if value, ok := _c.mutation.Text(); ok {
 		_spec.SetField(notice.FieldText, field.TypeString, value)

@@ -29,17 +29,15 @@ func (_u *NoticeUpdate) Where(ps ...predicate.Notice) *NoticeUpdate {
 	return _u
 }
 
-// SetText sets the "text" field.
-func (_u *NoticeUpdate) SetText(v string) *NoticeUpdate {
-	_u.mutation.SetText(v)
+// SetParameters sets the "parameters" field.
+func (_u *NoticeUpdate) SetParameters(v map[string]interface{}) *NoticeUpdate {
+	_u.mutation.SetParameters(v)
 	return _u
 }
 
-// SetNillableText sets the "text" field if the given value is not nil.
-func (_u *NoticeUpdate) SetNillableText(v *string) *NoticeUpdate {
-	if v != nil {
-		_u.SetText(*v)
-	}
+// ClearParameters clears the value of the "parameters" field.
+func (_u *NoticeUpdate) ClearParameters() *NoticeUpdate {
+	_u.mutation.ClearParameters()
 	return _u
 }
 
@@ -117,11 +115,6 @@ func (_u *NoticeUpdate) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *NoticeUpdate) check() error {
-	if v, ok := _u.mutation.Text(); ok {
-		if err := notice.TextValidator(v); err != nil {
-			return &ValidationError{Name: "text", err: fmt.Errorf(`ent: validator failed for field "Notice.text": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.OnceKey(); ok {
 		if err := notice.OnceKeyValidator(v); err != nil {
 			return &ValidationError{Name: "once_key", err: fmt.Errorf(`ent: validator failed for field "Notice.once_key": %w`, err)}
@@ -148,8 +141,11 @@ func (_u *NoticeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
-	if value, ok := _u.mutation.Text(); ok {
-		_spec.SetField(notice.FieldText, field.TypeString, value)
+	if value, ok := _u.mutation.Parameters(); ok {
+		_spec.SetField(notice.FieldParameters, field.TypeJSON, value)
+	}
+	if _u.mutation.ParametersCleared() {
+		_spec.ClearField(notice.FieldParameters, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.OnceKey(); ok {
 		_spec.SetField(notice.FieldOnceKey, field.TypeString, value)
@@ -185,17 +181,15 @@ type NoticeUpdateOne struct {
 	modifiers []func(*sql.UpdateBuilder)
 }
 
-// SetText sets the "text" field.
-func (_u *NoticeUpdateOne) SetText(v string) *NoticeUpdateOne {
-	_u.mutation.SetText(v)
+// SetParameters sets the "parameters" field.
+func (_u *NoticeUpdateOne) SetParameters(v map[string]interface{}) *NoticeUpdateOne {
+	_u.mutation.SetParameters(v)
 	return _u
 }
 
-// SetNillableText sets the "text" field if the given value is not nil.
-func (_u *NoticeUpdateOne) SetNillableText(v *string) *NoticeUpdateOne {
-	if v != nil {
-		_u.SetText(*v)
-	}
+// ClearParameters clears the value of the "parameters" field.
+func (_u *NoticeUpdateOne) ClearParameters() *NoticeUpdateOne {
+	_u.mutation.ClearParameters()
 	return _u
 }
 
@@ -286,11 +280,6 @@ func (_u *NoticeUpdateOne) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *NoticeUpdateOne) check() error {
-	if v, ok := _u.mutation.Text(); ok {
-		if err := notice.TextValidator(v); err != nil {
-			return &ValidationError{Name: "text", err: fmt.Errorf(`ent: validator failed for field "Notice.text": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.OnceKey(); ok {
 		if err := notice.OnceKeyValidator(v); err != nil {
 			return &ValidationError{Name: "once_key", err: fmt.Errorf(`ent: validator failed for field "Notice.once_key": %w`, err)}
@@ -334,8 +323,11 @@ func (_u *NoticeUpdateOne) sqlSave(ctx context.Context) (_node *Notice, err erro
 			}
 		}
 	}
-	if value, ok := _u.mutation.Text(); ok {
-		_spec.SetField(notice.FieldText, field.TypeString, value)
+	if value, ok := _u.mutation.Parameters(); ok {
+		_spec.SetField(notice.FieldParameters, field.TypeJSON, value)
+	}
+	if _u.mutation.ParametersCleared() {
+		_spec.ClearField(notice.FieldParameters, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.OnceKey(); ok {
 		_spec.SetField(notice.FieldOnceKey, field.TypeString, value)

@@ -712,15 +712,15 @@ func init() {
 	// notice.SubjectValidator is a validator for the "subject" field. It is called by the builders before save.
 	notice.SubjectValidator = noticeDescSubject.Validators[0].(func(string) error)
 	// noticeDescText is the schema descriptor for text field.
-	noticeDescText := noticeFields[4].Descriptor()
+	noticeDescText := noticeFields[5].Descriptor()
 	// notice.TextValidator is a validator for the "text" field. It is called by the builders before save.
 	notice.TextValidator = noticeDescText.Validators[0].(func(string) error)
 	// noticeDescOnceKey is the schema descriptor for once_key field.
-	noticeDescOnceKey := noticeFields[5].Descriptor()
+	noticeDescOnceKey := noticeFields[6].Descriptor()
 	// notice.OnceKeyValidator is a validator for the "once_key" field. It is called by the builders before save.
 	notice.OnceKeyValidator = noticeDescOnceKey.Validators[0].(func(string) error)
 	// noticeDescCreatedAt is the schema descriptor for created_at field.
-	noticeDescCreatedAt := noticeFields[7].Descriptor()
+	noticeDescCreatedAt := noticeFields[8].Descriptor()
 	// notice.DefaultCreatedAt holds the default value on creation for the created_at field.
 	notice.DefaultCreatedAt = noticeDescCreatedAt.Default.(func() time.Time)
 	// noticeDescID is the schema descriptor for id field.

@@ -19,6 +19,8 @@ const (
 	FieldKind = "kind"
 	// FieldSubject holds the string denoting the subject field in the database.
 	FieldSubject = "subject"
+	// FieldParameters holds the string denoting the parameters field in the database.
+	FieldParameters = "parameters"
 	// FieldText holds the string denoting the text field in the database.
 	FieldText = "text"
 	// FieldOnceKey holds the string denoting the once_key field in the database.
@@ -37,6 +39,7 @@ var Columns = []string{
 	FieldPropertyID,
 	FieldKind,
 	FieldSubject,
+	FieldParameters,
 	FieldText,
 	FieldOnceKey,
 	FieldReadAt,

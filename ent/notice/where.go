@@ -294,6 +294,16 @@ func SubjectContainsFold(v string) predicate.Notice {
 	return predicate.Notice(sql.FieldContainsFold(FieldSubject, v))
 }
 
+// ParametersIsNil applies the IsNil predicate on the "parameters" field.
+func ParametersIsNil() predicate.Notice {
+	return predicate.Notice(sql.FieldIsNull(FieldParameters))
+}
+
+// ParametersNotNil applies the NotNil predicate on the "parameters" field.
+func ParametersNotNil() predicate.Notice {
+	return predicate.Notice(sql.FieldNotNull(FieldParameters))
+}
+
 // TextEQ applies the EQ predicate on the "text" field.
 func TextEQ(v string) predicate.Notice {
 	return predicate.Notice(sql.FieldEQ(FieldText, v))

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
 )
@@ -123,55 +124,35 @@ func eventBody(reservationID string, p Plan) map[string]any {
 	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
 }
 
+// Kinds of notices that are not reasons of a plan.
 const (
-	// shortPIN and codeLate are notice kinds that are not reasons of a plan.
 	shortPIN = "shortPin"
 	codeLate = "codeLate"
 )
 
-// noticeTexts are the notices about plans that give less than the stay has a right to, by reason.
-var noticeTexts = map[string]string{
-	WindowInFuture:        "The PMS checked this guest in before the booked day. The codes open on that day.",
-	space.SpacesDisagree:  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed: correct the reservation in the PMS if the room is right.",
-	SpaceShared:           "Two stays are checked in to the same private space. Both have access. Check whether one is a mistake.",
-	FormerCode:            "A former code of this stay (another PIN, room or date) may still open a door, because a lock does not answer or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
-	LockJammed:            "A lock of this stay is jammed: its bolt does not move, and no code opens it. Send a person to free it, and give the guest another room or key.",
-	lock.SlotsFull:        "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
-	PINNotPossible:        "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
-	LockRefused:           "A lock of this stay refused the code. latchkey reservation explain says why.",
-	DuplicateOnLock:       "A lock of this stay refused every PIN as a duplicate of one that it holds. Check which codes it has, then reset the PIN.",
-	space.SpaceUnknown:    noDoorText,
-	space.SpaceNotMapped:  noDoorText,
-	space.RoomNotAssigned: noDoorText,
-	space.SpaceInactive:   "This guest is checked in to a space that is switched off. Switch it on, or assign another room.",
-	lock.BridgeRevoked:    noBridgeText,
-	lock.NoBridge:         noBridgeText,
+// notified are the reasons of a plan of which staff are notified: the plan gives less than the stay has a right to.
+var notified = []string{
+	WindowInFuture, space.SpacesDisagree, SpaceShared, FormerCode, LockJammed, lock.SlotsFull, PINNotPossible, LockRefused, DuplicateOnLock,
+	space.SpaceUnknown, space.SpaceNotMapped, space.RoomNotAssigned, space.SpaceInactive, lock.BridgeRevoked, lock.NoBridge,
 }
-
-const (
-	noDoorText   = "This guest is checked in, but the space of the PMS leads to no door. Map it, or assign a room."
-	noBridgeText = "A lock of this stay has no bridge that may drive it."
-	shortPINText = "A lock of this stay takes only PINs of fewer than six digits, which can be guessed. Use it only for doors that need little protection."
-)
 
 // notify sends the notices of a stay with access, and lets those whose condition has ended be sent again if it returns.
 func (run *stayRun) notify(d Delta, p Plan) error {
 	var current []string
-	send := func(kind, text string) error {
-		current = append(current, kind)
-		return notice.Add(run.Tx, notice.Notice{
-			PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: onceKey(run.grant, kind), Text: text,
-		})
-	}
 	for _, r := range p.Reasons {
-		if text := noticeTexts[r]; text != "" {
-			if err := send(r, text); err != nil {
-				return err
-			}
+		if slices.Contains(notified, r) {
+			current = append(current, r)
 		}
 	}
 	if d.hasShortPIN() {
-		if err := send(shortPIN, shortPINText); err != nil {
+		current = append(current, shortPIN)
+	}
+	for _, kind := range current {
+		n := notice.Notice{PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: onceKey(run.grant, kind)}
+		if kind == LockJammed {
+			n.Params = message.Params{"what": message.Message{Kind: "jammed.stay"}}
+		}
+		if err := notice.Add(run.Tx, n); err != nil {
 			return err
 		}
 	}
@@ -186,7 +167,7 @@ func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 // clearResolvedNotices lets notices whose condition has ended be sent again.
 func (run *stayRun) clearResolvedNotices(current []string) error {
 	keys := []string{onceKey(run.grant, codeLate)}
-	for r := range noticeTexts {
+	for _, r := range notified {
 		if r == space.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
 			continue // a grant does not store which space the PMS named
 		}

@@ -106,7 +106,6 @@ func (rec Reconciler) notifyLateCodes(limit int) error {
 	for _, g := range grants {
 		err := notice.Add(rec.Tx, notice.Notice{
 			PropertyID: g.PropertyID, Kind: codeLate, Subject: g.ReservationID, OnceKey: onceKey(g, codeLate),
-			Text: "A code of this stay has not been confirmed by its lock for 10 minutes. Check the lock and its bridge, and give the guest another key until then.",
 		})
 		if err != nil {
 			return err

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -111,8 +111,7 @@ func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, back bool)
 	case back && before.Online:
 		return notice.Add(tx, notice.Notice{
 			PropertyID: before.PropertyID, Kind: "bridgeDoubled", Subject: before.ID, OnceKey: key,
-			Text: fmt.Sprintf("Two machines run as bridge %q and disconnect each other in turns. Only one drives the locks at a time, so codes arrive late. "+
-				"One has a copy of the other's disk or directory: stop it. If you need both, enrol it with a join code of its own.", before.Name),
+			Params: message.Params{"bridge": before.Name},
 		})
 	case !back && record != before.BootID: // a start of neither of the two
 		return notice.Settle(tx, key)

@@ -2,40 +2,35 @@ package lock
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
-// tamperTexts explain the reasons of a tamper alarm, by the reason that a bridge reports.
-var tamperTexts = map[string]string{
-	"slotChanged":         "a code was changed at the lock itself or by another program; Latchkey checked its own codes and restored them",
-	"factoryReset":        "the lock was reset to factory settings; Latchkey restores its codes",
-	"master_code_changed": "the lock's master code was changed: a person who knows it can add codes",
-	"rfid_code_added":     "a card or fob was added at the lock",
-	"rfid_code_deleted":   "a card or fob was removed at the lock",
-	"forcedOpen":          "the door was forced open",
-}
+// tamperReasons are the reasons of a tamper alarm that have a text of their own, by the reason that a bridge reports.
+var tamperReasons = []string{"slotChanged", "factoryReset", "master_code_changed", "rfid_code_added", "rfid_code_deleted", "forcedOpen"}
 
 // notifyAlarm notifies staff of an event after which a person should check the door: once a day for each lock and reason.
 func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
 	n := notice.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
+	late := lateNote(at, tx.Now())
 	switch kind {
 	case event.LockTampered:
-		what, ok := tamperTexts[h.Reason]
-		if !ok {
-			what = "the lock reports tampering"
+		what := "other"
+		if slices.Contains(tamperReasons, h.Reason) {
+			what = h.Reason
 		}
-		n.Kind, n.Text = "lockTampered", fmt.Sprintf("Lock %q: %s. Check who was there and whether the lock is intact.", lk.Name, what)
+		n.Kind, n.Params = "lockTampered", message.Params{"lock": lk.Name, "what": message.Message{Kind: "tamper." + what}, "late": late}
 	case event.LockJammed:
-		n.Kind, n.Text = "lockJammed", fmt.Sprintf("Lock %q is jammed: its bolt does not move, and no code opens it. Check the lock at the door.", lk.Name)
+		n.Kind, n.Params = "lockJammed", message.Params{"what": message.Message{Kind: "jammed.lock", Params: message.Params{"lock": lk.Name, "late": late}}}
 	default:
 		return nil
 	}
-	n.Text += lateNote(at, tx.Now())
 	n.OnceKey = fmt.Sprintf("%s/%s/%.32s/%s", lk.ID, n.Kind, h.Reason, at.UTC().Format(time.DateOnly))
 	return notice.Add(tx, n)
 }
@@ -43,10 +38,10 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 // lateAfter is the age of an event from which on it counts as reported late. A connected bridge reports much sooner.
 const lateAfter = 10 * time.Minute
 
-// lateNote adds the time of an event to a notice if the event was reported late.
-func lateNote(at, now time.Time) string {
+// lateNote is the sentence with the time of an event that was reported late, or nil.
+func lateNote(at, now time.Time) any {
 	if now.Sub(at) < lateAfter {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf(" This happened on %s UTC; the bridge could report it only now.", at.UTC().Format("2006-01-02 15:04"))
+	return message.Message{Kind: "late", Params: message.Params{"at": at}}
 }

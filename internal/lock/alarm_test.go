@@ -8,6 +8,8 @@ import (
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 )
 
 func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
@@ -38,11 +40,11 @@ func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
 		if tampered, jammed := notified("lockTampered"), notified("lockJammed"); tampered != 3 || jammed != 1 {
 			t.Errorf("%d and %d notices, want 3 and 1", tampered, jammed)
 		}
-		if texts := s.texts("lockJammed"); !strings.Contains(texts, "on 2026-11-18 00:00 UTC") {
+		if texts := s.texts("lockJammed"); !strings.Contains(texts, "on 2026-11-18 00:00;") {
 			t.Errorf("what was three days ago is reported without its time: %s", texts)
 		}
 		happen("jammed", "again", s.clock.Now())
-		if texts := s.texts("lockJammed"); strings.Count(texts, "UTC") != 1 {
+		if texts := s.texts("lockJammed"); strings.Count(texts, "This happened on") != 1 {
 			t.Errorf("what is of now is reported with a time: %s", texts)
 		}
 		if tampered, jammed := len(s.events("lock.tampered")), len(s.events("lock.jammed")); tampered != 4 || jammed != 2 {
@@ -58,7 +60,7 @@ func (s *site) texts(kind string) string {
 	s.must(err)
 	var b strings.Builder
 	for _, n := range rows {
-		b.WriteString(n.Text + "\n")
+		b.WriteString(notice.Text(n, message.Reader{}) + "\n")
 	}
 	return b.String()
 }

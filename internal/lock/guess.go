@@ -10,6 +10,7 @@ import (
 	entguesses "latchkey.dev/ent/guesses"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -87,8 +88,7 @@ func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	if atLock {
 		e := asInternal(newLockEvent(lk, event.GuessesAtLock, map[string]any{"most": LockBudget.Limit, "minutes": int(LockBudget.Period.Minutes())}))
 		e.OccurredAt = at
-		text := fmt.Sprintf("More than %d wrong PINs or invalid SmartKeys were tried at lock %q within %d minutes. Check who is at the door: a person may be trying to break in.", LockBudget.Limit, lk.Name, int(LockBudget.Period.Minutes()))
-		if err := appendGuessing(tx, e, lk.ID, text, at); err != nil {
+		if err := appendGuessing(tx, e, "guessing.lock", lk, LockBudget, lk.ID, at); err != nil {
 			return err
 		}
 	}
@@ -100,18 +100,19 @@ func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 		PropertyID: lk.PropertyID, Subject: event.Inside(lk.PropertyID), Kind: event.GuessesAtSite, OccurredAt: at,
 		Body: map[string]any{"most": SiteBudget.Limit, "minutes": int(SiteBudget.Period.Minutes()), "lockId": lk.ID},
 	}
-	text := fmt.Sprintf("More than %d wrong PINs or invalid SmartKeys were tried at the doors of this property within %d minutes, the last at lock %q. A person may be trying door after door.", SiteBudget.Limit, int(SiteBudget.Period.Minutes()), lk.Name)
-	return appendGuessing(tx, e, lk.PropertyID, text, at)
+	return appendGuessing(tx, e, "guessing.property", lk, SiteBudget, lk.PropertyID, at)
 }
 
 // appendGuessing records that a budget is exceeded, and notifies staff at most once an hour for each lock or property.
-func appendGuessing(tx *db.Tx, e event.Event, subject, text string, at time.Time) error {
+func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b GuessBudget, subject string, at time.Time) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, Text: text + lateNote(at, tx.Now()),
-		OnceKey: guessingNoticeKey(subject, at),
+		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, OnceKey: guessingNoticeKey(subject, at),
+		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{
+			"lock": lk.Name, "most": b.Limit, "minutes": int(b.Period.Minutes()), "late": lateNote(at, tx.Now()),
+		}}},
 	})
 }
 

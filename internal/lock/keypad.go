@@ -1,16 +1,14 @@
 package lock
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"latchkey.dev/ent"
-	entproperty "latchkey.dev/ent/property"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -70,39 +68,11 @@ func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
-	zone, err := zoneOf(tx, lk.PropertyID)
-	if err != nil {
-		return err
+	what := message.Message{Kind: "guessing.paused", Params: message.Params{"lock": lk.Name, "until": until, "minutes": int(MaxKeypadPause.Minutes())}}
+	if tx.Now().Sub(at) >= lateAfter {
+		what = message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": lk.Name, "until": until}}
 	}
 	return notice.Renew(tx, notice.Notice{
-		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Text: pauseText(lk.Name, until, zone, tx.Now().Sub(at) >= lateAfter),
-		OnceKey: guessingNoticeKey(lk.ID, at),
+		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Params: message.Params{"what": what}, OnceKey: guessingNoticeKey(lk.ID, at),
 	})
-}
-
-// pauseText is the notice of a pause; late: the bridge reported it long after it happened.
-func pauseText(name string, until time.Time, zone *time.Location, late bool) string {
-	if late {
-		return fmt.Sprintf("Wrong PINs were typed at lock %q. Its keypad was paused until %s (%s) and refused every PIN until then. "+
-			"The bridge reported it only now.", name, until.In(zone).Format("2006-01-02 15:04:05"), zone)
-	}
-	return fmt.Sprintf("Wrong PINs are being typed at lock %q. Its keypad is paused until %s and refuses every PIN until then; more wrong PINs pause it "+
-		"again, for at most %d minutes. SmartKeys and remote unlocking still open the door. Check who is at the door.",
-		name, until.In(zone).Format("15:04:05"), int(MaxKeypadPause.Minutes()))
-}
-
-// zoneOf returns the time zone of a property, for texts. It returns UTC if the property has none that can be loaded: a text must
-// not hold up the journal of a bridge.
-func zoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
-	p, err := tx.Property.Query().Where(entproperty.ID(propertyID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return time.UTC, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load the time zone of a property: %w", err)
-	}
-	if zone, err := clock.Zone(p.TimeZone); err == nil {
-		return zone, nil
-	}
-	return time.UTC, nil
 }

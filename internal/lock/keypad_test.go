@@ -9,6 +9,8 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 )
 
 func TestWhatSlowsGuessingAtALock(t *testing.T) {
@@ -77,7 +79,7 @@ func TestAPausedKeypadReachesStaff(t *testing.T) {
 			all, err := s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).All(t.Context())
 			s.must(err)
 			for _, one := range all {
-				out = append(out, one.Text)
+				out = append(out, notice.Text(one, message.Reader{}))
 			}
 			return out
 		}
@@ -119,7 +121,7 @@ func TestTheNoticeOfAPauseThatIsReportedLateIsInThePast(t *testing.T) {
 			}})
 			return err
 		})
-		text := s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).OnlyX(t.Context()).Text
+		text := notice.Text(s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).OnlyX(t.Context()), message.Reader{})
 		if !strings.Contains(text, "was paused until 2026-11-21 09:00:15") || strings.Contains(text, "is paused") || strings.Contains(text, "are being typed") {
 			t.Errorf("text %q", text)
 		}

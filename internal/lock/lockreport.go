@@ -2,7 +2,6 @@ package lock
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -168,9 +168,7 @@ func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: "pinPatternsRefused", Subject: lk.ID, OnceKey: key,
-		Text: fmt.Sprintf("%d of the patterns that lock %q forbids in PINs are not used, so the lock may refuse PINs. "+
-			"A lock may have up to %d patterns of printable ASCII, with repeats up to %d, %d instructions together. Correct them in the driver of the bridge.",
-			refused, lk.Name, slot.MaxPatterns, slot.MaxRepeat, slot.MaxPatternSize),
+		Params: message.Params{"lock": lk.Name, "refused": refused, "patterns": slot.MaxPatterns, "repeat": slot.MaxRepeat, "instructions": slot.MaxPatternSize},
 	})
 }
 

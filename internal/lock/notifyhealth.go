@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -124,7 +124,7 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: "batteryLow", Subject: lk.ID, OnceKey: lk.ID + "/batteryLow",
-		Text: fmt.Sprintf("The battery of lock %q is low. Change it before the lock stops.", lk.Name),
+		Params: message.Params{"lock": lk.Name},
 	})
 }
 
@@ -203,7 +203,7 @@ func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: br.PropertyID, Kind: "bridgeUnreachable", Subject: br.ID, OnceKey: br.ID + "/bridgeUnreachable",
-		Text: fmt.Sprintf("Bridge %q has been offline for more than 5 minutes. Codes already on its locks keep working. New codes wait until the bridge is back. If the bridge has no power, some codes may work past their end. Check its power and its network.", br.Name),
+		Params: message.Params{"bridge": br.Name},
 	})
 }
 
@@ -224,16 +224,8 @@ func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
-		Text: fmt.Sprintf("The bridge of lock %q has not reached the lock for more than 15 minutes. Codes already on the lock keep working, some perhaps past their end. New codes wait. Check the battery of the lock and its distance to the bridge.", lk.Name),
+		Params: message.Params{"lock": lk.Name},
 	})
-}
-
-// offlineCauseTexts say what is wrong and what to do if a bridge reaches none of its locks, by Status.OfflineCause.
-var offlineCauseTexts = map[string]string{
-	slot.BrokerUnreachable: "Bridge %q has had no connection to its MQTT broker for more than 15 minutes, so it reaches none of the locks behind it. " +
-		"Codes on them keep working, some perhaps past their end. New codes wait. Start the broker. On site, latchkey-bridge doctor says why the broker cannot be reached.",
-	slot.GatewayOffline: "Bridge %q reaches its MQTT broker, but Zigbee2MQTT has not run there for more than 15 minutes, so it reaches none of the locks behind it. " +
-		"Codes on them keep working, some perhaps past their end. New codes wait. Start Zigbee2MQTT. On site, latchkey-bridge doctor says more.",
 }
 
 // notifyOfflineCause notifies staff once for all locks that a bridge cannot reach for the same cause, when the cause has lasted for
@@ -248,7 +240,7 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: lk.Status.OfflineCause, Subject: br.ID, OnceKey: br.ID + "/" + lk.Status.OfflineCause,
-		Text: fmt.Sprintf(offlineCauseTexts[lk.Status.OfflineCause], br.Name),
+		Params: message.Params{"bridge": br.Name},
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 )
 
 // Patterns that exceed the limits are not stored, staff learn of it once, and again after it was corrected.
@@ -38,8 +40,8 @@ func TestPatternsAreCheckedWhenReported(t *testing.T) {
 				t.Errorf("%s: %d notices, want %d", what, len(found), want)
 			}
 			for _, n := range found {
-				if !strings.Contains(n.Text, `"front"`) || strings.Contains(n.Text, costly) {
-					t.Errorf("%s: notice %q", what, n.Text)
+				if text := notice.Text(n, message.Reader{}); !strings.Contains(text, `"front"`) || strings.Contains(text, costly) {
+					t.Errorf("%s: notice %q", what, text)
 				}
 			}
 		}

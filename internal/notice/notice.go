@@ -12,33 +12,42 @@ import (
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/message"
 )
 
 // Notice informs the staff of a property of something that a person must do.
 type Notice struct {
 	PropertyID string
-	Kind       string // in camelCase, such as mappingMissing
-	Subject    string // id of the object it is about
-	Text       string // what is wrong and what to do; never a PIN or a token
+	Kind       string         // camelCase; its text is in the catalogue
+	Params     message.Params // of its text; never a PIN or a token
+	Subject    string         // id of the object it is about
 	// OnceKey identifies the problem. Staff are notified once until Settle ends the problem, or until the notice is
 	// deleted because of its age. The key begins with an id of an object of the property, because it is unique in the
 	// installation. Empty: every call creates a notice.
 	OnceKey string
 }
 
-// maxText bounds the bytes of a notice's text.
-const maxText = 1024
+// Message returns the text of a kind of notice with its parameters.
+func Message(kind string, params message.Params) message.Message {
+	return message.Message{Kind: "notice." + kind, Params: params}
+}
 
 // Add creates a notice for the staff of a property.
 func Add(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
+	if err := Message(n.Kind, n.Params).Check(); err != nil {
+		return fmt.Errorf("add a notice: %w", err)
+	}
 	if n.OnceKey != "" {
 		if notified, err := IsOpen(tx, n.OnceKey); err != nil || notified {
 			return err
 		}
 	}
+	if n.Params == nil {
+		n.Params = message.Params{} // distinguishes it from a notice with a stored text
+	}
 	create := tx.Notice.Create().SetID(id.New(id.Notice)).SetPropertyID(n.PropertyID).SetKind(n.Kind).
-		SetSubject(n.Subject).SetText(truncate(n.Text, maxText)).SetCreatedAt(tx.Now())
+		SetSubject(n.Subject).SetParameters(n.Params).SetText("").SetCreatedAt(tx.Now())
 	if n.OnceKey != "" {
 		create.SetOnceKey(n.OnceKey)
 	}
@@ -48,9 +57,12 @@ func Add(tx *db.Tx, n Notice) error {
 	return nil
 }
 
-// Renew is like Add, but updates the text of a notice that exists already: the text of the problem can change.
+// Renew is like Add, but updates the parameters of a notice that exists already.
 func Renew(tx *db.Tx, n Notice) error {
-	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetText(truncate(n.Text, maxText)).Save(tx.Context())
+	if err := Message(n.Kind, n.Params).Check(); err != nil {
+		return fmt.Errorf("add a notice: %w", err)
+	}
+	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetParameters(n.Params).Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("renew a notice: %w", err)
 	}
@@ -58,6 +70,14 @@ func Renew(tx *db.Tx, n Notice) error {
 		return nil
 	}
 	return Add(tx, n)
+}
+
+// Text returns what a notice tells staff.
+func Text(n *Row, to message.Reader) string {
+	if n.Parameters == nil {
+		return n.Text
+	}
+	return to.Text(Message(n.Kind, n.Parameters))
 }
 
 // IsOpen reports whether staff were notified of a problem that is not settled.
@@ -123,15 +143,4 @@ func MarkRead(tx *db.Tx, propertyID string, ids ...string) (int, error) {
 		return 0, fmt.Errorf("mark notices: %w", err)
 	}
 	return n, nil
-}
-
-// truncate shortens a text to at most n bytes without splitting a character.
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n]
 }

@@ -1,6 +1,11 @@
 package notice
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +13,7 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -37,7 +43,7 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 		p, other := hotel(t, d, "A"), hotel(t, d, "B")
 		tell := func(text string) {
 			write(t, d, func(tx *db.Tx) error {
-				return Add(tx, Notice{PropertyID: p, Kind: "k", Subject: "s", Text: text, OnceKey: p + "/k"})
+				return Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": text}, OnceKey: p + "/k"})
 			})
 		}
 		texts := func(propertyID string, unread bool) []string {
@@ -47,7 +53,7 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 			}
 			list := []string{}
 			for _, n := range rows {
-				list = append(list, n.Text)
+				list = append(list, n.Parameters["lock"].(string))
 			}
 			return list
 		}
@@ -90,7 +96,7 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 		p := hotel(t, d, "A")
 		write(t, d, func(tx *db.Tx) error {
 			for _, key := range []string{"", "", "", p + "/stands", p + "/stood"} {
-				if err := Add(tx, Notice{PropertyID: p, Kind: "k", Subject: "s", Text: key, OnceKey: key}); err != nil {
+				if err := Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": key}, OnceKey: key}); err != nil {
 					return err
 				}
 			}
@@ -105,9 +111,9 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 					t.Errorf("forgot %d, %v, want %d", n, err, step.want)
 				}
 			}
-			return Add(tx, Notice{PropertyID: p, Kind: "k", Subject: "s", Text: "stands still", OnceKey: p + "/stands"})
+			return Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": "stands still"}, OnceKey: p + "/stands"})
 		})
-		if left, err := List(t.Context(), d.Read(), p, false, 10, ""); err != nil || len(left) != 1 || left[0].Text != "stands still" {
+		if left, err := List(t.Context(), d.Read(), p, false, 10, ""); err != nil || len(left) != 1 || left[0].Parameters["lock"] != "stands still" {
 			t.Errorf("left %v, %v: want what stands to be told anew", left, err)
 		}
 	})
@@ -117,7 +123,9 @@ func TestNoticesPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := hotel(t, d, "A")
 		for range 5 {
-			write(t, d, func(tx *db.Tx) error { return Add(tx, Notice{PropertyID: p, Kind: "k", Subject: "s", Text: "x"}) })
+			write(t, d, func(tx *db.Tx) error {
+				return Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": "x"}})
+			})
 		}
 		seen, after := map[string]bool{}, ""
 		for range 3 {
@@ -139,14 +147,82 @@ func TestNoticesPage(t *testing.T) {
 	})
 }
 
-func TestTruncateKeepsCharactersWhole(t *testing.T) {
-	for _, c := range []struct {
-		s    string
-		n    int
-		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"日本", 4, "日"}, {"é", 1, ""}} {
-		if got := truncate(c.s, c.n); got != c.want {
-			t.Errorf("cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
+func TestANoticeHasTheParametersOfItsText(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := hotel(t, d, "A")
+		for what, n := range map[string]Notice{
+			"an unknown kind":       {Kind: "batteryEmpty"},
+			"a missing parameter":   {Kind: "batteryLow"},
+			"one parameter more":    {Kind: "batteryLow", Params: message.Params{"lock": "a", "pin": "1"}},
+			"a part without a text": {Kind: "guessing", Params: message.Params{"what": message.Message{Kind: "guessing.here"}}},
+		} {
+			n.PropertyID, n.Subject = p, "s"
+			if err := d.Write(t.Context(), func(tx *db.Tx) error { return Add(tx, n) }); err == nil {
+				t.Errorf("%s is stored", what)
+			}
+		}
+	})
+}
+
+// A notice from before there were parameters keeps its text.
+func TestText(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := hotel(t, d, "A")
+		lisbon, err := time.LoadLocation("Europe/Lisbon")
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+		write(t, d, func(tx *db.Tx) error {
+			err := tx.Notice.Create().SetID(id.New(id.Notice)).SetPropertyID(p).SetKind("batteryLow").SetSubject("s").SetText("As stored.").SetCreatedAt(tx.Now()).Exec(tx.Context())
+			if err != nil {
+				return err
+			}
+			if err := Add(tx, Notice{PropertyID: p, Subject: "s", Kind: "codeLate"}); err != nil {
+				return err
+			}
+			what := message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": `Front "1"`, "until": until}}
+			return Add(tx, Notice{PropertyID: p, Subject: "s", Kind: "guessing", Params: message.Params{"what": what}})
+		})
+		rows, err := List(t.Context(), d.Read(), p, false, 10, "")
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%v, %v", rows, err)
+		}
+		reader := message.Reader{Zone: lisbon}
+		want := `Wrong PINs were typed at lock "Front \"1\"". Its keypad was paused until 2026-07-01 13:00:00 and refused every PIN until then. The bridge reported it only now.`
+		if got := Text(rows[0], reader); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if got := Text(rows[1], reader); !strings.HasPrefix(got, "A code of this stay has not been confirmed") {
+			t.Errorf("%q", got)
+		}
+		if got := Text(rows[2], reader); got != "As stored." {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Each kind that has a text is the kind of a notice in the code.
+func TestEachKindIsUsed(t *testing.T) {
+	var code strings.Builder
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		code.Write(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind := range message.Kinds(message.English) {
+		name, isNotice := strings.CutPrefix(kind, "notice.")
+		if conflict, ok := strings.CutPrefix(name, "mapping"); ok {
+			name = strings.ToLower(conflict[:1]) + conflict[1:]
+		}
+		if isNotice && !strings.Contains(code.String(), strconv.Quote(name)) {
+			t.Errorf("no code adds a notice of the kind %s", name)
 		}
 	}
 }

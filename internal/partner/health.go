@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -9,6 +8,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -93,7 +93,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: row.PropertyID, Kind: "endpointFailing", Subject: row.IntegrationID,
-		Text:    fmt.Sprintf("%s failed %d calls of %s in a row (last: %s). Ask its vendor to repair it.", own.Name, failuresToNotify, row.Action, truncate(failure, 512)),
+		Params:  message.Params{"app": own.Name, "failures": failuresToNotify, "action": row.Action, "problem": truncate(failure, 512)},
 		OnceKey: failingKey(row.IntegrationID, row.Action),
 	})
 }

@@ -19,6 +19,8 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 )
 
 func (h *testProperty) code(n code.Spec) (c *ent.Code) {
@@ -228,8 +230,8 @@ func TestUseOfACodeThatEndedMeanwhile(t *testing.T) {
 		}
 		n, err := h.db.Read().Notice.Query().Where(entnotice.Kind("backupCodeUsed")).Only(t.Context())
 		h.must(err)
-		if strings.Contains(n.Text, "swap") {
-			t.Error(n.Text)
+		if text := notice.Text(n, message.Reader{}); strings.Contains(text, "swap") {
+			t.Error(text)
 		}
 	})
 }
@@ -353,7 +355,7 @@ func TestNoticeOfAReplacedPINThatWasRead(t *testing.T) {
 				}
 				notified := func() (texts []string) {
 					for _, n := range h.db.Read().Notice.Query().Where(entnotice.Kind("codeRedrawn"), entnotice.Subject(c.ID)).AllX(t.Context()) {
-						texts = append(texts, n.Text)
+						texts = append(texts, notice.Text(n, message.Reader{}))
 					}
 					return texts
 				}

@@ -210,7 +210,7 @@ func (h *testProperty) searchFor(pins map[string]string) {
 	notices, err := h.db.Read().Notice.Query().All(ctx)
 	h.must(err)
 	for _, n := range notices {
-		fmt.Fprintln(&text, n.Kind, n.Text)
+		fmt.Fprintln(&text, n.Kind, n.Parameters)
 	}
 	for _, s := range h.slots() {
 		fmt.Fprintf(&text, "%q %q\n", s.Pin, s.Rule)

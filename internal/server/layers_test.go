@@ -30,7 +30,7 @@ var line = []string{
 
 	// The foundation.
 	"credential", "jobs", "telemetry", "bus", "config", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",
-	"money", "text",
+	"money", "message", "text",
 }
 
 var (

@@ -70,7 +70,7 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 			if err := event.Append(tx, event.Event{PropertyID: property, Subject: "rsv_a", Kind: event.AccessIssued}); err != nil {
 				return err
 			}
-			return notice.Add(tx, notice.Notice{PropertyID: property, Kind: "test", Subject: "a", Text: "b", OnceKey: property + " test"})
+			return notice.Add(tx, notice.Notice{PropertyID: property, Kind: "codeLate", Subject: "a", OnceKey: property + " test"})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]float64{"bridges online": 1, "locks_unreached": 0, "notices_open test": 1} {
+		for name, want := range map[string]float64{"bridges online": 1, "locks_unreached": 0, "notices_open codeLate": 1} {
 			if got, ok := all[name]; !ok || got != want {
 				t.Errorf("%s: %v %v, want %v", name, got, ok, want)
 			}

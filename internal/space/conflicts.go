@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -109,7 +110,7 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	}
 	first := rows[0]
 	n := notice.Notice{
-		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Text: noticeText(rows), OnceKey: *first.OpenKey,
+		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
 	}
 	if len(rows) > 1 {
 		n.Subject = first.IntegrationID
@@ -188,43 +189,32 @@ func noticeKind(k Kind) string {
 	return "mapping" + strings.ToUpper(string(k[:1])) + string(k[1:])
 }
 
-// advice tells staff what to do about each kind of conflict.
-var advice = map[Kind]string{
-	Missing:        "Access does not change. Map the space again, or unmap it.",
-	Inactive:       "Access does not change. Unmap the space if it is no longer let.",
-	Renamed:        "Map the space again to accept the new name, or correct the mapping.",
-	Retyped:        "Map the space again to accept the new type, or correct the mapping.",
-	NewUnmapped:    "Map it, so that its guests get access.",
-	BedWithoutRoom: "Correct the listing in the partner's system.",
-	DuplicateID:    "The former entry remains in use. Correct the listing in the partner's system.",
-	Unreadable:     "The last good listing remains in use and access does not change. Ask the partner to repair the endpoint.",
-}
-
 // listedInNotice limits the conflicts that a notice describes.
 const listedInNotice = 3
 
-// noticeText returns the text for conflicts of one kind: the detail of a single conflict, or their number and the first few.
-func noticeText(rows []*ent.Conflict) string {
+// noticeParams returns the parameters of a notice of conflicts of one kind: the detail of a single conflict, or their number and the
+// first few.
+func noticeParams(rows []*ent.Conflict) message.Params {
 	affected := map[string]bool{}
-	details := make([]string, 0, listedInNotice)
+	var details []string
 	for _, row := range rows {
 		for _, id := range row.ReservationIds {
 			affected[id] = true
 		}
 		if len(details) < listedInNotice {
-			details = append(details, strings.TrimSuffix(clip(row.Detail, maxDetail/2/min(len(rows), listedInNotice)), "."))
+			details = append(details, strings.TrimSuffix(clip(row.Detail, maxDetail/2/min(len(rows), listedInNotice)), ".")+".")
 		}
 	}
-	text := strings.Join(details, ". ") + ". "
+	params := message.Params{"conflicts": strings.Join(details, " "), "affected": nil}
 	if len(rows) > 1 {
-		text = fmt.Sprintf("%d new conflicts of this kind: %s", len(rows), text)
+		several := message.Params{"count": len(rows), "details": params["conflicts"], "more": nil}
 		if more := len(rows) - len(details); more > 0 {
-			text += fmt.Sprintf("And %d more. ", more)
+			several["more"] = message.Message{Kind: "conflicts.more", Params: message.Params{"count": more}}
 		}
+		params["conflicts"] = message.Message{Kind: "conflicts.several", Params: several}
 	}
-	text += advice[Kind(rows[0].Kind)]
 	if len(affected) > 0 {
-		text += fmt.Sprintf(" Reservations affected: %d.", len(affected))
+		params["affected"] = message.Message{Kind: "conflicts.affected", Params: message.Params{"count": len(affected)}}
 	}
-	return text
+	return params
 }

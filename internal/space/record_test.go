@@ -60,12 +60,12 @@ func TestConflictLife(t *testing.T) {
 		}
 		same(t, "notices", []string{"mappingNewUnmapped", "mappingMissing", "mappingRenamed", "mappingMissing"}, kinds)
 		for _, n := range notices {
-			if strings.Contains(n.Text, "..") || strings.Contains(n.Text, "  ") || !strings.Contains(n.Text, ". ") {
-				t.Errorf("not sentences: %q", n.Text)
+			if text := textOf(n); strings.Contains(text, "..") || strings.Contains(text, "  ") || !strings.Contains(text, ". ") {
+				t.Errorf("not sentences: %q", text)
 			}
 		}
-		if !strings.Contains(notices[1].Text, "Reservations affected: 1.") {
-			t.Errorf("notice names no reservations: %q", notices[1].Text)
+		if !strings.Contains(textOf(notices[1]), "Reservations affected: 1.") {
+			t.Errorf("notice names no reservations: %q", textOf(notices[1]))
 		}
 		_, total, err := space.ListConflicts(h.ctx(), h.d.Read(), prp, space.ConflictFilter{Closed: true, Kind: space.Missing, IntegrationID: itg})
 		if err != nil || total != 2 {
@@ -97,7 +97,7 @@ func TestFailedReadings(t *testing.T) {
 				t.Errorf("%d conflicts open after %d failures", n, i+1)
 			}
 		}
-		noticeText := h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).OnlyX(h.ctx()).Text
+		noticeText := textOf(h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).OnlyX(h.ctx()))
 		if !strings.Contains(noticeText, " in a row: entry 0 of the listing has an id with NUL or broken UTF-8. The last good listing ") {
 			t.Errorf("the notice: %q", noticeText)
 		}

@@ -12,6 +12,8 @@ import (
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -57,6 +59,8 @@ func (h house) write(f func(tx *db.Tx) error) {
 		h.t.Fatal(err)
 	}
 }
+
+func textOf(n *ent.Notice) string { return notice.Text(n, message.Reader{}) }
 
 // refuse runs a change that must fail with a reason.
 func (h house) refuse(reason fault.Reason, f func(tx *db.Tx) error) {
@@ -268,8 +272,8 @@ func TestManyNewSpacesMakeOneNotice(t *testing.T) {
 			h.t.Fatalf("%d notices of 41 new spaces, want 1", len(rows))
 		}
 		for _, want := range []string{"41 new conflicts", "Room 00", "And 38 more.", "Reservations affected: 41."} {
-			if !strings.Contains(rows[0].Text, want) {
-				h.t.Errorf("the notice lacks %q: %s", want, rows[0].Text)
+			if !strings.Contains(textOf(rows[0]), want) {
+				h.t.Errorf("the notice lacks %q: %s", want, textOf(rows[0]))
 			}
 		}
 		if n := h.d.Read().Conflict.Query().CountX(h.ctx()); n != 41 {

@@ -811,6 +811,7 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "kind", Type: field.TypeString, Size: 64},
 		{Name: "subject", Type: field.TypeString, Size: 64},
+		{Name: "parameters", Type: field.TypeJSON, Nullable: true},
 		{Name: "text", Type: field.TypeString, Size: 1024},
 		{Name: "once_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 400},
 		{Name: "read_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -825,7 +826,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "notices_properties_property",
-				Columns:    []*schema.Column{NoticesColumns[7]},
+				Columns:    []*schema.Column{NoticesColumns[8]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -834,7 +835,7 @@ var (
 			{
 				Name:    "notice_property_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{NoticesColumns[7], NoticesColumns[6]},
+				Columns: []*schema.Column{NoticesColumns[8], NoticesColumns[7]},
 			},
 		},
 	}

@@ -1,11 +1,10 @@
 package code
 
 import (
-	"fmt"
-
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -21,26 +20,22 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: "codeRedrawn", Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
-		Text: fmt.Sprintf("%s has a new PIN, because a lock already holds the old one for another person. The PIN that was shown no longer works. "+
-			"Show the new one (latchkey code reveal %s) and pass it on.", which, c.ID),
+		Params: message.Params{"code": which, "codeId": c.ID},
 	})
 }
 
 func pinReplacedKey(codeID string) string { return codeID + "/codeRedrawn" }
 
 // describe names a code at the beginning of a sentence.
-func describe(tx *db.Tx, c *ent.Code) (string, error) {
-	switch Kind(c.Kind) {
-	case Backup:
+func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
+	if Kind(c.Kind) == Backup {
 		lk, err := lock.Get(tx.Context(), tx.Client, c.PropertyID, c.LockID)
 		if err != nil {
-			return "", err
+			return message.Message{}, err
 		}
-		return fmt.Sprintf("A backup code of lock %q", lk.Name), nil
-	case OneTime:
-		return fmt.Sprintf("The one-time code of %q", c.Holder), nil
+		return message.Message{Kind: "code.backup", Params: message.Params{"lock": lk.Name}}, nil
 	}
-	return fmt.Sprintf("The staff code of %q", c.Holder), nil
+	return message.Message{Kind: "code." + c.Kind, Params: message.Params{"holder": c.Holder}}, nil
 }
 
 // notifyMissing notifies staff once while a lock cannot take a code.
@@ -51,7 +46,6 @@ func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: "codeNotPlaced", Subject: c.ID, OnceKey: key,
-		Text: "A staff, one-time or backup code is missing on a lock: the lock has no free slot, takes no PIN that the property's rules allow, or does not support such a code. Latchkey retries each minute.",
 	})
 }
 
@@ -61,11 +55,12 @@ func notifyBackupUsed(tx *db.Tx, c *ent.Code, lockID string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("A backup code of lock %q was used. It still opens the door: swap the lock's backup codes.", lk.Name)
+	what := "backupCode.stillOpens"
 	if c.EndedAt != nil {
-		text = fmt.Sprintf("A backup code of lock %q was used. The code has ended since, and opens the door no more once the lock has removed it.", lk.Name)
+		what = "backupCode.ended"
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: c.PropertyID, Kind: "backupCodeUsed", Subject: c.ID, OnceKey: c.ID + "/backupCodeUsed", Text: text,
+		PropertyID: c.PropertyID, Kind: "backupCodeUsed", Subject: c.ID, OnceKey: c.ID + "/backupCodeUsed",
+		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{"lock": lk.Name}}},
 	})
 }

@@ -2,8 +2,10 @@
 package optional
 
 import (
+	"encoding/json"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -29,4 +31,16 @@ func At(t *time.Time) *timestamppb.Timestamp {
 		return nil
 	}
 	return timestamppb.New(*t)
+}
+
+// Struct returns parameters as a JSON object, or nil if there are none.
+func Struct(params map[string]any) *structpb.Struct {
+	if len(params) == 0 {
+		return nil
+	}
+	object := &structpb.Struct{}
+	if text, err := json.Marshal(params); err != nil || object.UnmarshalJSON(text) != nil {
+		return nil
+	}
+	return object
 }

@@ -2,15 +2,19 @@ package property
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/property"
 )
 
 type notices struct {
@@ -34,6 +38,10 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	if err != nil {
 		return nil, err
 	}
+	reader, err := s.reader(ctx, propertyID)
+	if err != nil {
+		return nil, err
+	}
 	unread, err := notice.Unread(ctx, s.DB.Read(), propertyID)
 	if err != nil {
 		return nil, err
@@ -44,7 +52,7 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 		list.NextPageToken = rows[size-1].ID
 	}
 	for _, n := range rows {
-		list.List = append(list.List, noticeMessage(n))
+		list.List = append(list.List, noticeMessage(n, reader))
 	}
 	return &propertyv1.ListNoticesResponse{Data: list}, nil
 }
@@ -59,9 +67,22 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 	})
 }
 
-func noticeMessage(n *notice.Row) *propertyv1.Notice {
+// reader returns the reader of the texts of a property: English, with the times of the property.
+func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, error) {
+	row, err := property.Get(ctx, d.DB.Read(), propertyID)
+	if err != nil {
+		return message.Reader{}, err
+	}
+	zone, err := clock.Zone(row.TimeZone)
+	if err != nil {
+		zone = time.UTC // an unknown time zone must not hide notices
+	}
+	return message.Reader{Language: message.English, Zone: zone}, nil
+}
+
+func noticeMessage(n *notice.Row, to message.Reader) *propertyv1.Notice {
 	return &propertyv1.Notice{
-		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: n.Text, Stands: n.OnceKey != nil,
-		ReadAt: optional.At(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt),
+		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: notice.Text(n, to), Stands: n.OnceKey != nil,
+		ReadAt: optional.At(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt), Parameters: optional.Struct(n.Parameters),
 	}
 }

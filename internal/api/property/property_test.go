@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
 )
@@ -56,7 +57,7 @@ func TestOtherPropertiesAreInvisible(t *testing.T) {
 		bridge, lk := a.lock("L1")
 		a.listed(integration, "101")
 		a.w.write(a.T, func(tx *db.Tx) error {
-			return notice.Add(tx, notice.Notice{PropertyID: a.id, Kind: "k", Subject: room, Text: "for A"})
+			return notice.Add(tx, notice.Notice{PropertyID: a.id, Kind: "batteryLow", Subject: room, Params: message.Params{"lock": "for A"}})
 		})
 		name, ctx := "mine", b.ctx
 		own := b.room("201")
@@ -216,11 +217,11 @@ func TestNotices(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		for i := range 3 {
 			a.w.write(t, func(tx *db.Tx) error {
-				return notice.Add(tx, notice.Notice{PropertyID: a.id, Kind: "k", Subject: "s", Text: fmt.Sprint(i), OnceKey: fmt.Sprint(a.id, i)})
+				return notice.Add(tx, notice.Notice{PropertyID: a.id, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": fmt.Sprint(i)}, OnceKey: fmt.Sprint(a.id, i)})
 			})
 		}
 		first := must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{PageSize: 2}))(t).GetData()
-		if len(first.GetList()) != 2 || first.GetUnread() != 3 || first.GetList()[0].GetText() != "2" || !first.GetList()[0].GetStands() {
+		if len(first.GetList()) != 2 || first.GetUnread() != 3 || first.GetList()[0].GetText() != `The battery of lock "2" is low. Change it before the lock stops.` || first.GetList()[0].GetParameters().AsMap()["lock"] != "2" || !first.GetList()[0].GetStands() {
 			t.Fatalf("got %v", first)
 		}
 		second := must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{PageSize: 2, PageToken: first.GetNextPageToken()}))(t).GetData()

@@ -11,6 +11,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/explained"
 	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
 	"latchkey.dev/internal/reservation/readiness"
@@ -110,7 +111,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 	}
 	for _, f := range a.Fixes {
 		out.Fixes = append(out.Fixes, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: optional.Text(f.DoorID), DoorName: optional.Text(f.Door), Text: f.Text,
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: optional.Text(f.DoorID), DoorName: optional.Text(f.Door), Text: message.Reader{}.Text(f.Message()), Parameters: optional.Struct(f.Params),
 		})
 	}
 	if a.CheckedAt > 0 {

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/space"
 )
 
@@ -85,8 +86,12 @@ type Fix struct {
 	Reason       string
 	Severity     Severity
 	DoorID, Door string // empty: it is about the stay, or the PMS
-	Text         string // what is wrong and what to do, for staff
-	subject      string // the endpoint's action, or the PMS's id of the space
+	Params       message.Params
+}
+
+// Message says what is wrong and what to do, for staff.
+func (f Fix) Message() message.Message {
+	return message.Message{Kind: "fix." + f.Reason, Params: f.Params}
 }
 
 // Verdict is the result of Judge.
@@ -113,7 +118,7 @@ func Judge(f Facts) Verdict {
 		j.checkDoor(d)
 	}
 	for _, action := range f.Failing {
-		j.add(Fix{Reason: EndpointFailing, Severity: Risks, subject: action})
+		j.add(Fix{Reason: EndpointFailing, Severity: Risks, Params: message.Params{"action": action}})
 	}
 	slices.SortStableFunc(j.fixes, func(a, b Fix) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
@@ -142,10 +147,7 @@ type judgement struct {
 	fixes      []Fix
 }
 
-func (j *judgement) add(f Fix) {
-	f.Text = fixText(f)
-	j.fixes = append(j.fixes, f)
-}
+func (j *judgement) add(f Fix) { j.fixes = append(j.fixes, f) }
 
 // recoverable is the severity of a problem that may resolve itself before the guest arrives.
 func (j *judgement) recoverable() Severity {
@@ -162,7 +164,7 @@ func (j *judgement) checkSpace() {
 		case space.RoomNotAssigned:
 			j.add(Fix{Reason: r, Severity: j.recoverable()})
 		case space.SpaceUnknown, space.SpaceNotMapped:
-			j.add(Fix{Reason: r, Severity: Blocks, subject: j.ExternalSpaceID})
+			j.add(Fix{Reason: r, Severity: Blocks, Params: message.Params{"room": j.ExternalSpaceID}})
 		case space.SpaceInactive:
 			if len(j.Plan.Doors) == 0 {
 				j.add(Fix{Reason: r, Severity: Blocks})

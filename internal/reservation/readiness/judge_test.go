@@ -11,6 +11,8 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
 )
 
@@ -113,8 +115,8 @@ func TestJudge(t *testing.T) {
 			var fixes []string
 			for _, f := range v.Fixes {
 				fixes = append(fixes, string(f.Severity)+" "+f.Reason)
-				if f.Text == "" || strings.Contains(f.Text, "%") {
-					t.Errorf("%s has the text %q", f.Reason, f.Text)
+				if err := f.Message().Check(); err != nil {
+					t.Errorf("%s: %v", f.Reason, err)
 				}
 			}
 			if v.Status != tt.word || strings.Join(fixes, ", ") != tt.fixes {
@@ -176,17 +178,20 @@ func TestNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text := func(v Verdict) string {
+		return message.Reader{Zone: zone}.Text(notice.Message("arrivalNotReady", message.Params{"number": "N-1", "from": noon.Add(time.Hour), "fixes": v.listed()}))
+	}
 	v := Judge(expected(time.Hour, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }))
-	want := "Stay N-1, which begins 2026-11-21 13:00, is not ready for its guest. Room 1: " + fixTexts["lockOffline"]
-	if diff := cmp.Diff(want, noticeText("N-1", noon.Add(time.Hour), zone, v)); diff != "" {
+	want := "Stay N-1, which begins 2026-11-21 13:00, is not ready for its guest. Room 1: The bridge cannot reach the lock. Check its battery and the distance, or hand out a key."
+	if diff := cmp.Diff(want, text(v)); diff != "" {
 		t.Error(diff)
 	}
 	var many Verdict
 	for i := range 10 {
-		many.Fixes = append(many.Fixes, Fix{Severity: Risks, Door: fmt.Sprint("Room ", i), Text: "It is so."})
+		many.Fixes = append(many.Fixes, Fix{Severity: Risks, Door: fmt.Sprint("Room ", i), Reason: "noBridge"})
 	}
-	if text := noticeText("N-1", noon, zone, many); !strings.HasSuffix(text, "Room 3: It is so. There is more: see the arrivals.") {
-		t.Error(text)
+	if got := text(many); !strings.HasSuffix(got, "Room 3: The lock has no bridge. Enrol one, or hand out a key. There is more: see the arrivals.") {
+		t.Error(got)
 	}
 }
 
@@ -194,7 +199,7 @@ func TestNotice(t *testing.T) {
 func TestUnknownSpaceIsNamed(t *testing.T) {
 	f := expected(24 * time.Hour)
 	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []string{space.SpaceUnknown}}, "r201"
-	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(v.Fixes[0].Text, `"r201"`) {
+	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(message.Reader{}.Text(v.Fixes[0].Message()), `"r201"`) {
 		t.Errorf("%+v", v.Fixes)
 	}
 }

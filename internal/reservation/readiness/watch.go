@@ -13,8 +13,8 @@ import (
 	entarrival "latchkey.dev/ent/arrival"
 	entproperty "latchkey.dev/ent/property"
 	entreservation "latchkey.dev/ent/reservation"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 )
@@ -123,14 +123,31 @@ func (l *Check) notify(tx *db.Tx) error {
 	if err := resolveNotices(tx, l.row.ID, word); err != nil || word == Ready {
 		return err
 	}
-	zone, err := clock.Zone(l.property.TimeZone)
-	if err != nil {
-		return fmt.Errorf("property %s: %w", l.property.ID, err)
-	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: l.row.PropertyID, Kind: noticeKinds[word], Subject: l.row.ID, OnceKey: onceKey(l.row.ID, word),
-		Text: noticeText(l.row.PmsNumber, l.row.FromAt, zone, own),
+		Params: message.Params{"number": l.row.PmsNumber, "from": l.row.FromAt, "fixes": own.listed()},
 	})
+}
+
+// maxFixesInNotice bounds the fixes that a notice lists.
+const maxFixesInNotice = 4
+
+// listed returns the texts of the fixes that a notice lists.
+func (v Verdict) listed() (texts []message.Message) {
+	for _, f := range v.Fixes {
+		if f.Severity == Note {
+			continue
+		}
+		if len(texts) == maxFixesInNotice {
+			return append(texts, message.Message{Kind: "fix.more"})
+		}
+		text := f.Message()
+		if f.Door != "" {
+			text = message.Message{Kind: "fix.atDoor", Params: message.Params{"door": f.Door, "problem": text}}
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 var noticeKinds = map[Status]string{AtRisk: "arrivalAtRisk", NotReady: "arrivalNotReady"}

@@ -162,8 +162,8 @@ func (h *testProperty) is(minutes int, verdict, open string, notices int) {
 		if n.OnceKey != nil {
 			unresolved += n.Kind
 		}
-		if strings.Contains(n.Text, "Lovelace") || strings.Contains(n.Text, "example.com") {
-			h.Errorf("a notice names the guest: %s", n.Text)
+		if text := fmt.Sprint(n.Parameters); strings.Contains(text, "Lovelace") || strings.Contains(text, "example.com") {
+			h.Errorf("a notice names the guest: %s", text)
 		}
 	}
 	if unresolved != open || len(all) != notices {

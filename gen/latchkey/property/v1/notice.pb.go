@@ -11,6 +11,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
@@ -41,7 +42,10 @@ type Notice struct {
 	// When it was marked as read.
 	ReadAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
 	// When the notice was made.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// The parameters of the text, by name. A parameter that is a text of its own has its kind and parameters. Absent in a
+	// notice that was stored before the service stored parameters.
+	Parameters    *structpb.Struct `protobuf:"bytes,8,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -121,6 +125,13 @@ func (x *Notice) GetReadAt() *timestamppb.Timestamp {
 func (x *Notice) GetCreatedAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Notice) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
 	}
 	return nil
 }
@@ -404,7 +415,7 @@ var File_latchkey_property_v1_notice_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/property/v1/notice.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe2\x01\n" +
+	"!latchkey/property/v1/notice.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x9b\x02\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
@@ -413,7 +424,10 @@ const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"\x06stands\x18\x05 \x01(\bR\x06stands\x123\n" +
 	"\aread_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\x129\n" +
 	"\n" +
-	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\x87\x01\n" +
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x127\n" +
+	"\n" +
+	"parameters\x18\b \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parameters\"\x87\x01\n" +
 	"\x12ListNoticesRequest\x12\x1f\n" +
 	"\vunread_only\x18\x01 \x01(\bR\n" +
 	"unreadOnly\x12'\n" +
@@ -458,21 +472,23 @@ var file_latchkey_property_v1_notice_proto_goTypes = []any{
 	(*MarkNoticesReadRequest)(nil),  // 4: latchkey.property.v1.MarkNoticesReadRequest
 	(*MarkNoticesReadResponse)(nil), // 5: latchkey.property.v1.MarkNoticesReadResponse
 	(*timestamppb.Timestamp)(nil),   // 6: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),         // 7: google.protobuf.Struct
 }
 var file_latchkey_property_v1_notice_proto_depIdxs = []int32{
 	6, // 0: latchkey.property.v1.Notice.read_at:type_name -> google.protobuf.Timestamp
 	6, // 1: latchkey.property.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
-	3, // 2: latchkey.property.v1.ListNoticesResponse.data:type_name -> latchkey.property.v1.NoticeList
-	0, // 3: latchkey.property.v1.NoticeList.list:type_name -> latchkey.property.v1.Notice
-	1, // 4: latchkey.property.v1.NoticeService.ListNotices:input_type -> latchkey.property.v1.ListNoticesRequest
-	4, // 5: latchkey.property.v1.NoticeService.MarkNoticesRead:input_type -> latchkey.property.v1.MarkNoticesReadRequest
-	2, // 6: latchkey.property.v1.NoticeService.ListNotices:output_type -> latchkey.property.v1.ListNoticesResponse
-	5, // 7: latchkey.property.v1.NoticeService.MarkNoticesRead:output_type -> latchkey.property.v1.MarkNoticesReadResponse
-	6, // [6:8] is the sub-list for method output_type
-	4, // [4:6] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	7, // 2: latchkey.property.v1.Notice.parameters:type_name -> google.protobuf.Struct
+	3, // 3: latchkey.property.v1.ListNoticesResponse.data:type_name -> latchkey.property.v1.NoticeList
+	0, // 4: latchkey.property.v1.NoticeList.list:type_name -> latchkey.property.v1.Notice
+	1, // 5: latchkey.property.v1.NoticeService.ListNotices:input_type -> latchkey.property.v1.ListNoticesRequest
+	4, // 6: latchkey.property.v1.NoticeService.MarkNoticesRead:input_type -> latchkey.property.v1.MarkNoticesReadRequest
+	2, // 7: latchkey.property.v1.NoticeService.ListNotices:output_type -> latchkey.property.v1.ListNoticesResponse
+	5, // 8: latchkey.property.v1.NoticeService.MarkNoticesRead:output_type -> latchkey.property.v1.MarkNoticesReadResponse
+	7, // [7:9] is the sub-list for method output_type
+	5, // [5:7] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_notice_proto_init() }

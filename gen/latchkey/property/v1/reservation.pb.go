@@ -11,6 +11,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	v1 "latchkey.dev/gen/latchkey/partner/v1"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
@@ -753,7 +754,9 @@ type ArrivalFix struct {
 	// The name of that door.
 	DoorName *string `protobuf:"bytes,4,opt,name=door_name,json=doorName,proto3,oneof" json:"door_name,omitempty"`
 	// What is wrong and what to do, for staff.
-	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// The parameters of the text, by name.
+	Parameters    *structpb.Struct `protobuf:"bytes,6,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -823,11 +826,18 @@ func (x *ArrivalFix) GetText() string {
 	return ""
 }
 
+func (x *ArrivalFix) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
 var File_latchkey_property_v1_reservation_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
-	"&latchkey/property/v1/reservation.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1clatchkey/rpc/v1/access.proto\"6\n" +
+	"&latchkey/property/v1/reservation.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1clatchkey/rpc/v1/access.proto\"6\n" +
 	"\x19ExplainReservationRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"R\n" +
 	"\x1aExplainReservationResponse\x124\n" +
@@ -893,14 +903,17 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"space_name\x18\n" +
 	" \x01(\tH\x01R\tspaceName\x88\x01\x01B\x14\n" +
 	"\x12_looked_at_minutesB\r\n" +
-	"\v_space_name\"\xae\x01\n" +
+	"\v_space_name\"\xe7\x01\n" +
 	"\n" +
 	"ArrivalFix\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x1a\n" +
 	"\bseverity\x18\x02 \x01(\tR\bseverity\x12\x1c\n" +
 	"\adoor_id\x18\x03 \x01(\tH\x00R\x06doorId\x88\x01\x01\x12 \n" +
 	"\tdoor_name\x18\x04 \x01(\tH\x01R\bdoorName\x88\x01\x01\x12\x12\n" +
-	"\x04text\x18\x05 \x01(\tR\x04textB\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x127\n" +
+	"\n" +
+	"parameters\x18\x06 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parametersB\n" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
@@ -937,6 +950,7 @@ var file_latchkey_property_v1_reservation_proto_goTypes = []any{
 	(*ArrivalFix)(nil),                 // 10: latchkey.property.v1.ArrivalFix
 	(*v1.Explanation)(nil),             // 11: latchkey.partner.v1.Explanation
 	(*timestamppb.Timestamp)(nil),      // 12: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),            // 13: google.protobuf.Struct
 }
 var file_latchkey_property_v1_reservation_proto_depIdxs = []int32{
 	11, // 0: latchkey.property.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
@@ -948,17 +962,18 @@ var file_latchkey_property_v1_reservation_proto_depIdxs = []int32{
 	9,  // 6: latchkey.property.v1.ArrivalList.list:type_name -> latchkey.property.v1.Arrival
 	12, // 7: latchkey.property.v1.Arrival.from:type_name -> google.protobuf.Timestamp
 	10, // 8: latchkey.property.v1.Arrival.fixes:type_name -> latchkey.property.v1.ArrivalFix
-	0,  // 9: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
-	2,  // 10: latchkey.property.v1.ReservationService.ListReservations:input_type -> latchkey.property.v1.ListReservationsRequest
-	6,  // 11: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
-	1,  // 12: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
-	3,  // 13: latchkey.property.v1.ReservationService.ListReservations:output_type -> latchkey.property.v1.ListReservationsResponse
-	7,  // 14: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	13, // 9: latchkey.property.v1.ArrivalFix.parameters:type_name -> google.protobuf.Struct
+	0,  // 10: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
+	2,  // 11: latchkey.property.v1.ReservationService.ListReservations:input_type -> latchkey.property.v1.ListReservationsRequest
+	6,  // 12: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
+	1,  // 13: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
+	3,  // 14: latchkey.property.v1.ReservationService.ListReservations:output_type -> latchkey.property.v1.ListReservationsResponse
+	7,  // 15: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_reservation_proto_init() }

@@ -1,0 +1,2 @@
+-- add column "parameters" to table: "notices"
+ALTER TABLE `notices` ADD COLUMN `parameters` json NULL;

@@ -1,0 +1,232 @@
+// Package message renders texts. Domain code produces a kind and parameters; the edge turns them into a sentence in the language
+// and time zone of the reader.
+//
+// Each language has a file in catalogue/. A line is "kind = text". The text contains parameters in braces: {lock} is the value,
+// {lock:quote} is in quotation marks, {from:time} is date and time, {from:moment}
+// has seconds, {from:clock} is the time of day with seconds, and
+// {minutes|# minute|# minutes} is the plural form for a number, with # for the number. A value may be a message or a list of messages.
+package message
+
+import (
+	"embed"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Message is a text as data. The zero Message renders as nothing.
+type Message struct {
+	Kind   string `json:"kind"`
+	Params Params `json:"parameters,omitempty"`
+}
+
+// Params are the parameters of a message by name: texts, numbers, times, messages and lists of messages. Values that were stored as
+// JSON render like the original values.
+type Params = map[string]any
+
+// English is the language of the API, and the language of texts that another language lacks.
+const English = "en"
+
+// plurals return the index of the plural form for a number, by language.
+var plurals = map[string]func(n int) int{
+	English: func(n int) int {
+		if n == 1 {
+			return 0
+		}
+		return 1
+	},
+}
+
+//go:embed catalogue/*.txt
+var files embed.FS
+
+var catalogues = sync.OnceValue(func() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	names, _ := files.ReadDir("catalogue")
+	for _, name := range names {
+		content, _ := files.ReadFile(path.Join("catalogue", name.Name()))
+		texts := map[string]string{}
+		for line := range strings.Lines(string(content)) {
+			kind, text, ok := strings.Cut(strings.TrimSpace(line), " = ")
+			if ok && !strings.HasPrefix(kind, "#") {
+				texts[kind] = text
+			}
+		}
+		all[strings.TrimSuffix(name.Name(), ".txt")] = texts
+	}
+	return all
+})
+
+// Languages returns the languages that have a catalogue.
+func Languages() []string { return slices.Sorted(maps.Keys(catalogues())) }
+
+// Kinds returns the kinds of a language's messages, each with the names of its parameters.
+func Kinds(language string) map[string][]string {
+	all := map[string][]string{}
+	for kind, text := range catalogues()[language] {
+		all[kind] = parameters(text)
+	}
+	return all
+}
+
+// Check returns an error if the message, or one among its parameters, has no text in English with exactly its parameters.
+func (m Message) Check() error {
+	text, ok := catalogues()[English][m.Kind]
+	if !ok {
+		return fmt.Errorf("message %q has no text", m.Kind)
+	}
+	if got, want := slices.Sorted(maps.Keys(m.Params)), parameters(text); !slices.Equal(got, want) {
+		return fmt.Errorf("message %q has the parameters %q, and its text has %q", m.Kind, got, want)
+	}
+	for _, v := range m.Params {
+		list, _ := v.([]Message)
+		if one, ok := v.(Message); ok {
+			list = []Message{one}
+		}
+		for _, part := range list {
+			if err := part.Check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// placeholder is a parameter in a text: its name, its format, and its plural forms.
+var placeholder = regexp.MustCompile(`\{(\w+)(?::(\w+))?((?:\|[^{}|]*)*)\}`)
+
+func parameters(text string) []string {
+	names := []string{}
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Reader is the reader of a text.
+type Reader struct {
+	Language string         // empty, or without a catalogue: English
+	Zone     *time.Location // nil: UTC
+}
+
+// Text renders a message. A kind without a text renders as its name, and a missing parameter as "?".
+func (r Reader) Text(m Message) string {
+	if m.Kind == "" {
+		return ""
+	}
+	language := r.Language
+	text, ok := catalogues()[language][m.Kind]
+	if !ok {
+		language = English
+		if text, ok = catalogues()[English][m.Kind]; !ok {
+			return m.Kind
+		}
+	}
+	return strings.TrimSpace(placeholder.ReplaceAllStringFunc(text, func(s string) string {
+		part := placeholder.FindStringSubmatch(s)
+		value, ok := m.Params[part[1]]
+		if !ok {
+			return "?"
+		}
+		if part[3] != "" {
+			return plural(language, number(value), strings.Split(part[3][1:], "|"))
+		}
+		return r.format(value, part[2])
+	}))
+}
+
+// layouts are the formats of a time.
+var layouts = map[string]string{"time": "2006-01-02 15:04", "moment": time.DateTime, "clock": time.TimeOnly}
+
+// maxQuoted bounds the characters of a name in a text.
+const maxQuoted = 64
+
+func (r Reader) format(value any, format string) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case Message:
+		return r.Text(v)
+	case []Message:
+		return r.list(anySlice(v))
+	case []any:
+		return r.list(v)
+	case map[string]any:
+		return r.Text(stored(v))
+	case string:
+		return r.formatText(v, format)
+	case time.Time:
+		return r.formatTime(v, format)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+func (r Reader) formatText(s, format string) string {
+	switch format {
+	case "quote":
+		return fmt.Sprintf("%.*q", maxQuoted, s)
+	case "time", "moment", "clock":
+		if at, err := time.Parse(time.RFC3339, s); err == nil {
+			return r.formatTime(at, format)
+		}
+	}
+	return s
+}
+
+func (r Reader) formatTime(at time.Time, format string) string {
+	zone := r.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return at.In(zone).Format(layouts[format])
+}
+
+// list renders a list of messages as sentences, one after the other.
+func (r Reader) list(all []any) string {
+	texts := make([]string, len(all))
+	for i, v := range all {
+		texts[i] = r.format(v, "")
+	}
+	return strings.Join(texts, " ")
+}
+
+func anySlice(all []Message) []any {
+	out := make([]any, len(all))
+	for i, m := range all {
+		out[i] = m
+	}
+	return out
+}
+
+// stored returns a message that was stored as JSON.
+func stored(v map[string]any) Message {
+	kind, _ := v["kind"].(string)
+	params, _ := v["parameters"].(map[string]any)
+	return Message{Kind: kind, Params: params}
+}
+
+func number(v any) int {
+	switch n := v.(type) {
+	case int:
+		return n
+	case int64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	return 0
+}
+
+func plural(language string, n int, forms []string) string {
+	form := forms[min(plurals[language](n), len(forms)-1)]
+	return strings.ReplaceAll(form, "#", strconv.Itoa(n))
+}
