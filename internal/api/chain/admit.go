@@ -21,11 +21,12 @@ var admissionSteps = []func(*Chain, context.Context, *Call) error{
 }
 
 // Admit decides by the headers alone whether to accept a call, before the server reads its message. The context holds
-// the metadata, the peer and the protocol of the call. The caller passes the returned context to Unary or Stream, which
+// the metadata and the peer of the call. The caller passes the returned context to Unary or Stream, which
 // take over the decision: nothing is authenticated or counted twice, and a refused call is answered, logged and counted
 // like any other. The caller calls [Call.End] when the call is over.
-func (c *Chain) Admit(ctx context.Context, fullMethod string) (context.Context, *Call) {
+func (c *Chain) Admit(ctx context.Context, fullMethod string, p Protocol) (context.Context, *Call) {
 	call := c.newCall(ctx, fullMethod)
+	call.Protocol = p
 	ctx = context.WithValue(ctx, callKey{}, call)
 	limited, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
@@ -76,13 +77,10 @@ func (call *Call) releaseArrivalSlot() {
 	}
 }
 
-// handlerContext returns the context for the handler, with the actor and the idempotency key.
+// handlerContext returns the context for the handler, with the actor.
 func (call *Call) handlerContext(ctx context.Context) context.Context {
 	if call.actor.Kind != "" {
 		ctx = actor.With(ctx, call.actor)
-	}
-	if call.idempotencyKey != "" {
-		ctx = WithIdempotencyKey(ctx, call.idempotencyKey)
 	}
 	return ctx
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 )
@@ -51,13 +52,6 @@ const (
 	Connect Protocol = "connect"
 )
 
-type protocolKey struct{}
-
-// WithProtocol marks calls under the context as made over a protocol other than gRPC.
-func WithProtocol(ctx context.Context, p Protocol) context.Context {
-	return context.WithValue(ctx, protocolKey{}, p)
-}
-
 // Credentials are the credentials in a call's headers. A field is empty if its header was not sent.
 type Credentials struct {
 	ClientToken string
@@ -74,6 +68,9 @@ type Call struct {
 	Method    string // full name; shortened if the method is unknown
 	Protocol  Protocol
 	Client    netip.Addr // see clientAddr; zero over a Unix socket
+	// Report is what was found while reading a request in JSON; nil for a request in protobuf. The reader of the request sets it
+	// before Unary runs the call.
+	Report *jsonpb.Report
 
 	chain       *Chain
 	method      *method
@@ -118,16 +115,24 @@ func Until(ctx context.Context, limit time.Duration) time.Time {
 
 // IdempotencyKey returns the idempotency key of the call, or "".
 func IdempotencyKey(ctx context.Context) string {
-	key, _ := ctx.Value(idempotencyKey{}).(string)
-	return key
+	if call := From(ctx); call != nil {
+		return call.idempotencyKey
+	}
+	return ""
 }
 
-// WithIdempotencyKey returns a context with the idempotency key of a call. The key must be validated already.
-func WithIdempotencyKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, idempotencyKey{}, key)
+// ReportOf returns what was found while reading the request of a call, or nil for a request in protobuf.
+func ReportOf(ctx context.Context) *jsonpb.Report {
+	if call := From(ctx); call != nil {
+		return call.Report
+	}
+	return nil
 }
 
-type idempotencyKey struct{}
+// WithCall returns the context of a call that did not pass a chain, with an idempotency key and a report. It is for tests of handlers.
+func WithCall(ctx context.Context, idempotencyKey string, r *jsonpb.Report) context.Context {
+	return context.WithValue(ctx, callKey{}, &Call{idempotencyKey: idempotencyKey, Report: r, started: time.Now()})
+}
 
 // NewRequestID returns the request id that the caller sent if it is valid, and otherwise a new one.
 func NewRequestID(sent string) string {
@@ -150,7 +155,7 @@ func isValidRequestID(s string) bool {
 	return true
 }
 
-// newCall creates the call of a context that holds the metadata, the peer and the protocol.
+// newCall creates the call of a context that holds the metadata and the peer. It is a gRPC call unless it is admitted as another.
 func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	md, _ := metadata.FromIncomingContext(ctx)
 	call := &Call{
@@ -160,9 +165,6 @@ func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	}
 	if call.method == unknownMethod {
 		call.Method = printableMethod(fullMethod)
-	}
-	if p, ok := ctx.Value(protocolKey{}).(Protocol); ok {
-		call.Protocol = p
 	}
 	call.header = metadata.MD{HeaderRequestID: {call.RequestID}}
 	return call

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"time"
 
-	"buf.build/go/protovalidate"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
@@ -89,7 +88,6 @@ type Chain struct {
 	unfinished     *unfinishedCalls
 	decodeMemory   *semaphore.Weighted
 	metrics        *metrics
-	rules          protovalidate.Validator
 	methods        map[string]*method
 }
 
@@ -98,17 +96,13 @@ func New(cfg Config) (*Chain, error) {
 	if cfg.Logger == nil || cfg.Registerer == nil {
 		return nil, errors.New("chain: Logger and Registerer are required")
 	}
-	rules, err := protovalidate.New()
-	if err != nil {
-		return nil, fmt.Errorf("chain: validation: %w", err)
-	}
 	m, err := newMetrics(cfg.Registerer)
 	if err != nil {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
 		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.Own, static: cfg.Static, strictPackages: cfg.Exact, explainStorage: cfg.Explain, inner: cfg.Inner, proxies: cfg.TrustedProxies,
-		deadline: cfg.Deadline, metrics: m, rules: rules,
+		deadline: cfg.Deadline, metrics: m,
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:      newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),
 		batches:    newLimiter("batches", cfg.Limits.BatchPerMinute, cfg.Limits.BatchPerMinute),

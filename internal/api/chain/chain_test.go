@@ -48,7 +48,7 @@ func (s *service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	if s.fail != nil {
 		return nil, s.fail
 	}
-	wrong, err := chain.Violations(ctx, req.GetReservation(), "")
+	wrong, err := chain.Violations(chain.ReportOf(ctx), req.GetReservation(), "")
 	if err = errors.Join(err, fault.Err(fault.Fields(wrong...))); err != nil {
 		return nil, err
 	}

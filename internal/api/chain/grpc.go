@@ -39,7 +39,7 @@ func (c *Chain) withAdmission(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
 	for i, m := range desc.Methods {
 		full := "/" + desc.ServiceName + "/" + m.MethodName
 		d.Methods[i].Handler = func(impl any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-			ctx, call := c.Admit(ctx, full)
+			ctx, call := c.Admit(ctx, full, GRPC)
 			defer call.End()
 			return m.Handler(impl, withoutArrivalLimit(ctx), func(v any) error { return call.receive(ctx, read, v) }, c.Unary)
 		}

@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// FromHTTP returns the context of a call over HTTP, with the protocol, the remote address and the TLS state.
-func FromHTTP(ctx context.Context, r *http.Request, p Protocol) context.Context {
+// FromHTTP returns the context of a call over HTTP, with the remote address and the TLS state.
+func FromHTTP(ctx context.Context, r *http.Request) context.Context {
 	from := &peer.Peer{Addr: remoteAddr(r.RemoteAddr)}
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
 		from.Addr = local
@@ -26,7 +26,7 @@ func FromHTTP(ctx context.Context, r *http.Request, p Protocol) context.Context 
 	if r.TLS != nil {
 		from.AuthInfo = credentials.TLSInfo{State: *r.TLS}
 	}
-	return WithProtocol(peer.NewContext(ctx, from), p)
+	return peer.NewContext(ctx, from)
 }
 
 // remoteAddr is a net.Addr of a string that is parsed only if needed.

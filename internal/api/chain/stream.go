@@ -13,7 +13,7 @@ import (
 func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, call := ss.Context(), From(ss.Context())
 	if call == nil || call.running {
-		ctx, call = c.Admit(ctx, info.FullMethod)
+		ctx, call = c.Admit(ctx, info.FullMethod, GRPC)
 	}
 	defer call.End()
 	ctx, call = c.startCall(ctx, info.FullMethod)
@@ -60,7 +60,7 @@ func (s *stream) RecvMsg(m any) error {
 		if err := s.ServerStream.RecvMsg(m); err != nil || !ok {
 			return err
 		}
-		return s.chain.validate(s.ctx, s.call, msg)
+		return s.chain.validate(s.call, msg)
 	}
 	var in encoded
 	defer in.free()
@@ -70,5 +70,5 @@ func (s *stream) RecvMsg(m any) error {
 	if err := in.decode(s.ctx, msg); err != nil {
 		return err
 	}
-	return s.chain.validate(s.ctx, s.call, msg)
+	return s.chain.validate(s.call, msg)
 }

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -42,11 +41,11 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 		return nil, call.refusal
 	}
 	ctx = call.handlerContext(ctx)
-	if r := jsonpb.From(ctx); r != nil && r.Fault != nil {
+	if r := call.Report; r != nil && r.Fault != nil {
 		return nil, r.Fault
 	}
 	if msg, ok := req.(proto.Message); ok {
-		if err := c.validate(ctx, call, msg); err != nil {
+		if err := c.validate(call, msg); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,13 +20,13 @@ import (
 )
 
 // validate validates a request except for the field that its handler validates.
-func (c *Chain) validate(ctx context.Context, call *Call, msg proto.Message) error {
+func (c *Chain) validate(call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil
 	}
 	canonicalize(msg.ProtoReflect())
-	report := jsonpb.From(ctx)
-	found, oversized, err := c.violations(report, msg, "", call.method)
+	report := call.Report
+	found, oversized, err := violations(report, msg, "", call.method)
 	if err != nil {
 		return err
 	}
@@ -68,13 +67,8 @@ func (c *Chain) validate(ctx context.Context, call *Call, msg proto.Message) err
 // below prefix, violated rules of the proto, and invalid text. msg is the part and prefix its path in the caller's
 // request: "" if the part is the body itself, "reservations[2]" for an entry of a list. All returned paths begin with
 // prefix.
-func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.Field, error) {
-	report := jsonpb.From(ctx)
-	rules := protovalidate.GlobalValidator
-	if call := From(ctx); call != nil {
-		rules = call.chain.rules
-	}
-	found, oversized, err := (&Chain{rules: rules}).violations(report, msg, prefix, unknownMethod)
+func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]fault.Field, error) {
+	found, oversized, err := violations(report, msg, prefix, unknownMethod)
 	if err != nil || oversized {
 		return found, err
 	}
@@ -83,7 +77,7 @@ func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.
 
 // violations returns what is wrong with a message. If lists or maps have too many entries, it returns only these and
 // does not check their entries.
-func (c *Chain) violations(report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
+func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
 	// The JSON reader has already checked the text and the length of lists.
 	w := walker{deep: report == nil, path: prefix}
 	w.walkMessage(msg.ProtoReflect())
@@ -96,7 +90,7 @@ func (c *Chain) violations(report *jsonpb.Report, msg proto.Message, prefix stri
 	if len(large) > 0 {
 		return large, true, nil
 	}
-	if found, err = c.ruleViolations(msg, prefix, m); err != nil {
+	if found, err = ruleViolations(msg, prefix, m); err != nil {
 		return nil, false, err
 	}
 	return append(found, w.found...), false, nil
@@ -104,13 +98,13 @@ func (c *Chain) violations(report *jsonpb.Report, msg proto.Message, prefix stri
 
 // ruleViolations returns the rules of the proto that a request violates. It validates the entries of lists one by one
 // and stops at envelope.MaxViolations.
-func (c *Chain) ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
-	found, err := c.messageViolations(msg, prefix, m.options...)
+func ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
+	found, err := messageViolations(msg, prefix, m.options...)
 	for _, fd := range m.entries {
 		list := msg.ProtoReflect().Get(fd).List()
 		for i := 0; err == nil && i < list.Len() && len(found) < envelope.MaxViolations; i++ {
 			var more []fault.Field
-			more, err = c.messageViolations(list.Get(i).Message().Interface(), joinPath(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
+			more, err = messageViolations(list.Get(i).Message().Interface(), joinPath(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
 			found = append(found, more...)
 		}
 	}
@@ -118,8 +112,8 @@ func (c *Chain) ruleViolations(msg proto.Message, prefix string, m *method) ([]f
 }
 
 // messageViolations returns the rules of the proto that one message violates.
-func (c *Chain) messageViolations(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
-	err := c.rules.Validate(msg, options...)
+func messageViolations(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
+	err := protovalidate.Validate(msg, options...)
 	if err == nil {
 		return nil, nil
 	}

@@ -20,7 +20,7 @@ import (
 
 // Handler is a grpc.ServiceRegistrar and serves the registered services.
 type Handler struct {
-	admit     func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
+	admit     func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
 	unary     grpc.UnaryServerInterceptor
 	stream    grpc.StreamServerInterceptor
 	options   []connect.HandlerOption
@@ -75,7 +75,7 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := h.endpoints[r.URL.Path]
-	req := r.WithContext(incomingContext(chain.FromHTTP(r.Context(), r, chain.Connect), r.Header))
+	req := r.WithContext(incomingContext(chain.FromHTTP(r.Context(), r), r.Header))
 	if call == nil {
 		h.answerUnknownMethod(w, req)
 		return
@@ -90,7 +90,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = h.errorWriter.Write(w, req, h.refuseInChain(req, f))
 		return
 	}
-	ctx, admitted := h.admit(req.Context(), r.URL.Path)
+	ctx, admitted := h.admit(req.Context(), r.URL.Path, chain.Connect)
 	defer admitted.End()
 	req = req.WithContext(ctx)
 	if admitted.Refused() {
@@ -124,7 +124,7 @@ func (h *Handler) unaryHandler(full string, m grpc.MethodDesc, impl any) func(co
 		ctx = grpc.NewContextWithServerTransportStream(ctx, sts)
 		report := &jsonpb.Report{}
 		if req.Msg.json {
-			ctx = jsonpb.With(ctx, report)
+			chain.From(ctx).Report = report
 		}
 		resp, err := m.Handler(impl, ctx, func(v any) error {
 			if err := req.Msg.decode(ctx, v, report); err != nil {

@@ -19,7 +19,6 @@ import (
 
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
-	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/fault/envelope"
 )
@@ -30,7 +29,14 @@ func (h *Handler) refuseInChain(r *http.Request, f *fault.Fault) error {
 	full := r.URL.Path
 	sts := inproc.NewTransport(full)
 	ctx := grpc.NewContextWithServerTransportStream(r.Context(), sts)
-	ctx = jsonpb.With(ctx, &jsonpb.Report{Fault: f})
+	call := chain.From(ctx)
+	if call == nil {
+		ctx, call = h.admit(ctx, full, chain.Connect)
+		defer call.End()
+	}
+	if f != nil {
+		call.Fail(f)
+	}
 	_, err := h.unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, func(context.Context, any) (any, error) { return nil, f })
 	return connectError(err, sts.Header())
 }

@@ -18,7 +18,6 @@ import (
 
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
-	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -91,7 +90,7 @@ func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, 
 		return nil, nil, fmt.Errorf("hash a request: %w", err)
 	}
 	// Unknown fields and invalid values in the body also distinguish requests.
-	raw = append(raw, jsonpb.From(ctx).Beyond()...)
+	raw = append(raw, chain.ReportOf(ctx).Beyond()...)
 	c := &claim{db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key}, sha256.Sum256(raw)}
 	return c, output.New().Interface(), nil
 }

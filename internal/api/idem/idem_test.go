@@ -58,7 +58,7 @@ func each(t *testing.T, f func(t *testing.T, d *service)) {
 func as(ctx context.Context, a actor.Actor, key string) context.Context {
 	ctx = actor.With(ctx, a)
 	if key != "" {
-		ctx = chain.WithIdempotencyKey(ctx, key)
+		ctx = chain.WithCall(ctx, key, nil)
 	}
 	return ctx
 }
@@ -291,7 +291,7 @@ func TestUnknownFieldsArePartOfTheRequest(t *testing.T) {
 		send := func(raw string) error {
 			msg, report := &partnerv1.UpsertReservationRequest{}, &jsonpb.Report{}
 			jsonpb.Decode([]byte(raw), msg.ProtoReflect(), report)
-			_, err := d.call(jsonpb.With(as(t.Context(), integration("int_1"), "k1"), report), upsert, msg)
+			_, err := d.call(chain.WithCall(as(t.Context(), integration("int_1"), ""), "k1", report), upsert, msg)
 			return err
 		}
 		if err := send(`{"reservation": {"pmsNumber": "1", "room": "A", "adultCount": "two"}}`); err != nil {

@@ -1,11 +1,10 @@
 // Package jsonpb reads the JSON bodies and query strings of REST calls into protobuf messages. Its [Report] records what
-// protobuf cannot represent: which fields were sent, and every value of a wrong type. The report is in the call's
-// context for validation and handlers.
+// protobuf cannot represent: which fields were sent, and every value of a wrong type. The call keeps the report
+// for validation and handlers.
 package jsonpb
 
 import (
 	"bytes"
-	"context"
 	"strconv"
 	"strings"
 	"unicode"
@@ -44,17 +43,6 @@ type Report struct {
 type item struct {
 	mask       []string
 	start, end int
-}
-
-type key struct{}
-
-// With returns a context that carries the report.
-func With(ctx context.Context, r *Report) context.Context { return context.WithValue(ctx, key{}, r) }
-
-// From returns the report of a call, or nil for a call in protobuf.
-func From(ctx context.Context) *Report {
-	r, _ := ctx.Value(key{}).(*Report)
-	return r
 }
 
 // Mask returns the fields that the body names, as field mask paths in proto spelling ("pms_meta.space_id"), in the

@@ -35,7 +35,7 @@ type item struct {
 // batch stores the items in order, each with its own savepoint, in one transaction. So the acknowledged items are
 // stored together and the Idempotency-Key covers the whole batch.
 func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
-	items, err := validateItems(ctx, req, report)
+	items, err := validateItems(req, report)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 	})
 }
 
-func validateItems(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) ([]item, error) {
+func validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) ([]item, error) {
 	items := make([]item, len(req.GetReservations()))
 	for i, sent := range req.GetReservations() {
 		it := &items[i]
@@ -68,7 +68,7 @@ func validateItems(ctx context.Context, req *partnerv1.BatchUpsertReservationsRe
 			mask = masks[i]
 		}
 		it.patch, it.wrong = patchOf(sent, mask)
-		wrong, err := chain.Violations(ctx, sent, it.path)
+		wrong, err := chain.Violations(report, sent, it.path)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
@@ -173,7 +174,7 @@ func TestBatchMasksCountInJSON(t *testing.T) {
 			{"pmsMeta": {"id": "A"}, "pmsNumber": "new", "state": "canceled", "booker": {"lastName": "Other"}},
 			{"pmsMeta": {"id": "A"}, "adultCount": null}
 		], "updateMasks": ["pmsNumber,booker.firstName", ""]}`), req.ProtoReflect(), report)
-		out, err := s.BatchUpsertReservations(jsonpb.With(ctx, report), req)
+		out, err := s.BatchUpsertReservations(chain.WithCall(ctx, "", report), req)
 		if err != nil || len(out.GetData().GetUpdatedReservations()) != 2 {
 			t.Fatal(out, err)
 		}

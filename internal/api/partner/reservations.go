@@ -30,16 +30,16 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 		sent = &partnerv1.Reservation{}
 	}
 	patch, wrong := patchOf(sent, req.GetUpdateMask())
-	at := ""
-	if r := jsonpb.From(ctx); r != nil && r.Field == "" {
+	at, report := "", chain.ReportOf(ctx)
+	if report != nil && report.Field == "" {
 		at = "reservation" // in Connect's JSON, the body is the whole request
 	}
-	more, err := chain.Violations(ctx, sent, at)
+	more, err := chain.Violations(report, sent, at)
 	if err != nil {
 		return nil, err
 	}
 	wrong = append(relativePaths(more, at), wrong...)
-	wrong = append(wrong, unknownFields(jsonpb.From(ctx), at)...)
+	wrong = append(wrong, unknownFields(report, at)...)
 	if len(wrong) > 0 {
 		return nil, s.collectErrors(ctx, a, patch, wrong)
 	}
@@ -239,5 +239,5 @@ func (s *Service) BatchUpsertReservations(ctx context.Context, req *partnerv1.Ba
 	if err != nil {
 		return nil, err
 	}
-	return s.batch(ctx, a, req, jsonpb.From(ctx))
+	return s.batch(ctx, a, req, chain.ReportOf(ctx))
 }

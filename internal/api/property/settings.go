@@ -23,7 +23,7 @@ func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(prop
 	if m == nil {
 		m = &propertyv1.PropertySettings{}
 	}
-	wrong, err := chain.Violations(ctx, m, "settings")
+	wrong, err := chain.Violations(chain.ReportOf(ctx), m, "settings")
 	if err != nil {
 		return property.Settings{}, err
 	}

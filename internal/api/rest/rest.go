@@ -26,7 +26,7 @@ type Config struct {
 	// Conn is the in-process connection; the services are already registered with it.
 	Conn *inproc.Conn
 	// Admit is [chain.Chain.Admit].
-	Admit func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
+	Admit func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
 	// Register registers the gateway's generated handlers (RegisterXHandlerClient) with
 	// clients of the given connection.
 	Register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
@@ -37,7 +37,7 @@ type Handler struct {
 	log    *slog.Logger
 	mux    *runtime.ServeMux
 	routes []*route
-	admit  func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
+	admit  func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
 }
 
 // New creates a handler.
@@ -129,7 +129,8 @@ func (h *Handler) admitCall(ctx context.Context, _ *http.Request) metadata.MD {
 	}
 	md := chain.MetadataOf(x.request.Header)
 	md[chain.HeaderRequestID] = []string{x.id}
-	x.callContext, x.call = h.admit(metadata.NewIncomingContext(ctx, md), method)
+	x.callContext, x.call = h.admit(metadata.NewIncomingContext(ctx, md), method, chain.REST)
+	x.call.Report = &x.report
 	if x.call.Refused() {
 		x.bodyTimedOut = chain.Discard(x.writer, x.request)
 	}
@@ -146,8 +147,7 @@ func (x *exchange) finish() {
 // reader process these, and its body is a [requestBody].
 func (x *exchange) gatewayRequest() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
-	ctx = jsonpb.With(ctx, &x.report)
-	ctx = chain.FromHTTP(ctx, x.request, chain.REST)
+	ctx = chain.FromHTTP(ctx, x.request)
 	r := x.request.WithContext(ctx)
 	if r.Method == http.MethodHead {
 		r.Method = http.MethodGet

@@ -63,7 +63,7 @@ func (d *service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	if err := d.note(ctx, "upsert"); err != nil {
 		return nil, err
 	}
-	if wrong, err := chain.Violations(ctx, req.GetReservation(), ""); err != nil || len(wrong) > 0 {
+	if wrong, err := chain.Violations(chain.ReportOf(ctx), req.GetReservation(), ""); err != nil || len(wrong) > 0 {
 		return nil, errors.Join(err, fault.Err(fault.Fields(wrong...)))
 	}
 	return &partnerv1.UpsertReservationResponse{Data: req.GetReservation()}, nil
