@@ -126,7 +126,7 @@ func (s *simulation) open(ctx context.Context, dir string, log *slog.Logger) (dr
 		}
 		return sim.Dial(s.House), func() error { return nil }, nil
 	}
-	config := sim.Config{Seed: s.Seed, Memory: filepath.Join(dir, "sim-locks.json")}
+	config := sim.Config{Seed: s.Seed, StorageFile: filepath.Join(dir, "sim-locks.json")}
 	for address, profile := range s.Locks {
 		config.Locks = append(config.Locks, sim.Spec{Address: address, Profile: profile, Latency: s.Latency})
 	}

@@ -68,13 +68,13 @@ type Bridge struct {
 	started      time.Time
 }
 
-// New is Open, and also finds the locks. The driver must know them at once.
+// New is Open followed by loading the locks. It fails if the driver does not know its locks at once.
 func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b, err := Open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.load(ctx); err != nil {
+	if err := b.loadLocks(ctx); err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
 	return b, nil
@@ -107,8 +107,8 @@ func Open(cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// load finds the locks and loads their stored state.
-func (b *Bridge) load(ctx context.Context) (err error) {
+// loadLocks gets the locks from the driver and loads their stored state.
+func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
 	}
@@ -142,20 +142,20 @@ func (b *Bridge) Run(ctx context.Context) error {
 	g.Go(func() error { b.serveHealth(ctx); return nil })
 	g.Go(func() error {
 		if !b.ready.Load() {
-			if err := b.load(ctx); err != nil && ctx.Err() == nil {
+			if err := b.loadLocks(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		return b.serve(ctx)
+		return b.runLoaded(ctx)
 	})
 	return g.Wait()
 }
 
-// serve drives the locks and keeps the link to the service.
-func (b *Bridge) serve(ctx context.Context) error {
+// runLoaded drives the locks and keeps the link to the service, once the locks are loaded.
+func (b *Bridge) runLoaded(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.runLocks(ctx) })
 	g.Go(func() error { b.runLink(ctx); return nil })
@@ -165,14 +165,14 @@ func (b *Bridge) serve(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLocks is everything but the link: it also works while the service cannot be reached.
+// runLocks runs everything but the link to the service.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {
 		g.Go(func() error { return o.run(ctx) })
 		g.Go(func() error { return o.guard.run(ctx) })
 	}
-	g.Go(func() error { return b.watch(ctx) })
+	g.Go(func() error { return b.processDriverEvents(ctx) })
 	g.Go(func() error { return b.awaitLockChange(ctx) })
 	g.Go(func() error { b.pollStatus(ctx); return nil })
 	g.Go(func() error { b.followDriver(ctx); return nil })
@@ -231,8 +231,8 @@ func (b *Bridge) setEpoch(e uint64, reason error) {
 	}
 }
 
-// watch processes the driver's events.
-func (b *Bridge) watch(ctx context.Context) error {
+// processDriverEvents processes the driver's events.
+func (b *Bridge) processDriverEvents(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -264,7 +264,7 @@ func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	return b.journalEvent(e)
 }
 
-// onSlotChanged passes on that a slot was changed at its lock, or any slot if the lock does not report which.
+// onSlotChanged tells the lock's worker that a slot was changed at the lock itself; slot 0 means that any slot may have changed.
 func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	w := b.workers[e.Address]
 	switch {

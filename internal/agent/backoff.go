@@ -23,8 +23,8 @@ type operation struct {
 	reading    bool
 }
 
-// delay is the shortest wait before the operation is tried again. settled means that the slot holds one of the service's codes, so that
-// reading it is only a check.
+// delay returns the shortest wait before a retry of the operation. settled means that the slot holds a code of the service, so reading
+// it is only a check.
 func (r backoff) delay(op slot.Op, result slot.Result, settled bool) time.Duration {
 	k, most := operation{op.Slot, op.Generation, op.Kind == slot.OpRead}, backoffMaxWrite
 	failed := result == slot.NotConfirmed

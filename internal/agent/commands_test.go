@@ -27,7 +27,7 @@ func TestCommandIsExecutedOnce(t *testing.T) {
 		if rec := s.act("act_1", "front", time.Second); rec.Outcome != outcomeDone {
 			t.Errorf("after a restart: %+v", rec)
 		}
-		if n := s.house.Unlocks("front"); n != 1 {
+		if n := s.house.UnlockCount("front"); n != 1 {
 			t.Errorf("opened %d times, want once", n)
 		}
 	})
@@ -44,7 +44,7 @@ func TestCommandWithLostEndIsUnknownAndNotRepeated(t *testing.T) {
 		if rec := s.act("act_1", "front", time.Second); rec.Outcome != outcomeUnknown {
 			t.Errorf("%+v", rec)
 		}
-		if n := s.house.Unlocks("front"); n != 0 {
+		if n := s.house.UnlockCount("front"); n != 0 {
 			t.Errorf("opened %d times", n)
 		}
 	})
@@ -66,7 +66,7 @@ func TestCommandIsNotExecutedAfterItsDeadline(t *testing.T) {
 		if rec := s.act("act_3", "front", 500*time.Millisecond); rec.Outcome != outcomeUnknown || rec.Result != string(slot.Timeout) {
 			t.Errorf("with an answer too late: %+v", rec)
 		}
-		if n := s.house.Unlocks("front"); n != 0 {
+		if n := s.house.UnlockCount("front"); n != 0 {
 			t.Errorf("opened %d times", n)
 		}
 		if rec := s.act("act_4", "front", 5*time.Second); rec.Outcome != outcomeDone {

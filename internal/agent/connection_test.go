@@ -79,7 +79,7 @@ func TestBridgeAnswersWhileItWaitsForItsBroker(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	broker.Start()
-	z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: zigbeeFront, Name: "room 101", Users: 21, Acks: true})
+	z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: zigbeeFront, Name: "room 101", Users: 21, ReportsSuccessTimes: true})
 	h = r.healthUntil("the locks", func(h Health) bool { return h.Ready })
 	if h.Connection.Cause != "" || len(h.Locks) != 1 || h.Locks[0].Name != "room 101" {
 		t.Errorf("%+v, %+v", h, *h.Connection)
@@ -113,7 +113,7 @@ func (k *talk) status(what string, is func(*lockv1.LockStatus) bool) {
 // What a lock publishes, a rename and the loss of the broker are known at once, not at the next reading a minute later.
 func TestDriverUpdatesAreReportedAtOnce(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
-	z2m := z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: zigbeeFront, Name: "front", Users: 21, Acks: true})
+	z2m := z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: zigbeeFront, Name: "front", Users: 21, ReportsSuccessTimes: true})
 	r := enrolledRig(t, newService(t))
 	r.startZigbee(broker)
 	k := r.service.next()

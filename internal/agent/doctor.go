@@ -218,7 +218,7 @@ func examineReachability(ctx context.Context, address string, id *identity) (out
 
 func examineTLS(ctx context.Context, conn net.Conn, id identity) Finding {
 	f := Finding{What: "service's certificate"}
-	config, _, err := id.tls(time.Now)
+	config, _, err := id.tlsConfig(time.Now)
 	if err != nil {
 		f.Detail, f.Advice = err.Error(), "enrol again with a join code from staff"
 		return f

@@ -53,7 +53,7 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	key, request, err := newRequest()
+	key, request, err := newCertificateRequest()
 	if err != nil {
 		return "", err
 	}
@@ -63,13 +63,13 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, enrollTimeout)
 	defer cancel()
-	answer, err := e.exchange(ctx, &lockv1.EnrollRequest{
+	answer, err := e.exchangeJoinCode(ctx, &lockv1.EnrollRequest{
 		JoinCode: strings.TrimSpace(e.JoinCode), CertificateRequest: request, HpkePublicKey: public, Software: e.Software,
 	})
 	if err != nil {
 		return "", err
 	}
-	if err := verify(answer, fingerprint, &key.PublicKey); err != nil {
+	if err := verifyEnrolment(answer, fingerprint, &key.PublicKey); err != nil {
 		return "", err
 	}
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
@@ -108,7 +108,7 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 	return id.BridgeID, id.ConnectAddress, leaf.NotAfter, nil
 }
 
-func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
+func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	creds := credentials.NewTLS(nil)
 	if e.Plaintext {
 		if host, _, err := net.SplitHostPort(e.Address); err != nil || !config.IsLoopback(host) {
@@ -145,8 +145,8 @@ func fingerprintOf(code string) (out [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// newRequest generates a certificate key and a request signed by it. The service decides which bridge the certificate names.
-func newRequest() (*ecdsa.PrivateKey, []byte, error) {
+// newCertificateRequest generates a certificate key and a request signed by it. The service decides which bridge the certificate names.
+func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -155,8 +155,8 @@ func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, der, err
 }
 
-// verify accepts an enrolment only if its CA is the one in the join code and has signed the bridge's key.
-func verify(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
+// verifyEnrolment accepts an enrolment only if its CA is the one in the join code and has signed the bridge's key.
+func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
 	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], fingerprint[:]) {
 		return errors.New("the service's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")
 	}
@@ -164,7 +164,7 @@ func verify(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.Public
 	if err != nil {
 		return fmt.Errorf("the service's CA certificate: %w", err)
 	}
-	if err := verifySignedFor(a.GetCertificate(), ca, public); err != nil {
+	if err := verifyCertificate(a.GetCertificate(), ca, public); err != nil {
 		return err
 	}
 	if set := a.GetSmartkeyKeySet(); set != nil {
@@ -178,7 +178,7 @@ func verify(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.Public
 	return nil
 }
 
-func verifySignedFor(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
+func verifyCertificate(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
 		return fmt.Errorf("the service's certificate for this bridge: %w", err)

@@ -57,8 +57,8 @@ func (t *failureLog) onStatus(log *slog.Logger, err error) {
 	}
 }
 
-// failing returns how many operations failed in a row, and since when.
-func (t *failureLog) failing() (tries int, since time.Time) {
+// failuresInRow returns how many operations have failed in a row for temporary reasons, and since when.
+func (t *failureLog) failuresInRow() (tries int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.tries == 0 {

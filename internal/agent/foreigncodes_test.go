@@ -14,7 +14,7 @@ import (
 // foreign is what the outbox holds about foreign codes.
 func (s *site) foreign(address string) map[uint32]bool {
 	synctest.Wait()
-	words, _ := s.bridge.outbox.take()
+	words, _ := s.bridge.outbox.takeReports()
 	for _, w := range words {
 		if w.address == address {
 			return w.foreign
@@ -34,7 +34,7 @@ func TestForeignCodesAreFoundAndNotChanged(t *testing.T) {
 		s.bridge.outbox.open()
 		s.want("front", 1, slot.Desired{Intent: slot.Present, PIN: "345671"})
 		s.pass(time.Minute)
-		writes := s.house.Writes("front")
+		writes := s.house.WriteCount("front")
 		s.pass(searchInterval * 3)
 		if got := s.foreign("front"); len(got) == 0 || len(got) > 3 {
 			t.Errorf("in three pauses %d slots were read: %v", len(got), got)
@@ -57,7 +57,7 @@ func TestForeignCodesAreFoundAndNotChanged(t *testing.T) {
 		if other := s.foreign("blind"); other != nil {
 			t.Errorf("of a lock that cannot be read: %v", other)
 		}
-		if n := s.house.Writes("front") - writes; n != 0 || !s.opens("front", "864209") {
+		if n := s.house.WriteCount("front") - writes; n != 0 || !s.opens("front", "864209") {
 			t.Errorf("what was found was touched by %d operations", n)
 		}
 		s.bridge.outbox.open()

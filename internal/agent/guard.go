@@ -147,12 +147,12 @@ func (g *guard) onWrongPIN(ctx context.Context, at time.Time) error {
 	if d == 0 {
 		return nil
 	}
-	return g.pause(ctx, at.Add(d))
+	return g.pauseKeypad(ctx, at.Add(d))
 }
 
-// pause pauses the keypad until a time. It retries a lock that does not answer a few times, each time for the remaining time. It stores
+// pauseKeypad pauses the keypad until a time. It retries a lock that does not answer a few times, each time for the remaining time. It stores
 // the pause as soon as one call may have taken effect.
-func (g *guard) pause(ctx context.Context, until time.Time) error {
+func (g *guard) pauseKeypad(ctx context.Context, until time.Time) error {
 	b := g.worker.bridge
 	var a driver.Answer
 	for try := range pauseTries {
@@ -183,7 +183,7 @@ func (g *guard) pause(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// onPaused stores and journals a pause. The lock may end it a little later than until, because it counts from when the call arrived.
+// onPaused stores and journals a pause of the keypad. The lock may end the pause a little later than until.
 func (g *guard) onPaused(until time.Time) error {
 	g.rec.PausedUntil = until
 	if err := g.save(); err != nil {

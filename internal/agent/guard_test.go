@@ -172,7 +172,7 @@ func TestLockoutIsSetAndReadBack(t *testing.T) {
 					t.Error("the right PIN does not open after the lockout")
 				}
 
-				if err := s.house.WeakenLockout("front", slot.Lockout{}); err != nil {
+				if err := s.house.SetLockoutByHand("front", slot.Lockout{}); err != nil {
 					t.Fatal(err)
 				}
 				s.pass(lockoutCheckEvery)
@@ -181,7 +181,7 @@ func TestLockoutIsSetAndReadBack(t *testing.T) {
 				}
 
 				s.kill()
-				if err := s.house.WeakenLockout("front", slot.Lockout{}); err != nil {
+				if err := s.house.SetLockoutByHand("front", slot.Lockout{}); err != nil {
 					t.Fatal(err)
 				}
 				s.start()

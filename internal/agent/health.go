@@ -128,7 +128,7 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 	if until := s.guard.PausedUntil; until.After(b.clock.Now()) {
 		h.KeypadPausedUntil = until
 	}
-	h.FailedTries, h.FailingSince = b.workers[address].failures.failing()
+	h.FailedTries, h.FailingSince = b.workers[address].failures.failuresInRow()
 	return h
 }
 

@@ -116,9 +116,9 @@ func (b *Bridge) connectOnce(ctx context.Context) error {
 	return newSession(b, conn, leaf).run(ctx)
 }
 
-// tls is the configuration for the bridges' listener, with the bridge's certificate. It trusts only the service's CA, whatever the
+// tlsConfig is the configuration for the bridges' listener, with the bridge's certificate. It trusts only the service's CA, whatever the
 // machine's trust store contains.
-func (id identity) tls(now func() time.Time) (*tls.Config, *x509.Certificate, error) {
+func (id identity) tlsConfig(now func() time.Time) (*tls.Config, *x509.Certificate, error) {
 	key, err := x509.ParsePKCS8PrivateKey(id.Key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the stored certificate key: %w", err)
@@ -147,13 +147,13 @@ func (id identity) leaf() (*x509.Certificate, error) {
 	return leaf, nil
 }
 
-// anyAddress tries the addresses of a name in random order, so that the bridges of a site with several nodes spread over them.
+// shuffleAddresses tries the addresses of a name in random order, so that the bridges of a site with several nodes spread over them.
 // Resolvers return the addresses in the same order each time, and gRPC tries the first one first.
-const anyAddress = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
+const shuffleAddresses = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
 
 // connection is a client of the bridges' listener.
 func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
-	config, leaf, err := id.tls(b.clock.Now)
+	config, leaf, err := id.tlsConfig(b.clock.Now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,7 +161,7 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 		grpc.WithTransportCredentials(credentials.NewTLS(config)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithIdleTimeout(0),
-		grpc.WithDefaultServiceConfig(anyAddress),
+		grpc.WithDefaultServiceConfig(shuffleAddresses),
 	}, b.cfg.DialOptions...)
 	conn, err := grpc.NewClient(id.ConnectAddress, opts...)
 	if err != nil {

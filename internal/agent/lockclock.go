@@ -7,8 +7,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// clockSlack is how far a lock's clock may drift before its windows are set again, which costs battery. A lock whose clock is off gets
-// windows that are shorter by this much at both ends.
+// clockSlack is how far a lock's clock may drift before its codes are set again with corrected windows, which costs battery. Such a lock
+// gets windows that are shorter by this much at both ends.
 const clockSlack = 5 * time.Second
 
 // lockClock is the measured clock of a lock that enforces windows by itself. Everything else uses the bridge's time; only what is sent
@@ -32,8 +32,8 @@ func (c *lockClock) observe(offset time.Duration) {
 
 func (c *lockClock) hasDrifted() bool { return (c.seen - c.applied).Abs() > clockSlack }
 
-// apply sets the applied offset to the measured one and returns the difference, mostly 0.
-func (c *lockClock) apply() time.Duration {
+// adoptMeasuredOffset sets the applied offset to the measured one if they differ by more than clockSlack. It returns the difference, or 0.
+func (c *lockClock) adoptMeasuredOffset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.hasDrifted() {
@@ -44,7 +44,7 @@ func (c *lockClock) apply() time.Duration {
 	return by
 }
 
-func (c *lockClock) offset() time.Duration {
+func (c *lockClock) appliedOffset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.applied
@@ -70,8 +70,8 @@ func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	return l
 }
 
-// windowInLockTime converts a window for a lock whose clock is ahead by offset and that stores times in steps. The result is never too
-// early or too late by a step.
+// windowInLockTime converts a window to the time of a lock whose clock is ahead by offset, rounded inwards to the steps in which the lock
+// stores times.
 func windowInLockTime(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
 	if offset.Abs() <= clockSlack {
 		return from, to

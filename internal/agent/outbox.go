@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// outbox holds what must be reported to the service. It cannot overflow: of a slot, a status or a command only the newest report is
-// kept. Between sessions nothing is collected, because the next Hello compares everything.
+// outbox holds the reports for the service. Its size is bounded, because it keeps only the newest report of each slot, status and
+// command. Between sessions it collects nothing, because the next Hello compares everything.
 type outbox struct {
 	mu       sync.Mutex
 	isOpen   bool
@@ -21,7 +21,7 @@ type outbox struct {
 	guards   map[string]guardRecord
 	stale    map[string]bool // locks whose status or guard record changed
 	commands map[string]commandRecord
-	// foreign is whether unmanaged slots hold a code; unsentForeign is what of it must be reported.
+	// foreign says whether unmanaged slots hold a code, by lock and slot; unsentForeign has the entries to report.
 	foreign, unsentForeign map[string]map[uint32]bool
 	generations            map[string]map[uint32]generations // by lock and slot
 	wake                   chan struct{}                     // holds one signal
@@ -45,9 +45,9 @@ func (t generations) advance(generation uint64, at time.Time) generations {
 	return t
 }
 
-// at is the generation at a time: a lock may report an opening after its slot has changed.
-func (t generations) at(at time.Time) uint64 {
-	if at.Before(t.since) {
+// activeAt returns the generation that was current at a time, because a lock may report an opening after its slot has changed.
+func (t generations) activeAt(activeAt time.Time) uint64 {
+	if activeAt.Before(t.since) {
 		return t.previous
 	}
 	return t.current
@@ -69,7 +69,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// setSlots publishes a lock's state, and which observations must be reported.
+// setSlots records a lock's state for Hello, and the observations to report.
 func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,14 +154,14 @@ func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was, known := o.foreign[address][number]
-	setSlot(o.foreign, address, number, occupied)
+	setOccupied(o.foreign, address, number, occupied)
 	if o.isOpen && (!known || was != occupied) {
-		setSlot(o.unsentForeign, address, number, occupied)
+		setOccupied(o.unsentForeign, address, number, occupied)
 		signal(o.wake)
 	}
 }
 
-func setSlot(in map[string]map[uint32]bool, address string, number uint32, occupied bool) {
+func setOccupied(in map[string]map[uint32]bool, address string, number uint32, occupied bool) {
 	if in[address] == nil {
 		in[address] = map[uint32]bool{}
 	}
@@ -190,7 +190,7 @@ func (o *outbox) open() {
 	for address, slots := range o.foreign {
 		for number, occupied := range slots {
 			if !o.isManagedLocked(address, number) {
-				setSlot(o.unsentForeign, address, number, occupied)
+				setOccupied(o.unsentForeign, address, number, occupied)
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func (o *outbox) lockState(address string) ([]slot.DigestRow, lockStatus) {
 func (o *outbox) generationAt(address string, number uint32, at time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.generations[address][number].at(at)
+	return o.generations[address][number].activeAt(at)
 }
 
 // lockReport is what must be reported of one lock.
@@ -233,8 +233,8 @@ type lockReport struct {
 	foreign  map[uint32]bool // by slot: it holds a code that the service did not set
 }
 
-// take removes and returns all reports.
-func (o *outbox) take() (reports []lockReport, commands []commandRecord) {
+// takeReports removes and returns all reports, in a fixed order.
+func (o *outbox) takeReports() (reports []lockReport, commands []commandRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	addresses := map[string]bool{}

@@ -32,7 +32,7 @@ func storeOp(o slot.Op) storedOp {
 	return storedOp{o.Kind, o.Seq, o.Slot, o.Generation, string(o.PIN), o.NotBefore, o.NotAfter, o.Replace, o.ExpiresAt}
 }
 
-func (o storedOp) op() slot.Op {
+func (o storedOp) toOp() slot.Op {
 	return slot.Op{Kind: o.Kind, Seq: o.Seq, Slot: o.Slot, Generation: o.Generation, PIN: slot.PIN(o.PIN),
 		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Replace: o.Replace, ExpiresAt: o.Until}
 }
@@ -88,7 +88,7 @@ func storeSlot(s slot.Slot) storedSlot {
 	}
 }
 
-func (s storedSlot) slot() slot.Slot {
+func (s storedSlot) toSlot() slot.Slot {
 	d, h := s.Desired, s.Held
 	return slot.Slot{
 		Number: s.Number,

@@ -13,7 +13,7 @@ import (
 
 const renewTimeout = 30 * time.Second
 
-// renewAt is when two thirds of the certificate's lifetime are over.
+// renewAt returns when two thirds of the certificate's lifetime are over.
 func (s *session) renewAt() time.Time {
 	return s.leaf.NotAfter.Add(-s.leaf.NotAfter.Sub(s.leaf.NotBefore) / 3)
 }
@@ -36,7 +36,7 @@ func (s *session) renewInBackground(ctx context.Context) {
 func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	key, request, err := newRequest()
+	key, request, err := newCertificateRequest()
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
 	if err != nil {
 		return fmt.Errorf("the stored CA certificate: %w", err)
 	}
-	if err := verifySignedFor(answer.GetCertificate(), ca, &key.PublicKey); err != nil {
+	if err := verifyCertificate(answer.GetCertificate(), ca, &key.PublicKey); err != nil {
 		return err
 	}
 	if id.Key, err = x509.MarshalPKCS8PrivateKey(key); err != nil {

@@ -88,7 +88,7 @@ func sessionError(ctx context.Context, err error) error {
 	return err
 }
 
-// receive passes messages on until the stream ends.
+// receive sends received messages to the session's loop until the stream ends. It calls alive for each message.
 func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse], messages chan<- *lockv1.ConnectResponse, alive func()) error {
 	for {
 		m, err := stream.Recv()
@@ -179,7 +179,7 @@ func (s *session) loop(ctx context.Context, interval time.Duration, messages <-c
 	}
 }
 
-// awaitEnd waits for the receiver's reason why the stream ended.
+// awaitEnd handles messages until receive returns the reason why the stream ended.
 func (s *session) awaitEnd(ctx context.Context, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	for {
 		select {
@@ -285,7 +285,7 @@ func (s *session) onDesiredSlots(ctx context.Context, address string, desired []
 
 // sendReports sends everything in the outbox.
 func (s *session) sendReports() error {
-	reports, commands := s.bridge.outbox.take()
+	reports, commands := s.bridge.outbox.takeReports()
 	for _, w := range reports {
 		if w.status != nil {
 			m := &lockv1.LockReport{Address: w.address, Status: statusOf(*w.status)}

@@ -163,7 +163,7 @@ func TestCommandOverTheLink(t *testing.T) {
 	if a := until(k, report); a.GetId() != "act_2" || a.GetOutcome() != "expired" {
 		t.Errorf("too late: %v", a)
 	}
-	if n := r.house.Unlocks("front"); n != 1 {
+	if n := r.house.UnlockCount("front"); n != 1 {
 		t.Errorf("opened %d times, want once", n)
 	}
 	k.end <- nil

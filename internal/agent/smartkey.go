@@ -20,7 +20,7 @@ const (
 // smartKeys is the capability of a bridge that verifies SmartKeys.
 const smartKeys = "smartkey"
 
-// newDoorkeeper uses the stored keys and list, at first those of the enrolment.
+// newDoorkeeper creates the SmartKey verifier with the stored issuer keys and status list; without any, with those of the enrolment.
 func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
 	held, err := b.store.keyState()
 	if err != nil {
@@ -44,7 +44,7 @@ func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
 	})
 }
 
-// admit decides whether a command goes on to its lock. A verified SmartKey becomes an unlock command.
+// admit reports whether the lock must execute a command. It verifies a SmartKey and turns it into an unlock command.
 func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	op := smartkey.Unlock
 	switch c.operation {

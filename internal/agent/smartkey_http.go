@@ -176,7 +176,7 @@ func (d *localServer) presentation(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		http.Error(w, "the body is incomplete", http.StatusBadRequest)
 	default:
-		writeCBOR(w, d.bridge.present(context.WithoutCancel(r.Context()), raw).Encode())
+		writeCBOR(w, d.bridge.acceptPresentation(context.WithoutCancel(r.Context()), raw).Encode())
 	}
 }
 
@@ -185,9 +185,9 @@ func writeCBOR(w http.ResponseWriter, raw []byte) {
 	_, _ = w.Write(raw)
 }
 
-// present verifies a presentation that a phone sends directly, and executes its operation. The context must not be cancelled by the
+// acceptPresentation verifies a presentation that a phone sends directly, and executes its operation. The context must not be cancelled by the
 // phone: a started operation is completed.
-func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
+func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.Answer {
 	p, err := smartkey.DecodePresentation(raw)
 	if err != nil {
 		return smartkey.Answer{Reason: smartkey.ReasonOf(err)}

@@ -41,7 +41,7 @@ func (r *refusals) allow(address string, now time.Time) bool {
 		b = &budget{left: doorRefusalsBurst, at: now}
 		r.left[address] = b
 	}
-	// The door's first: what one door may not tell takes nothing from the others. // The door's budget first: a refusal that is over the door's limit takes nothing from the total.
+	// The door's budget comes first, so that refusals above it do not use up the budget of all doors.
 	return b.spend(now, doorRefusalsBurst, doorRefusalsPerMinute) && r.all.spend(now, allRefusalsBurst, allRefusalsPerMinute)
 }
 

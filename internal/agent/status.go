@@ -88,9 +88,9 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	}
 }
 
-// slotsToRead reports whether a lock is back online, and how long ago a slot must have been read to be read again. While the lock was
-// offline any slot may have been changed at it. If only the driver's connection was lost for a short time, slots that were read
-// recently are not read again: reading costs battery.
+// slotsToRead reports whether a lock is back online, and the age of the last reading from which a slot is read again. While the lock was
+// offline any slot may have been changed at it. After a short loss of the driver's connection alone, slots that were read recently are
+// not read again, which saves battery.
 func slotsToRead(was, now driver.Status, away time.Duration) (older time.Duration, back bool) {
 	switch {
 	case was.Online || !now.Online:

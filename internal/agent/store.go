@@ -238,7 +238,7 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 			return err
 		}
 		ok, clock = true, stored.Clock
-		l.Op, l.Seq, l.Fence = stored.Op.op(), stored.Seq, stored.Fence
+		l.Op, l.Seq, l.Fence = stored.Op.toOp(), stored.Seq, stored.Fence
 		prefix := append([]byte(address), 0)
 		c := tx.Bucket(slotsBucket).Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+4; k, v = c.Next() {
@@ -246,7 +246,7 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 			if err := s.openSealed(slotsBucket, k, v, &row); err != nil {
 				return err
 			}
-			l.Slots = append(l.Slots, row.slot())
+			l.Slots = append(l.Slots, row.toSlot())
 		}
 		return nil
 	})
@@ -262,8 +262,7 @@ func (s *store) saveLock(address string, before, after slot.Lock, clock time.Dur
 	return s.writeLock(address, after, changed, clock, entries...)
 }
 
-// isHarmless operations need not be stored: a reading that a power cut ends has changed nothing. Their sequence numbers only matter
-// within one run.
+// isHarmless reports whether an operation need not be stored, because it changes nothing at the lock.
 func isHarmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
 func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration, entries ...journalEntry) error {

@@ -27,7 +27,7 @@ func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 	if len(events) == 0 { // only a step computes the next wake-up
 		events = []slot.Event{{Kind: slot.TimePassed}}
 	}
-	for _, ev := range w.bridge.usedCodes.annotate(events) {
+	for _, ev := range w.bridge.usedCodes.markUsed(events) {
 		ev.At, ev.ClockError = now, clockError
 		var actions []slot.Action
 		t.state, actions = slot.Step(t.state, ev)

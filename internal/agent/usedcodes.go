@@ -24,8 +24,8 @@ func (e codeUse) entries() []journalEntry {
 	return []journalEntry{e.entry}
 }
 
-// answer reports which one-time code the use ended.
-func (e codeUse) answer(before, after slot.Lock) {
+// reportEndedCode sends the id of the one-time code that this use ended, or "", to the waiting event handler.
+func (e codeUse) reportEndedCode(before, after slot.Lock) {
 	if e.done == nil {
 		return
 	}
@@ -143,8 +143,8 @@ func (s *usedCodes) list() []string {
 	return slices.Clone(s.codes)
 }
 
-// annotate marks desired codes that were already used elsewhere. It returns a copy.
-func (s *usedCodes) annotate(events []slot.Event) []slot.Event {
+// markUsed returns a copy of events in which desired one-time codes that were already used elsewhere are marked.
+func (s *usedCodes) markUsed(events []slot.Event) []slot.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	events = slices.Clone(events)

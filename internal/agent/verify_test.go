@@ -164,7 +164,7 @@ func TestUnconfirmingLockIsRetriedLessAndLess(t *testing.T) {
 		}
 		s.want("front", 1, stay("345678", 0, 1000*time.Hour))
 		s.pass(24 * time.Hour)
-		if n := s.house.Writes("front"); n > 70 {
+		if n := s.house.WriteCount("front"); n > 70 {
 			t.Errorf("%d writes in a day to a lock that confirms none", n)
 		}
 		if o := s.observed("front", 1); o.Evidence != slot.Unconfirmed || o.Result != slot.NotConfirmed {

@@ -103,7 +103,7 @@ func (w *lockWorker) run(ctx context.Context) error {
 		if err := w.advance(ctx, events, used.entries()...); err != nil {
 			return fmt.Errorf("lock %s: %w", w.lock.Address(), err)
 		}
-		used.answer(before, w.state)
+		used.reportEndedCode(before, w.state)
 		used = codeUse{}
 		select {
 		case <-ctx.Done():
@@ -127,7 +127,7 @@ func (w *lockWorker) run(ctx context.Context) error {
 	}
 }
 
-// onAnswer processes the result of an operation and delays repetitions that are likely to fail again.
+// onAnswer processes the result of an operation. It adds a retry delay if the operation is likely to fail again.
 func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	w.busy = false
 	op := state.Op
@@ -151,7 +151,7 @@ func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	return events
 }
 
-// alteredEvents returns an event for each slot that holds a code, or is about to, that it was changed at the lock.
+// alteredEvents returns a ChangedAtLock event for each slot that holds a code or is being set.
 func (w *lockWorker) alteredEvents() (events []slot.Event) {
 	for _, s := range w.state.Slots {
 		if s.Content.Kind == slot.Ours || s.Number == w.state.Op.Slot && w.state.Op.Kind == slot.OpSet {
@@ -171,7 +171,7 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	default:
 	}
 	t := transition{state: before, reports: map[uint32]slot.Observed{}, entries: entries}
-	if by := w.clock.apply(); by != 0 {
+	if by := w.clock.adoptMeasuredOffset(); by != 0 {
 		t.state = shiftWindows(t.state, by)
 	}
 	w.applyEvents(&t, events)
@@ -198,12 +198,12 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 // startCall makes a call in the background; once is the id of the one-time code that it sets, if any.
 func (w *lockWorker) startCall(ctx context.Context, op slot.Op, once string) {
 	w.busy = true
-	go w.runCall(ctx, op, once, w.clock.offset())
+	go w.runCall(ctx, op, once, w.clock.appliedOffset())
 }
 
 // save stores the changed state and the journal entries in one write, because a power cut between two would lose the entries.
 func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error {
-	offset := w.clock.offset()
+	offset := w.clock.appliedOffset()
 	if offset == w.savedOffset {
 		return w.bridge.store.saveLock(w.lock.Address(), before, after, offset, entries...)
 	}
@@ -220,7 +220,7 @@ func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offse
 	a := driver.Answer{Result: slot.Busy}
 	if w.acquireRadio(ctx, op) {
 		if op.Kind != slot.OpSet || !w.bridge.usedCodes.contains(once) {
-			a, ev.Present, ev.PIN = w.call(ctx, op, offset)
+			a, ev.Present, ev.PIN = w.callLock(ctx, op, offset)
 			a = w.checkDuplicate(ctx, op, a)
 		}
 		w.radio.release()
@@ -246,7 +246,7 @@ func (w *lockWorker) acquireRadio(ctx context.Context, op slot.Op) bool {
 	return w.radio.acquire(latest)
 }
 
-func (w *lockWorker) call(ctx context.Context, op slot.Op, offset time.Duration) (a driver.Answer, present bool, pin slot.PIN) {
+func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Duration) (a driver.Answer, present bool, pin slot.PIN) {
 	switch op.Kind {
 	case slot.OpSet:
 		set := driver.Setting{Slot: op.Slot, PIN: op.PIN, Replace: op.Replace}

@@ -264,12 +264,12 @@ func TestReconnectedLockKeepsItsCodes(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(20 * time.Second)
-		writes := s.house.Writes("front")
+		writes := s.house.WriteCount("front")
 		signal(s.bridge.workers["front"].reconnected)
 		signal(s.bridge.workers["front"].sessionOpened)
 		s.pass(time.Minute)
-		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.house.Writes("front") != writes {
-			t.Errorf("%+v, %d writes more", o, s.house.Writes("front")-writes)
+		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.house.WriteCount("front") != writes {
+			t.Errorf("%+v, %d writes more", o, s.house.WriteCount("front")-writes)
 		}
 	})
 }
@@ -301,12 +301,12 @@ func TestDuplicateIsFinal(t *testing.T) {
 		s.want("front", 1, stay("345678", 0, time.Hour))
 		s.want("front", 2, stay("345678", 0, time.Hour))
 		s.pass(time.Minute)
-		writes := s.house.Writes("front")
+		writes := s.house.WriteCount("front")
 		s.pass(time.Hour / 2)
 		if o := s.observed("front", 2); o.Evidence != slot.Failed || o.Result != slot.Duplicate {
 			t.Errorf("observed %+v", o)
 		}
-		if n := s.house.Writes("front"); n != writes {
+		if n := s.house.WriteCount("front"); n != writes {
 			t.Errorf("%d more writes of a refused code", n-writes)
 		}
 	})

@@ -37,7 +37,7 @@ func (l briefLock) Capabilities() slot.Capabilities {
 func TestZigbeeLock(t *testing.T) {
 	const front = "0x00158d0000000001"
 	broker := z2mtest.StartBroker(t)
-	z2m := z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: front, Name: "front", Users: 21, Acks: true, ExposePIN: true})
+	z2m := z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: front, Name: "front", Users: 21, ReportsSuccessTimes: true, ExposePIN: true})
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	drv, err := zigbee2mqtt.New(zigbee2mqtt.Config{URL: "mqtt://" + broker.Addr, Log: log})
 	if err != nil {
@@ -97,14 +97,14 @@ func TestZigbeeLock(t *testing.T) {
 	d.Generation = 1
 	want(d)
 	until("verified", func() bool { return observed().Evidence == slot.Verified })
-	if !z2m.Type(front, "048151") || z2m.Type(front, "48151") {
+	if !z2m.TypePIN(front, "048151") || z2m.TypePIN(front, "48151") {
 		t.Error("the code does not open, or opens without its zero")
 	}
 	z2m.Program(front, 4, "")
 	until("put back", func() bool { return z2m.PINs(front)[4] == "048151" })
 	want(slot.Desired{Generation: 2, Intent: slot.Absent})
 	until("removed", func() bool { o := observed(); return o.Generation == 2 && o.Evidence == slot.Verified && !o.Present })
-	if z2m.Type(front, "048151") {
+	if z2m.TypePIN(front, "048151") {
 		t.Error("opens after its removal")
 	}
 	until("journaled", func() bool {

@@ -23,8 +23,8 @@ import (
 	"latchkey.dev/internal/bridgelink"
 )
 
-// bareServer is the floor of the fleet benchmark: gRPC streams with the TLS and the options of the product's bridge listener.
-// They use its messages, but decide and store nothing.
+// bareServer is the floor of the fleet benchmark: a gRPC server with the TLS, options and messages of the product's bridge listener that
+// decides and stores nothing.
 type bareServer struct {
 	lockv1.UnimplementedBridgeServiceServer
 	grpc    *grpc.Server
@@ -98,8 +98,8 @@ func (s *bareServer) certificate(name string, use x509.ExtKeyUsage) (tls.Certifi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: s.key}, err
 }
 
-// ticket creates the credentials of one client.
-func (s *bareServer) ticket(n int) (ticket, error) {
+// newTicket creates the address and credentials of simulated bridge n.
+func (s *bareServer) newTicket(n int) (ticket, error) {
 	boot := fmt.Sprintf("bare-%d", n)
 	cert, err := s.certificate(boot, x509.ExtKeyUsageClientAuth)
 	return ticket{
@@ -108,7 +108,7 @@ func (s *bareServer) ticket(n int) (ticket, error) {
 	}, err
 }
 
-// Connect serves one stream.
+// Connect serves the stream of one simulated bridge.
 func (s *bareServer) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
 	first, err := st.Recv()
 	if err != nil {
@@ -140,8 +140,8 @@ func (b *bareStream) send(m *lockv1.ConnectResponse) error {
 	return b.stream.Send(m)
 }
 
-// act sends an act over a stream and waits for its report.
-func (s *bareServer) act(ctx context.Context, boot string) error {
+// sendUnlock sends an unlock command over the stream of a bridge and waits for its report.
+func (s *bareServer) sendUnlock(ctx context.Context, boot string) error {
 	s.mu.Lock()
 	b := s.streams[boot]
 	s.mu.Unlock()
@@ -180,14 +180,14 @@ type barePart struct {
 // actMethod is the call that sends an unlock command through the bare server.
 const actMethod = "/latchkey.bench/Act"
 
-// Bare has the address of a bare server.
+// Bare has the addresses of a bare server.
 type Bare struct {
 	Front   string
 	Tickets []ticket
 }
 
 func (p *barePart) methods() methods {
-	return p.process.methods().and(methods{"Start": method(p.Start)})
+	return p.process.methods().with(methods{"Start": decodeArgs(p.Start)})
 }
 
 // Start starts the server and creates a ticket for each stream.
@@ -196,11 +196,11 @@ func (p *barePart) Start(streams int, out *Bare) (err error) {
 		return err
 	}
 	for n := range streams {
-		t, err := p.server.ticket(n)
+		t, err := p.server.newTicket(n)
 		if err != nil {
 			return err
 		}
-		if err := t.pack(p.server.ca); err != nil {
+		if err := t.encodeTLS(p.server.ca); err != nil {
 			return err
 		}
 		out.Tickets = append(out.Tickets, t)
@@ -210,7 +210,7 @@ func (p *barePart) Start(streams int, out *Bare) (err error) {
 		if err := st.RecvMsg(&boot); err != nil {
 			return err
 		}
-		if err := p.server.act(st.Context(), boot.GetValue()); err != nil {
+		if err := p.server.sendUnlock(st.Context(), boot.GetValue()); err != nil {
 			return err
 		}
 		return st.SendMsg(&boot)

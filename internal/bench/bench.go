@@ -68,7 +68,7 @@ func (r *Result) finish() *Result {
 	return r
 }
 
-// round keeps three decimals of small numbers, and none of large ones.
+// round rounds to three decimals, and numbers from 1000 on to none.
 func round(v float64) float64 {
 	if math.Abs(v) >= 1000 {
 		return math.Round(v)

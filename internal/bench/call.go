@@ -24,8 +24,8 @@ type response struct {
 // methods are the methods of a part, by name.
 type methods map[string]func(args json.RawMessage) (reply any, err error)
 
-// method adapts a function.
-func method[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (any, error) {
+// decodeArgs wraps a function as a method that decodes its argument from JSON.
+func decodeArgs[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (any, error) {
 	return func(raw json.RawMessage) (any, error) {
 		var args Args
 		if err := json.Unmarshal(raw, &args); err != nil {
@@ -36,14 +36,14 @@ func method[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (
 	}
 }
 
-// and returns m with more methods.
-func (m methods) and(more methods) methods {
+// with adds more methods to m and returns it.
+func (m methods) with(more methods) methods {
 	maps.Copy(m, more)
 	return m
 }
 
-// serve answers calls until in ends.
-func (m methods) serve(in io.Reader, out io.Writer) error {
+// serveCalls answers calls until in ends.
+func (m methods) serveCalls(in io.Reader, out io.Writer) error {
 	calls, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var r request

@@ -17,16 +17,16 @@ const (
 	bridgeBytes = 700
 )
 
-// commits are the floor of a check-in: a durable commit on each side, and a stream between them.
-type commits struct {
+// commitFloor measures the floor of a check-in: a durable commit on each side, and a round trip on a stream between them.
+type commitFloor struct {
 	server *sql.DB
 	bridge *bbolt.DB
-	stream *echo
+	stream *echoStream
 	row    int
 }
 
-func newCommits(ctx context.Context, dir string) (_ *commits, err error) {
-	c := &commits{}
+func newCommits(ctx context.Context, dir string) (_ *commitFloor, err error) {
+	c := &commitFloor{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -53,20 +53,20 @@ func newCommits(ctx context.Context, dir string) (_ *commits, err error) {
 	return c, err
 }
 
-// cost is the result of one round of the floor, in milliseconds.
-type cost struct {
+// floorTimes are the times of one round in milliseconds, in total and by part.
+type floorTimes struct {
 	all   []float64
 	parts map[string][]float64
 }
 
-func (c *commits) measure(ctx context.Context, samples int) (cost, error) {
-	out := cost{parts: map[string][]float64{}}
+func (c *commitFloor) measure(ctx context.Context, samples int) (floorTimes, error) {
+	out := floorTimes{parts: map[string][]float64{}}
 	for range samples {
 		all := 0.0
 		for _, part := range []struct {
 			name string
 			do   func(context.Context) error
-		}{{"server", c.commitServer}, {"stream", c.stream.trip}, {"bridge", c.commitBridge}} {
+		}{{"server", c.commitServer}, {"stream", c.stream.roundTrip}, {"bridge", c.commitBridge}} {
 			began := time.Now()
 			if err := part.do(ctx); err != nil {
 				return out, err
@@ -80,7 +80,7 @@ func (c *commits) measure(ctx context.Context, samples int) (cost, error) {
 	return out, nil
 }
 
-func (c *commits) commitServer(ctx context.Context) error {
+func (c *commitFloor) commitServer(ctx context.Context) error {
 	tx, err := c.server.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *commits) commitServer(ctx context.Context) error {
 	return errors.Join(err, tx.Commit())
 }
 
-func (c *commits) commitBridge(context.Context) error {
+func (c *commitFloor) commitBridge(context.Context) error {
 	content := make([]byte, bridgeBytes)
 	_, _ = rand.Read(content)
 	return c.bridge.Update(func(tx *bbolt.Tx) error {
@@ -101,7 +101,7 @@ func (c *commits) commitBridge(context.Context) error {
 	})
 }
 
-func (c *commits) close() (err error) {
+func (c *commitFloor) close() (err error) {
 	if c.server != nil {
 		err = c.server.Close()
 	}
@@ -114,22 +114,22 @@ func (c *commits) close() (err error) {
 	return err
 }
 
-// echo is a stream over mutual TLS that answers each message.
-type echo struct {
+// echoStream is a stream over mutual TLS that answers each message.
+type echoStream struct {
 	server *bareServer
 	client *simBridge
 	boot   string
 }
 
-func newEcho(ctx context.Context) (_ *echo, err error) {
-	e := &echo{}
+func newEcho(ctx context.Context) (_ *echoStream, err error) {
+	e := &echoStream{}
 	if e.server, err = newBareServer(); err != nil {
 		return nil, err
 	}
-	t, err := e.server.ticket(0)
+	t, err := e.server.newTicket(0)
 	if err == nil {
 		e.boot = t.Boot
-		e.client, err = connect(ctx, t)
+		e.client, err = connectBridge(ctx, t)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.close())
@@ -137,10 +137,10 @@ func newEcho(ctx context.Context) (_ *echo, err error) {
 	return e, nil
 }
 
-// trip makes one round trip.
-func (e *echo) trip(ctx context.Context) error { return e.server.act(ctx, e.boot) }
+// roundTrip makes one round trip.
+func (e *echoStream) roundTrip(ctx context.Context) error { return e.server.sendUnlock(ctx, e.boot) }
 
-func (e *echo) close() (err error) {
+func (e *echoStream) close() (err error) {
 	if e.client != nil {
 		err = e.client.close()
 	}

@@ -21,7 +21,7 @@ import (
 
 // Converge measures how long a change takes until the API reports the locks as verified.
 type Converge struct {
-	Stays   int           // that are followed, each through a check-in and new dates
+	Stays   int           // number of measured stays, each with a check-in and new dates
 	Beside  time.Duration // interval between changes of other stays at the same bridge
 	Profile string        // of the locks
 }
@@ -45,12 +45,12 @@ func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 	defer func() { err = errors.Join(err, f.close()) }()
 	background, stop := context.WithCancel(ctx)
 	var others backgroundStays
-	others.begin(background, f, b.Beside)
+	others.start(background, f, b.Beside)
 	defer others.all.Wait()
 	defer stop()
 	began := time.Now()
 	for n := range b.Stays + warmStays {
-		if err := f.follow(ctx, n, n >= warmStays); err != nil {
+		if err := f.measureStay(ctx, n, n >= warmStays); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func (b Converge) result(f *convergeWorld, othersPerSecond float64) *Result {
 	return r.finish()
 }
 
-// convergeWorld is a world in which changes are followed until they are verified.
+// convergeWorld is a sandbox with the measured times.
 type convergeWorld struct {
 	world *sandbox.World
 	log   *os.File
@@ -101,12 +101,12 @@ func (b Converge) open(ctx context.Context, dir string) (_ *convergeWorld, err e
 			err = errors.Join(err, f.close())
 		}
 	}()
-	o, log, err := options(dir)
+	o, log, err := serverOptions(dir)
 	f.log = log
 	if err != nil {
 		return nil, err
 	}
-	f.world, err = sandbox.Build(ctx, sandbox.Config{Server: settings(dir), Options: o, Dir: dir, WithoutStorage: true, Profile: b.Profile})
+	f.world, err = sandbox.Build(ctx, sandbox.Config{Server: serverConfig(dir), Options: o, Dir: dir, WithoutStorage: true, Profile: b.Profile})
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +136,11 @@ func (f *convergeWorld) push(ctx context.Context, id string, fields map[string]a
 	return time.Now(), err
 }
 
-// stay is a reservation of a space that begins today.
-func stay(id string, place [2]string, nights int) map[string]any {
+// newStay returns the fields of a reservation of a space that begins today.
+func newStay(id string, place [2]string, nights int) map[string]any {
 	out := map[string]any{
 		"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": place[0],
-		"fromDate": time.Now().Format(time.DateOnly), "toDate": until(nights),
+		"fromDate": time.Now().Format(time.DateOnly), "toDate": dateIn(nights),
 	}
 	if place[1] != "" {
 		out["roomId"], out["bedId"] = place[1], place[0]
@@ -148,19 +148,19 @@ func stay(id string, place [2]string, nights int) map[string]any {
 	return out
 }
 
-func until(nights int) string { return time.Now().AddDate(0, 0, nights).Format(time.DateOnly) }
+func dateIn(nights int) string { return time.Now().AddDate(0, 0, nights).Format(time.DateOnly) }
 
-// follow checks a guest in, moves the end of the stay, and checks the guest out.
-func (f *convergeWorld) follow(ctx context.Context, n int, keep bool) error {
+// measureStay checks a guest in, moves the end of the stay, and checks the guest out. It records the times if keep is set.
+func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error {
 	id := fmt.Sprintf("C-%d", n)
-	if _, err := f.push(ctx, id, stay(id, places[0], 2)); err != nil {
+	if _, err := f.push(ctx, id, newStay(id, spacesOfPMS[0], 2)); err != nil {
 		return err
 	}
 	in, _, err := f.changeAndWait(ctx, id, map[string]any{"state": "started"}, "issued", slot.Verified)
 	if err != nil {
 		return err
 	}
-	dates, reads, err := f.changeAndWait(ctx, id, map[string]any{"toDate": until(5)}, "issued", slot.Verified)
+	dates, reads, err := f.changeAndWait(ctx, id, map[string]any{"toDate": dateIn(5)}, "issued", slot.Verified)
 	if err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (f *convergeWorld) follow(ctx context.Context, n int, keep bool) error {
 	return err
 }
 
-// pause is the time between two readings.
-const pause = time.Millisecond
+// pollInterval is the time between two readings.
+const pollInterval = time.Millisecond
 
 // changeAndWait makes a change and waits until every door of the stay has the status. It returns the time since the answer in
 // milliseconds, and the number of readings.
@@ -189,7 +189,7 @@ func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map
 		return 0, 0, err
 	}
 	as := metadata.AppendToOutgoingContext(ctx, "client-token", f.world.ClientToken, "access-token", f.world.AccessToken)
-	tick := time.NewTicker(pause)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	var plan *partnerv1.AccessPlan
 	for reads = 1; ; reads++ {
@@ -222,16 +222,16 @@ func planHas(p *partnerv1.AccessPlan, status string, evidence slot.Evidence) boo
 	return p.GetStatus() == status && len(p.GetDoors()) > 0
 }
 
-// backgroundStays are other stays, whose changes go to the same bridge and partly the same lock.
+// backgroundStays change other stays during the measurement, at the same bridge and partly the same lock.
 type backgroundStays struct {
 	all    sync.WaitGroup
 	sent   atomic.Int64
 	failed atomic.Pointer[error]
 }
 
-// begin checks guests in, moves their dates and checks them out in all other spaces, one change per interval, until ctx ends.
-func (b *backgroundStays) begin(ctx context.Context, f *convergeWorld, every time.Duration) {
-	others := places[1:]
+// start makes one change of a stay per interval in the background, until ctx ends: booking, check-in, new dates or check-out.
+func (b *backgroundStays) start(ctx context.Context, f *convergeWorld, every time.Duration) {
+	others := spacesOfPMS[1:]
 	for i, place := range others {
 		b.all.Go(func() {
 			select { // the places take turns
@@ -242,7 +242,7 @@ func (b *backgroundStays) begin(ctx context.Context, f *convergeWorld, every tim
 			defer t.Stop()
 			for n := 0; ; n++ {
 				id := fmt.Sprintf("B-%d-%d", i, n/4)
-				change := []map[string]any{stay(id, place, 2), {"state": "started"}, {"toDate": until(3 + rand.IntN(5))}, {"state": "processed"}}[n%4]
+				change := []map[string]any{newStay(id, place, 2), {"state": "started"}, {"toDate": dateIn(3 + rand.IntN(5))}, {"state": "processed"}}[n%4]
 				select {
 				case <-t.C:
 				case <-ctx.Done():

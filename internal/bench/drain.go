@@ -29,9 +29,9 @@ type Drain struct {
 }
 
 const (
-	calm = 5 * time.Second // unlock commands before the first server stops, and after the last bridge has moved
-	// notice is what a load balancer takes after the first server said that it is not ready.
-	notice = 2 * time.Second
+	steadyTime = 5 * time.Second // measured before the first server stops, and after the last bridge has moved
+	// loadBalancerDelay is how long a load balancer takes to notice that the first server is not ready.
+	loadBalancerDelay = 2 * time.Second
 )
 
 // Run connects every bridge to one of two servers on a temporary PostgreSQL, and stops that server like SIGTERM, with
@@ -41,7 +41,7 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges < 2 || b.Unlocks < 1 {
 		return nil, errors.New("fleet --drain: want at least two bridges and one unlock a second")
 	}
-	if err := filesFor(b.Bridges); err != nil {
+	if err := checkOpenFileLimit(b.Bridges); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
@@ -49,8 +49,8 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	p := &pair{}
-	defer func() { err = errors.Join(err, p.end()) }()
+	p := &serverPair{}
+	defer func() { err = errors.Join(err, p.stop()) }()
 	if err := p.start(ctx, l, dir); err != nil {
 		return nil, err
 	}
@@ -58,34 +58,34 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if err := o.setUpOn(ctx, p.at[0], b.Bridges); err != nil {
 		return nil, err
 	}
-	return b.drain(ctx, p, o)
+	return b.measure(ctx, p, o)
 }
 
-func (b Drain) drain(ctx context.Context, p *pair, o *owner) (*Result, error) {
+func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, error) {
 	riding, stop := context.WithCancel(ctx)
-	m := &movers{address: [2]string{p.at[0].Bridge, p.at[1].Bridge}, home: make([]atomic.Int32, b.Bridges)}
+	m := &movingBridges{address: [2]string{p.at[0].Bridge, p.at[1].Bridge}, serverOf: make([]atomic.Int32, b.Bridges)}
 	k := &unlockLoad{pair: p, owner: o, failed: map[string]int{}}
 	defer m.all.Wait()
 	defer k.all.Wait()
 	defer stop()
 	for n, t := range o.tickets {
-		m.all.Go(func() { m.live(riding, n, t) })
+		m.all.Go(func() { m.keepConnected(riding, n, t) })
 	}
-	if err := m.await(ctx, 0); err != nil {
+	if err := m.awaitAll(ctx, 0); err != nil {
 		return nil, fmt.Errorf("before the drain: %w", err)
 	}
-	go k.watch(riding)
+	go k.watchReadiness(riding)
 	sending, enough := context.WithCancel(ctx)
 	defer enough()
-	k.all.Go(func() { k.send(sending, time.Second/time.Duration(b.Unlocks)) })
-	wait(ctx, calm)
+	k.all.Go(func() { k.sendSteadily(sending, time.Second/time.Duration(b.Unlocks)) })
+	sleep(ctx, steadyTime)
 	k.phase.Store(during)
-	m.leave.Store(true)
+	m.draining.Store(true)
 	stopped := time.Now()
 	var moved time.Duration
 	all := make(chan error, 1)
 	go func() {
-		err := m.await(ctx, 1)
+		err := m.awaitAll(ctx, 1)
 		moved = time.Since(stopped)
 		all <- err
 	}()
@@ -95,7 +95,7 @@ func (b Drain) drain(ctx context.Context, p *pair, o *owner) (*Result, error) {
 		return nil, fmt.Errorf("the drain: %w", err)
 	}
 	k.phase.Store(after)
-	wait(ctx, calm)
+	sleep(ctx, steadyTime)
 	enough()
 	k.all.Wait()
 	r := k.result()
@@ -106,15 +106,15 @@ func (b Drain) drain(ctx context.Context, p *pair, o *owner) (*Result, error) {
 	return r.finish(), ctx.Err()
 }
 
-func wait(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }
 
-// pair has two servers on one database.
-type pair struct {
+// serverPair is two servers on one database.
+type serverPair struct {
 	database *pgtemp.Cluster
 	bus      *natsserver.Server
 	part     [2]*part
@@ -122,7 +122,7 @@ type pair struct {
 	front    [2]*grpc.ClientConn
 }
 
-func (p *pair) start(ctx context.Context, l Launch, dir string) (err error) {
+func (p *serverPair) start(ctx context.Context, l Launch, dir string) (err error) {
 	if p.database, err = pgtemp.Start(ctx); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func migrate(ctx context.Context, url string) error {
 	return errors.Join(err, d.Close())
 }
 
-func (p *pair) end() (err error) {
+func (p *serverPair) stop() (err error) {
 	for i := range p.part {
 		if p.front[i] != nil {
 			err = errors.Join(err, p.front[i].Close())
@@ -185,18 +185,18 @@ func (p *pair) end() (err error) {
 	return err
 }
 
-// movers are bridges that move to the other server when their server asks them to leave.
-type movers struct {
-	address [2]string
-	leave   atomic.Bool    // the first server is stopping
-	home    []atomic.Int32 // 1 and up: with which server each is in session; 0: with none
-	all     sync.WaitGroup
+// movingBridges are simulated bridges that move to the second server when the first stops.
+type movingBridges struct {
+	address  [2]string
+	draining atomic.Bool    // the first server is stopping
+	serverOf []atomic.Int32 // 1 and up: with which server each is in session; 0: with none
+	all      sync.WaitGroup
 }
 
-// pick returns the server to try. When the first server stops, the bridges' name has a record for both servers in random order.
+// pickServer returns the server to try. When the first server stops, the bridges' name has a record for both servers in random order.
 // Like gRPC, pick takes the next record if no server listens.
-func (m *movers) pick(ctx context.Context) int {
-	if !m.leave.Load() {
+func (m *movingBridges) pickServer(ctx context.Context) int {
+	if !m.draining.Load() {
 		return 0
 	}
 	at := rand.IntN(len(m.address))
@@ -208,50 +208,50 @@ func (m *movers) pick(ctx context.Context) int {
 	return 1 - at
 }
 
-// live keeps one bridge connected. When the server asks it to leave, it waits as requested (half a second to a second). After a
-// failure it waits like the product's bridges.
-func (m *movers) live(ctx context.Context, n int, t ticket) {
-	for most := firstWait; ctx.Err() == nil; {
-		at := m.pick(ctx)
+// keepConnected keeps bridge n connected until ctx ends. After the end of a session it waits half a second to a second, as a stopping
+// server requests; after a failure it backs off like the product's bridges.
+func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
+	for most := firstRetry; ctx.Err() == nil; {
+		at := m.pickServer(ctx)
 		t.Address = m.address[at]
 		trying, cancel := context.WithTimeout(ctx, 15*time.Second)
-		r, err := connect(trying, t)
+		r, err := connectBridge(trying, t)
 		cancel()
 		pause := rand.N(most)
-		most = min(2*most, mostWait)
+		most = min(2*most, maxRetry)
 		if err == nil {
-			m.home[n].Store(int32(at) + 1)
+			m.serverOf[n].Store(int32(at) + 1)
 			keepAlive(ctx, r)
-			m.home[n].Store(0)
-			most, pause = firstWait, time.Second/2+rand.N(time.Second/2)
+			m.serverOf[n].Store(0)
+			most, pause = firstRetry, time.Second/2+rand.N(time.Second/2)
 		}
-		wait(ctx, pause)
+		sleep(ctx, pause)
 	}
 }
 
-// await waits until all bridges are connected to one server.
-func (m *movers) await(ctx context.Context, server int) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
+// awaitAll waits until all bridges are connected to one server.
+func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
+	ctx, cancel := context.WithTimeout(ctx, returnTimeout)
 	defer cancel()
 	for {
 		away := 0
-		for i := range m.home {
-			if m.home[i].Load() != int32(server)+1 {
+		for i := range m.serverOf {
+			if m.serverOf[i].Load() != int32(server)+1 {
 				away++
 			}
 		}
 		if away == 0 {
 			return nil
 		}
-		wait(ctx, 50*time.Millisecond)
+		sleep(ctx, 50*time.Millisecond)
 		if ctx.Err() != nil {
-			return fmt.Errorf("%d of %d bridges are not in session: %w", away, len(m.home), ctx.Err())
+			return fmt.Errorf("%d of %d bridges are not in session: %w", away, len(m.serverOf), ctx.Err())
 		}
 	}
 }
 
-// watch stops sending to the first server when a load balancer would.
-func (k *unlockLoad) watch(ctx context.Context) {
+// watchReadiness stops the commands to the first server when a load balancer would have noticed that it is not ready.
+func (k *unlockLoad) watchReadiness(ctx context.Context) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()
 	s, err := healthv1.NewHealthClient(k.pair.front[0]).Watch(watching, &healthv1.HealthCheckRequest{})
@@ -262,6 +262,6 @@ func (k *unlockLoad) watch(ctx context.Context) {
 		}
 	}
 	enough()
-	wait(ctx, notice)
-	k.away.Store(true)
+	sleep(ctx, loadBalancerDelay)
+	k.skipFirst.Store(true)
 }

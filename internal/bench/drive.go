@@ -18,31 +18,31 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 )
 
-// drive sends changes to one world from many clients. Each client waits for its answer.
+// drive sends changes of reservations to a server from many clients. Each client waits for the answer before its next change.
 type drive struct {
 	clients int
-	stored  int // reservations old-1 and on, of which half of the changes are to one
+	stored  int // number of stored reservations old-1, old-2 and so on, which half of the calls change; 0: they change new ones
 	send    func(ctx context.Context, client int, c change) error
 	close   func() error
 
 	last atomic.Int64 // of the new reservations
 }
 
-// change is one call: a new reservation, or a change of one.
+// change is a new reservation, or a change of an existing one.
 type change struct {
 	id     string
 	number int64
 	nights int
 }
 
-// burst is the result of one round.
-type burst struct {
+// loadResult is the throughput and the durations of one round.
+type loadResult struct {
 	perSecond float64
 	took      []float64 // milliseconds, of each call
 }
 
 // run sends changes for a while. The first failed call ends it.
-func (d *drive) run(ctx context.Context, span time.Duration) (burst, error) {
+func (d *drive) run(ctx context.Context, span time.Duration) (loadResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	took := make([][]float64, d.clients)
@@ -52,7 +52,7 @@ func (d *drive) run(ctx context.Context, span time.Duration) (burst, error) {
 		all.Go(func() {
 			var own []int64
 			for time.Since(began) < span && ctx.Err() == nil {
-				c := d.next(&own)
+				c := d.nextChange(&own)
 				sent := time.Now()
 				if err := d.send(ctx, i, c); err != nil {
 					cancel(err)
@@ -65,9 +65,9 @@ func (d *drive) run(ctx context.Context, span time.Duration) (burst, error) {
 	all.Wait()
 	span = time.Since(began)
 	if err := context.Cause(ctx); err != nil {
-		return burst{}, err
+		return loadResult{}, err
 	}
-	b := burst{}
+	b := loadResult{}
 	for _, t := range took {
 		b.took = append(b.took, t...)
 	}
@@ -78,8 +78,8 @@ func (d *drive) run(ctx context.Context, span time.Duration) (burst, error) {
 	return b, nil
 }
 
-// next returns a random call. Every second call changes an existing reservation: a stored one, or one of this client.
-func (d *drive) next(own *[]int64) change {
+// nextChange returns a random call. Every second call changes an existing reservation: a stored one, or one of this client.
+func (d *drive) nextChange(own *[]int64) change {
 	c := change{nights: 1 + rand.IntN(20)}
 	if rand.IntN(2) == 0 {
 		switch {
@@ -99,39 +99,39 @@ func (d *drive) next(own *[]int64) change {
 	return c
 }
 
-// places are the PMS's ids of the sandbox's rooms and beds: space, and room of a bed.
-var places = [][2]string{{"R101"}, {"R102"}, {"R103"}, {"D4-A", "D4"}, {"D4-B", "D4"}, {"D4-C", "D4"}, {"D4-D", "D4"}}
+// spacesOfPMS are the PMS's ids of the sandbox's rooms and beds: space, and room of a bed.
+var spacesOfPMS = [][2]string{{"R101"}, {"R102"}, {"R103"}, {"D4-A", "D4"}, {"D4-B", "D4"}, {"D4-C", "D4"}, {"D4-D", "D4"}}
 
 const (
-	template = "template-" // and a number: what the stored reservations are copied from
-	// templates is how many numbers there are before place and first day repeat.
-	templates = 420
+	templatePrefix = "template-" // prefix of the ids of the reservations that Fill copies
+	// templateCount is the number of templates: after so many numbers the space and the first day repeat.
+	templateCount = 420
 )
 
-func (c change) place() (spaceID, parentID string) {
-	p := places[c.number%int64(len(places))]
+func (c change) space() (spaceID, parentID string) {
+	p := spacesOfPMS[c.number%int64(len(spacesOfPMS))]
 	return p[0], p[1]
 }
 
-// from is today or later. At any time, one stay in sixty begins within the next 24 hours.
-func (c change) from() time.Time { return time.Now().AddDate(0, 0, int(c.number%60)) }
-func (c change) to() time.Time   { return c.from().AddDate(0, 0, c.nights) }
+// firstDay returns today or a later day. One stay in sixty begins today.
+func (c change) firstDay() time.Time { return time.Now().AddDate(0, 0, int(c.number%60)) }
+func (c change) lastDay() time.Time  { return c.firstDay().AddDate(0, 0, c.nights) }
 
-// json is the REST body of the change.
-func (c change) json() []byte {
-	spaceID, parentID := c.place()
+// restBody returns the change as a REST body.
+func (c change) restBody() []byte {
+	spaceID, parentID := c.space()
 	if parentID != "" {
 		parentID = `,"parentSpaceId":"` + parentID + `"`
 	}
 	return fmt.Appendf(make([]byte, 0, 512),
 		`{"pmsMeta":{"id":"%s","groupId":"G-%d","spaceId":"%s"%s,"updatedAt":"%s"},"pmsNumber":"N-%d","booker":{"firstName":"Ada","lastName":"Lovelace","email":"ada.%d@example.com","mobile":"+351900000000"},"state":"confirmed","fromDate":"%s","toDate":"%s","adultCount":2,"childCount":0,"price":420.5,"owing":%d,"owingCurrency":"EUR","sourceName":"Booking.com","channelManager":"SiteMinder"}`,
 		c.id, c.number, spaceID, parentID, time.Now().UTC().Format(time.RFC3339Nano), c.number, c.number,
-		c.from().Format(time.DateOnly), c.to().Format(time.DateOnly), c.nights)
+		c.firstDay().Format(time.DateOnly), c.lastDay().Format(time.DateOnly), c.nights)
 }
 
-// message is the gRPC message of the change.
-func (c change) message() *partnerv1.UpsertReservationRequest {
-	spaceID, parentID := c.place()
+// grpcRequest returns the change as a gRPC request.
+func (c change) grpcRequest() *partnerv1.UpsertReservationRequest {
+	spaceID, parentID := c.space()
 	text := func(s string) *string { return &s }
 	count := func(n int32) *int32 { return &n }
 	price, owing := 420.5, float64(c.nights)
@@ -139,7 +139,7 @@ func (c change) message() *partnerv1.UpsertReservationRequest {
 		PmsMeta:   &partnerv1.PmsMeta{Id: c.id, GroupId: text(fmt.Sprintf("G-%d", c.number)), SpaceId: &spaceID, UpdatedAt: timestamppb.Now()},
 		PmsNumber: fmt.Sprintf("N-%d", c.number),
 		Booker:    &partnerv1.Booker{FirstName: text("Ada"), LastName: "Lovelace", Email: text(fmt.Sprintf("ada.%d@example.com", c.number)), Mobile: text("+351900000000")},
-		State:     "confirmed", FromDate: text(c.from().Format(time.DateOnly)), ToDate: text(c.to().Format(time.DateOnly)),
+		State:     "confirmed", FromDate: text(c.firstDay().Format(time.DateOnly)), ToDate: text(c.lastDay().Format(time.DateOnly)),
 		AdultCount: count(2), ChildCount: count(0), Price: &price, Owing: &owing, OwingCurrency: text("EUR"),
 		SourceName: text("Booking.com"), ChannelManager: text("SiteMinder"),
 	}
@@ -149,13 +149,13 @@ func (c change) message() *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: r}
 }
 
-// overREST uses Go's HTTP client, with one connection per client.
-func overREST(w World, clients int) *drive {
+// driveREST returns a drive that sends changes over REST, with one connection per client.
+func driveREST(w World, clients int) *drive {
 	transport := &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
 	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
 	d := &drive{clients: clients, close: func() error { transport.CloseIdleConnections(); return nil }}
 	d.send = func(ctx context.Context, _ int, c change) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, w.HTTP+"/v1/reservations", bytes.NewReader(c.json()))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, w.HTTP+"/v1/reservations", bytes.NewReader(c.restBody()))
 		if err != nil {
 			return err
 		}
@@ -175,11 +175,11 @@ func overREST(w World, clients int) *drive {
 	return d
 }
 
-// perConnection is how many clients share a gRPC connection.
-const perConnection = 16
+// clientsPerConnection is how many clients share a gRPC connection.
+const clientsPerConnection = 16
 
-// overGRPC uses Go's gRPC client.
-func overGRPC(w World, clients int) (*drive, error) {
+// driveGRPC returns a drive that sends changes over gRPC.
+func driveGRPC(w World, clients int) (*drive, error) {
 	var conns []*grpc.ClientConn
 	d := &drive{clients: clients, close: func() error {
 		for _, c := range conns {
@@ -187,7 +187,7 @@ func overGRPC(w World, clients int) (*drive, error) {
 		}
 		return nil
 	}}
-	for range (clients + perConnection - 1) / perConnection {
+	for range (clients + clientsPerConnection - 1) / clientsPerConnection {
 		c, err := dial(w.GRPC)
 		if err != nil {
 			return nil, err
@@ -198,7 +198,7 @@ func overGRPC(w World, clients int) (*drive, error) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
 		ctx = metadata.AppendToOutgoingContext(ctx, "client-token", w.ClientToken, "access-token", w.AccessToken)
-		_, err := partnerv1.NewReservationServiceClient(conns[client/perConnection]).UpsertReservation(ctx, c.message())
+		_, err := partnerv1.NewReservationServiceClient(conns[client/clientsPerConnection]).UpsertReservation(ctx, c.grpcRequest())
 		return err
 	}
 	return d, nil

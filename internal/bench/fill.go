@@ -32,7 +32,7 @@ func (p *worldPart) Fill(count int, _ *None) (err error) {
 	})
 	defer func() { err = errors.Join(err, d.Close()) }()
 	d.SetMaxOpenConns(1)
-	cfg := settings(p.dir)
+	cfg := serverConfig(p.dir)
 	if keys, err = keyring.Open(context.Background(), keyring.Source{File: cfg.KeyPath(), DataDir: cfg.DataDir}, storedKeys{d}); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func copyTemplates(d *sql.DB, count int) error {
 	const atOnce = 50_000
 	for first := 1; first <= count; first += atOnce {
 		last := min(first+atOnce-1, count)
-		done, err := d.Exec(insert, first, last, template, templates)
+		done, err := d.Exec(insert, first, last, templatePrefix, templateCount)
 		if err != nil {
 			return fmt.Errorf("store reservations %d and on: %w", first, err)
 		}
@@ -72,7 +72,7 @@ func copyTemplates(d *sql.DB, count int) error {
 		SELECT n.property_id, r.id, n.token FROM reservations AS r
 		JOIN reservations AS t ON t.integration_id = r.integration_id AND t.pms_id = ?1 || (CAST(substr(r.pms_id, 5) AS INTEGER) % ?2)
 		JOIN reservation_names AS n ON n.reservation_id = t.id
-		WHERE r.pms_id LIKE 'old-%'`, template, templates)
+		WHERE r.pms_id LIKE 'old-%'`, templatePrefix, templateCount)
 	if err != nil {
 		return fmt.Errorf("index the names of the reservations: %w", err)
 	}
@@ -86,7 +86,7 @@ func storeDerivedRows(d *sql.DB) error {
 		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
 		return fmt.Errorf("list the reservations: %w", err)
 	}
-	const apart = 15 * 60                         // seconds between two looks
+	const apart = 15 * 60                         // seconds between two checks
 	now := time.Now().UTC().Truncate(time.Second) // its text is what the server writes
 	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
 		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')

@@ -30,10 +30,10 @@ type Fleet struct {
 	Rounds  int
 }
 
-// warm is the number of streams before memory is measured, so that one-time allocations are not counted.
-const warm = 50
+// warmUpBridges is the number of bridges that connect before memory is measured, so that one-time allocations are not counted.
+const warmUpBridges = 50
 
-// fleet is a server with bridges: the product, or the bare one.
+// fleet is a server with simulated bridges: the product's server, or the bare one.
 type fleet struct {
 	*part
 	simFleet *simFleet
@@ -46,8 +46,8 @@ type fleet struct {
 
 // Run measures the server's memory per idle bridge, and the round trip of an unlock command with all bridges connected.
 func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
-	if b.Bridges <= warm || b.Acts < 1 || b.Rounds < 1 {
-		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one act and one round", warm)
+	if b.Bridges <= warmUpBridges || b.Acts < 1 || b.Rounds < 1 {
+		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one act and one round", warmUpBridges)
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
@@ -59,16 +59,16 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, commit.close()) }()
-	floor, err := b.bare(ctx, l)
+	floor, err := b.startFloor(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, floor.end()) }()
-	product, err := b.product(ctx, l, dir)
+	defer func() { err = errors.Join(err, floor.close()) }()
+	product, err := b.startProduct(ctx, l, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, product.end()) }()
+	defer func() { err = errors.Join(err, product.close()) }()
 	var commits []float64
 	for n := range b.Rounds + 1 {
 		for _, f := range []*fleet{floor, product} {
@@ -98,28 +98,28 @@ func (b Fleet) result(floor, product *fleet, commit float64) *Result {
 	return r.finish()
 }
 
-// fill connects the bridges and measures the growth of the server's memory.
-func (f *fleet) fill(ctx context.Context, tickets []ticket) error {
+// connectBridges connects the bridges and measures the server's memory per bridge.
+func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 	f.simFleet = newSimFleet()
-	if err := f.simFleet.join(ctx, tickets[:warm]); err != nil {
+	if err := f.simFleet.connectAll(ctx, tickets[:warmUpBridges]); err != nil {
 		return err
 	}
-	before, err := f.resident(ctx)
+	before, err := f.residentMemory(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f.simFleet.join(ctx, tickets[warm:]); err != nil {
+	if err := f.simFleet.connectAll(ctx, tickets[warmUpBridges:]); err != nil {
 		return err
 	}
-	after, err := f.resident(ctx)
-	f.kilobyte = float64(after-before) / 1000 / float64(len(tickets)-warm)
+	after, err := f.residentMemory(ctx)
+	f.kilobyte = float64(after-before) / 1000 / float64(len(tickets)-warmUpBridges)
 	return err
 }
 
-// resident returns the server's memory after a heartbeat on every stream and a garbage collection.
-func (f *fleet) resident(ctx context.Context) (int64, error) {
+// residentMemory returns the server's memory after a heartbeat on every stream and a garbage collection.
+func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	select {
-	case <-time.After(beatEvery + time.Second):
+	case <-time.After(heartbeatInterval + time.Second):
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
@@ -147,7 +147,7 @@ func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
 	return nil
 }
 
-func (f *fleet) end() error {
+func (f *fleet) close() error {
 	if f.simFleet != nil {
 		_ = f.simFleet.close() // broken streams already failed their calls
 	}
@@ -161,15 +161,15 @@ func dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// bare starts the floor.
-func (b Fleet) bare(ctx context.Context, l Launch) (_ *fleet, err error) {
+// startFloor starts a bare server with its bridges.
+func (b Fleet) startFloor(ctx context.Context, l Launch) (_ *fleet, err error) {
 	f := &fleet{}
 	if f.part, err = l.start(ctx, "bare"); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.end())
+			err = errors.Join(err, f.close())
 		}
 	}()
 	var at Bare
@@ -186,7 +186,7 @@ func (b Fleet) bare(ctx context.Context, l Launch) (_ *fleet, err error) {
 			}
 			pool.AddCert(ca)
 		}
-		if err := t.unpack(pool); err != nil {
+		if err := t.decodeTLS(pool); err != nil {
 			return nil, err
 		}
 	}
@@ -197,11 +197,12 @@ func (b Fleet) bare(ctx context.Context, l Launch) (_ *fleet, err error) {
 		boot := wrapperspb.String(at.Tickets[mathrand.IntN(len(at.Tickets))].Boot)
 		return f.conn.Invoke(ctx, actMethod, boot, &wrapperspb.StringValue{})
 	}
-	return f, f.fill(ctx, at.Tickets)
+	return f, f.connectBridges(ctx, at.Tickets)
 }
 
-// product enrols bridges at a server, and restarts the server before the measurement.
-func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
+// startProduct starts a product server with enrolled bridges. The server that enrolled them is another process, so that enrolment does
+// not count.
+func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
 	dir = filepath.Join(dir, "fleet")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -216,7 +217,7 @@ func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.end())
+			err = errors.Join(err, f.close())
 		}
 	}()
 	var at Addresses
@@ -237,10 +238,10 @@ func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err
 		}
 		return err
 	}
-	return f, f.fill(ctx, o.tickets)
+	return f, f.connectBridges(ctx, o.tickets)
 }
 
-// owner is the owner of the fleet's property.
+// owner is the owner of the fleet's property, with its bridges and locks.
 type owner struct {
 	token   string
 	tickets []ticket
@@ -269,7 +270,7 @@ func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (e
 // setUpOn creates a property with enrolled bridges on a running server through the public API. The bridges have no, one or two locks in
 // turn. Each connects once, so that the server stores its locks.
 func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err error) {
-	if err := o.makeProperty(ctx, at.Socket); err != nil {
+	if err := o.createProperty(ctx, at.Socket); err != nil {
 		return err
 	}
 	conn, err := dial(at.GRPC)
@@ -277,22 +278,22 @@ func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := o.enrol(ctx, conn, bridges); err != nil {
+	if err := o.enrolBridges(ctx, conn, bridges); err != nil {
 		return err
 	}
 	h := newSimFleet()
 	for i := range o.tickets {
 		o.tickets[i].Address = at.Bridge
 	}
-	err = h.join(ctx, o.tickets)
+	err = h.connectAll(ctx, o.tickets)
 	if err == nil {
-		err = o.findLocks(ctx, conn)
+		err = o.listLocks(ctx, conn)
 	}
 	_ = h.close()
 	return err
 }
 
-func (o *owner) makeProperty(ctx context.Context, socket string) error {
+func (o *owner) createProperty(ctx context.Context, socket string) error {
 	admin, err := dial("unix:" + socket)
 	if err != nil {
 		return err
@@ -310,8 +311,8 @@ func (o *owner) makeProperty(ctx context.Context, socket string) error {
 	return err
 }
 
-// enrol enrols bridges. All use one key, because only the server is measured.
-func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) error {
+// enrolBridges enrols bridges. All use one key, because only the server is measured.
+func (o *owner) enrolBridges(ctx context.Context, conn *grpc.ClientConn, bridges int) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -350,15 +351,15 @@ func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) e
 	pool := x509.NewCertPool()
 	pool.AddCert(ca)
 	for i := range o.tickets {
-		if err := o.tickets[i].unpack(pool); err != nil {
+		if err := o.tickets[i].decodeTLS(pool); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// findLocks lists the locks of the bridges.
-func (o *owner) findLocks(ctx context.Context, conn *grpc.ClientConn) error {
+// listLocks stores the ids of all locks in o.
+func (o *owner) listLocks(ctx context.Context, conn *grpc.ClientConn) error {
 	page := ""
 	for {
 		l, err := propertyv1.NewLockServiceClient(conn).ListLocks(o.withToken(ctx), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: page})

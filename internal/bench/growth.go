@@ -15,10 +15,10 @@ type Growth struct {
 }
 
 // idleSpan is how long the CPU of idle bridges is measured: several heartbeats of each.
-const idleSpan = 2 * beatEvery
+const idleSpan = 2 * heartbeatInterval
 
-// grown is the cost of one bridge at one size.
-type grown struct {
+// bridgeCost is the cost of one bridge in a fleet of a certain size.
+type bridgeCost struct {
 	kilobyte float64
 	cpu      float64   // microseconds of the server's CPU a second, of each idle bridge
 	acts     []float64 // milliseconds, of each
@@ -26,10 +26,10 @@ type grown struct {
 
 // Run connects first few and then many bridges, each time to a new server.
 func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
-	if b.Few <= warm || b.Many <= b.Few || b.Acts < 1 {
-		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one act", warm)
+	if b.Few <= warmUpBridges || b.Many <= b.Few || b.Acts < 1 {
+		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one act", warmUpBridges)
 	}
-	if err := filesFor(b.Many); err != nil {
+	if err := checkOpenFileLimit(b.Many); err != nil {
 		return nil, err
 	}
 	few, err := b.measure(ctx, l, b.Few)
@@ -43,12 +43,12 @@ func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 	return b.result(few, many), nil
 }
 
-func (b Growth) result(few, many grown) *Result {
+func (b Growth) result(few, many bridgeCost) *Result {
 	r := &Result{Name: "fleet --growth", Unit: "kB/bridge", Rounds: 1, Value: many.kilobyte}
 	r.P50, r.P99 = median(many.acts), quantile(many.acts, 0.99)
 	for _, g := range []struct {
 		bridges int
-		grown
+		bridgeCost
 	}{{b.Few, few}, {b.Many, many}} {
 		r.note(fmt.Sprintf("memory of each of %d bridges", g.bridges), g.kilobyte, "kB")
 		r.note(fmt.Sprintf("server's CPU for each of %d idle bridges, a second", g.bridges), g.cpu, "µs")
@@ -61,23 +61,23 @@ func (b Growth) result(few, many grown) *Result {
 }
 
 // measure connects bridges to a new server and stops it.
-func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g grown, err error) {
+func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g bridgeCost, err error) {
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
 		return g, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	f, err := Fleet{Bridges: bridges}.product(ctx, l, dir)
+	f, err := Fleet{Bridges: bridges}.startProduct(ctx, l, dir)
 	if err != nil {
 		return g, err
 	}
-	defer func() { err = errors.Join(err, f.end()) }()
+	defer func() { err = errors.Join(err, f.close()) }()
 	var before, after Use
 	began := time.Now()
 	if err := f.call(ctx, "Usage", None{}, &before); err != nil {
 		return g, err
 	}
-	wait(ctx, idleSpan)
+	sleep(ctx, idleSpan)
 	if err := f.call(ctx, "Usage", None{}, &after); err != nil {
 		return g, err
 	}

@@ -20,7 +20,7 @@ type Ingest struct {
 	Profile string
 }
 
-// site is a measured world with its clients.
+// site is a measured server with its clients and results.
 type site struct {
 	*part
 	*drive
@@ -29,7 +29,8 @@ type site struct {
 	costs []float64 // microseconds of the server's CPU, a call
 }
 
-// Run measures. Half of the calls are new reservations and half changes; each is durable when it is answered.
+// Run measures calls, of which half are new reservations and half changes. Each is durable when it is answered. The floor is the same
+// call without its work.
 func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Rows < 0 || b.Span <= 0 || b.Rounds < 1 || b.Clients < 1 {
 		return nil, errors.New("ingest: want at least one round, one client and a part of a second, and not fewer than 0 rows")
@@ -86,12 +87,12 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 		return nil, errors.Join(err, s.part.stop())
 	}
 	if b.GRPC {
-		s.drive, err = overGRPC(w, b.Clients)
+		s.drive, err = driveGRPC(w, b.Clients)
 	} else {
-		s.drive = overREST(w, b.Clients)
+		s.drive = driveREST(w, b.Clients)
 	}
 	if err == nil && rows > 0 {
-		err = s.fill(ctx, rows)
+		err = s.storeReservations(ctx, rows)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.part.stop())
@@ -99,11 +100,11 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 	return s, nil
 }
 
-// fill stores reservations with the numbers 1 to rows, so that a change of one of them costs as much as a change of a
+// storeReservations stores reservations with the numbers 1 to rows, so that a change of one of them costs as much as a change of a
 // new one.
-func (s *site) fill(ctx context.Context, rows int) error {
-	for n := range templates {
-		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", template, n), number: int64(n), nights: 1}); err != nil {
+func (s *site) storeReservations(ctx context.Context, rows int) error {
+	for n := range templateCount {
+		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", templatePrefix, n), number: int64(n), nights: 1}); err != nil {
 			return err
 		}
 	}

@@ -19,8 +19,8 @@ type Latency struct {
 	Rounds  int
 }
 
-// door has the watched lock.
-const door = "Room 101"
+// watchedDoor is the door of the lock whose changes are measured.
+const watchedDoor = "Room 101"
 
 // Run measures from sending the PATCH with "started" until the virtual lock, which answers at once, has the code. The
 // floor is the necessary work: a durable commit on each side, and a round trip on a stream between them.
@@ -77,7 +77,7 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// latencyWorld is a world in which check-ins are followed to the lock.
+// latencyWorld is a sandbox that reports the changes of one lock.
 type latencyWorld struct {
 	world   *sandbox.World
 	log     *os.File
@@ -87,13 +87,13 @@ type latencyWorld struct {
 
 func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err error) {
 	p := &latencyWorld{changes: make(chan lockChange, 16)}
-	o, log, err := options(dir)
+	o, log, err := serverOptions(dir)
 	if err != nil {
 		return nil, err
 	}
 	p.log = log
 	p.world, err = sandbox.Build(ctx, sandbox.Config{
-		Server: settings(dir), Options: o, Dir: dir, WithoutStorage: true,
+		Server: serverConfig(dir), Options: o, Dir: dir, WithoutStorage: true,
 		WrapDriver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.changes} },
 	})
 	if err != nil {
@@ -104,18 +104,18 @@ func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err erro
 
 func (p *latencyWorld) close() error { return errors.Join(p.world.Close(), p.log.Close()) }
 
-// lockChange is the time when a lock got or lost its code.
+// lockChange says when a lock got a code (code is true) or lost it.
 type lockChange struct {
 	code bool
 	at   time.Time
 }
 
-// passed is the result of one round, in milliseconds.
-type passed struct{ answers, locks []float64 }
+// checkInTimes are the times of one round in milliseconds, until the API's answer and until the lock has the code.
+type checkInTimes struct{ answers, locks []float64 }
 
 // measure checks guests in to one room and out again, one after the other.
-func (p *latencyWorld) measure(ctx context.Context, samples int) (passed, error) {
-	var out passed
+func (p *latencyWorld) measure(ctx context.Context, samples int) (checkInTimes, error) {
+	var out checkInTimes
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	for range samples {
 		p.count++
@@ -131,7 +131,7 @@ func (p *latencyWorld) measure(ctx context.Context, samples int) (passed, error)
 			return out, err
 		}
 		answered := time.Since(sent)
-		at, err := p.await(ctx, true)
+		at, err := p.awaitChange(ctx, true)
 		if err != nil {
 			return out, err
 		}
@@ -143,7 +143,7 @@ func (p *latencyWorld) measure(ctx context.Context, samples int) (passed, error)
 		if err := p.push(ctx, id, map[string]any{"state": "processed"}); err != nil {
 			return out, err
 		}
-		if _, err := p.await(ctx, false); err != nil {
+		if _, err := p.awaitChange(ctx, false); err != nil {
 			return out, err
 		}
 		if err := p.awaitStatus(ctx, id, "removed"); err != nil {
@@ -183,8 +183,8 @@ func (p *latencyWorld) awaitStatus(ctx context.Context, id, status string) error
 	})
 }
 
-// await waits for a change of the watched lock.
-func (p *latencyWorld) await(ctx context.Context, code bool) (time.Time, error) {
+// awaitChange waits until the watched lock gets a code, or loses it if code is false, and returns when.
+func (p *latencyWorld) awaitChange(ctx context.Context, code bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -209,7 +209,7 @@ type watchedDriver struct {
 func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	all, err := d.Driver.Locks(ctx)
 	for i, l := range all {
-		if l.Address() == door {
+		if l.Address() == watchedDoor {
 			all[i] = watchedLock{l, d.changes}
 		}
 	}

@@ -91,10 +91,10 @@ func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 		defer stop()
 		go server.TuneGarbage(ctx)
 	}
-	return p.methods().serve(in, out)
+	return p.methods().serveCalls(in, out)
 }
 
-// role is the work of one part.
+// role is what a part does, such as running a server.
 type role interface {
 	methods() methods
 	Close() error
@@ -113,7 +113,7 @@ type Use struct {
 type process struct{ profile *os.File }
 
 func (p *process) methods() methods {
-	return methods{"Usage": method(p.Usage), "Settle": method(p.Settle), "Profile": method(p.Profile)}
+	return methods{"Usage": decodeArgs(p.Usage), "Settle": decodeArgs(p.Settle), "Profile": decodeArgs(p.Profile)}
 }
 
 // Usage returns what the process has used.

@@ -23,16 +23,16 @@ type Restart struct {
 	Profile string        // if set, a file for a CPU profile of the server while the bridges return
 }
 
-// most is the maximum wait for the bridges after the restart.
-const most = 2 * time.Minute
+// returnTimeout is the longest wait for the bridges after the restart.
+const returnTimeout = 2 * time.Minute
 
 // Run kills a server with many connected bridges, starts it again, and measures when the bridges are connected again and how
 // the API answers meanwhile. It measures the memory of idle bridges before.
 func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
-	if b.Bridges <= warm || b.Away < 0 {
-		return nil, fmt.Errorf("fleet --restart: want more than %d bridges, and not less than 0 s away", warm)
+	if b.Bridges <= warmUpBridges || b.Away < 0 {
+		return nil, fmt.Errorf("fleet --restart: want more than %d bridges, and not less than 0 s away", warmUpBridges)
 	}
-	if err := filesFor(b.Bridges); err != nil {
+	if err := checkOpenFileLimit(b.Bridges); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
@@ -46,12 +46,12 @@ func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		return nil, err
 	}
 	enrolled := time.Since(began)
-	s := &served{launch: l, dir: dir}
+	s := &restartableServer{launch: l, dir: dir}
 	defer func() { err = errors.Join(err, s.end()) }()
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	kilobyte, err := b.memory(ctx, s, o.tickets)
+	kilobyte, err := b.measureMemory(ctx, s, o.tickets)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// filesFor returns an error if the limit of open files is too low.
-func filesFor(bridges int) error {
+// checkOpenFileLimit returns an error if the limit of open files is too low.
+func checkOpenFileLimit(bridges int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err
@@ -77,8 +77,8 @@ func filesFor(bridges int) error {
 	return nil
 }
 
-// served is a server that can be killed and restarted with the same data, at other addresses.
-type served struct {
+// restartableServer is a server that can be killed and restarted with the same data, at other addresses.
+type restartableServer struct {
 	launch Launch
 	dir    string
 	part   *part
@@ -87,7 +87,7 @@ type served struct {
 	front  atomic.Pointer[grpc.ClientConn]
 }
 
-func (s *served) start(ctx context.Context) (err error) {
+func (s *restartableServer) start(ctx context.Context) (err error) {
 	if s.part, err = s.launch.start(ctx, "server"); err != nil {
 		return err
 	}
@@ -107,23 +107,23 @@ func (s *served) start(ctx context.Context) (err error) {
 }
 
 // kill kills the server like kill -9.
-func (s *served) kill() {
+func (s *restartableServer) kill() {
 	_ = s.part.command.Process.Kill()
 	_ = s.part.command.Wait()
 	_ = s.part.caller.close()
 	s.part = nil
 }
 
-func (s *served) end() error {
+func (s *restartableServer) end() error {
 	if c := s.front.Load(); c != nil {
 		_ = c.Close()
 	}
 	return s.part.stop()
 }
 
-// cost begins to measure the CPU time that the server and this process, which simulates the bridges, use. The returned function
-// ends the measurement, and the profile if profile names a file.
-func (s *served) cost(ctx context.Context, profile string) (func() (server, bridges time.Duration, err error), error) {
+// measureCPU starts to measure the CPU time of the server and of this process, which simulates the bridges. The returned function ends
+// the measurement, and the CPU profile that is written if profile names a file.
+func (s *restartableServer) measureCPU(ctx context.Context, profile string) (func() (server, bridges time.Duration, err error), error) {
 	var before Use
 	if err := s.part.call(ctx, "Usage", None{}, &before); err != nil {
 		return nil, err
@@ -155,31 +155,31 @@ func ownCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// memory connects every bridge once and measures the server's memory per bridge.
-func (b Restart) memory(ctx context.Context, s *served, tickets []ticket) (float64, error) {
+// measureMemory connects every bridge once and measures the server's memory per bridge.
+func (b Restart) measureMemory(ctx context.Context, s *restartableServer, tickets []ticket) (float64, error) {
 	for i := range tickets {
 		tickets[i].Address = *s.bridge.Load()
 	}
 	f := &fleet{part: s.part}
-	err := f.fill(ctx, tickets)
+	err := f.connectBridges(ctx, tickets)
 	_ = f.simFleet.close()
 	return f.kilobyte, err
 }
 
 // restart kills the server and waits until every bridge has reconnected by itself.
-func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) error {
+func (b Restart) restart(ctx context.Context, s *restartableServer, o *owner, r *Result) error {
 	riding, stop := context.WithCancel(ctx)
-	flock := &returning{served: s, back: make([]atomic.Int64, b.Bridges)}
+	flock := &returningBridges{served: s, welcomedAt: make([]atomic.Int64, b.Bridges)}
 	defer flock.all.Wait()
 	defer stop()
 	for n, t := range o.tickets {
-		flock.all.Go(func() { flock.live(riding, n, t) })
+		flock.all.Go(func() { flock.keepConnected(riding, n, t) })
 	}
-	if _, err := flock.await(ctx, time.Now().Add(most)); err != nil {
+	if _, err := flock.awaitAll(ctx, time.Now().Add(returnTimeout)); err != nil {
 		return fmt.Errorf("before the server was killed: %w", err)
 	}
 	s.kill()
-	flock.life.Add(1)
+	flock.kills.Add(1)
 	select {
 	case <-time.After(b.Away):
 	case <-ctx.Done():
@@ -189,14 +189,14 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 		return err
 	}
 	up := time.Now()
-	cost, err := s.cost(ctx, b.Profile)
+	cost, err := s.measureCPU(ctx, b.Profile)
 	if err != nil {
 		return err
 	}
-	results := make(chan calls, 1)
+	results := make(chan callResults, 1)
 	calling, enough := context.WithCancel(ctx)
 	go func() { results <- callSteadily(calling, s, o) }()
-	back, err := flock.await(ctx, up.Add(most))
+	back, err := flock.awaitAll(ctx, up.Add(returnTimeout))
 	enough()
 	api := <-results
 	if err != nil {
@@ -222,31 +222,31 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 	return nil
 }
 
-// returning are bridges that reconnect by themselves, like the product's bridges.
-type returning struct {
-	served *served
-	life   atomic.Int64   // how often the server was killed
-	back   []atomic.Int64 // when each was last welcomed, in nanoseconds, and in the lowest bit by which life
-	all    sync.WaitGroup
+// returningBridges are simulated bridges that reconnect like the product's bridges.
+type returningBridges struct {
+	served     *restartableServer
+	kills      atomic.Int64   // how often the server was killed
+	welcomedAt []atomic.Int64 // by bridge: when it was last welcomed, in nanoseconds; the lowest bit is that of kills at that time
+	all        sync.WaitGroup
 }
 
 // The waits between two attempts are those of internal/agent: drawn from zero to a bound that doubles.
 const (
-	firstWait = 250 * time.Millisecond
-	mostWait  = 10 * time.Second
+	firstRetry = 250 * time.Millisecond
+	maxRetry   = 10 * time.Second
 )
 
-// live keeps one bridge connected.
-func (f *returning) live(ctx context.Context, n int, t ticket) {
-	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, mostWait) {
+// keepConnected keeps bridge n connected until ctx ends.
+func (f *returningBridges) keepConnected(ctx context.Context, n int, t ticket) {
+	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, maxRetry) {
 		t.Address = *f.served.bridge.Load()
-		life := f.life.Load()
+		life := f.kills.Load()
 		trying, cancel := context.WithTimeout(ctx, 15*time.Second)
-		r, err := connect(trying, t)
+		r, err := connectBridge(trying, t)
 		cancel()
 		if err == nil {
-			f.back[n].Store(time.Now().UnixNano()<<1 | life&1)
-			wait = firstWait
+			f.welcomedAt[n].Store(time.Now().UnixNano()<<1 | life&1)
+			wait = firstRetry
 			keepAlive(ctx, r)
 		}
 		pause := rand.N(wait)
@@ -262,13 +262,13 @@ func (f *returning) live(ctx context.Context, n int, t ticket) {
 
 // keepAlive sends heartbeats until the stream ends.
 func keepAlive(ctx context.Context, r *simBridge) {
-	t := time.NewTicker(beatEvery)
+	t := time.NewTicker(heartbeatInterval)
 	defer t.Stop()
 	defer func() { _ = r.close() }()
 	for {
 		select {
 		case <-t.C:
-			_ = r.beat()
+			_ = r.sendHeartbeat()
 		case <-r.ended:
 			return
 		case <-ctx.Done():
@@ -277,23 +277,23 @@ func keepAlive(ctx context.Context, r *simBridge) {
 	}
 }
 
-// await waits until all bridges are connected to the current server, and returns the time of each.
-func (f *returning) await(ctx context.Context, until time.Time) ([]time.Time, error) {
+// awaitAll waits until all bridges are connected to the current server, and returns the time of each.
+func (f *returningBridges) awaitAll(ctx context.Context, until time.Time) ([]time.Time, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		var back []time.Time
-		life := f.life.Load()
-		for i := range f.back {
-			if at := f.back[i].Load(); at != 0 && at&1 == life&1 {
+		life := f.kills.Load()
+		for i := range f.welcomedAt {
+			if at := f.welcomedAt[i].Load(); at != 0 && at&1 == life&1 {
 				back = append(back, time.Unix(0, at>>1))
 			}
 		}
-		if len(back) == len(f.back) {
+		if len(back) == len(f.welcomedAt) {
 			return back, nil
 		}
 		if time.Now().After(until) {
-			return nil, fmt.Errorf("%d of %d bridges are not in session after %v", len(f.back)-len(back), len(f.back), most)
+			return nil, fmt.Errorf("%d of %d bridges are not in session after %v", len(f.welcomedAt)-len(back), len(f.welcomedAt), returnTimeout)
 		}
 		select {
 		case <-tick.C:
@@ -303,14 +303,14 @@ func (f *returning) await(ctx context.Context, until time.Time) ([]time.Time, er
 	}
 }
 
-// calls are the results of API calls.
-type calls struct {
+// callResults are the results of API calls.
+type callResults struct {
 	took   []float64 // milliseconds
 	failed int
 }
 
 // callSteadily calls the API at a fixed rate, even if earlier calls still run, until ctx ends.
-func callSteadily(ctx context.Context, s *served, o *owner) (out calls) {
+func callSteadily(ctx context.Context, s *restartableServer, o *owner) (out callResults) {
 	const pace = 50 * time.Millisecond
 	var mu sync.Mutex
 	var all sync.WaitGroup

@@ -165,7 +165,7 @@ func TestResultsOfTheFleet(t *testing.T) {
 }
 
 func TestResultOfGrowth(t *testing.T) {
-	r := Growth{Few: 100, Many: 500}.result(grown{kilobyte: 50, acts: []float64{1, 2, 3}}, grown{kilobyte: 60, cpu: 4, acts: []float64{3, 4, 5}})
+	r := Growth{Few: 100, Many: 500}.result(bridgeCost{kilobyte: 50, acts: []float64{1, 2, 3}}, bridgeCost{kilobyte: 60, cpu: 4, acts: []float64{3, 4, 5}})
 	whole(t, r)
 	if c := r.Checks[0]; r.Value != 60 || r.P50 != 4 || c.Value != 1.2 || c.Met {
 		t.Errorf("%+v", r)
@@ -180,7 +180,7 @@ func TestResultOfGrowth(t *testing.T) {
 }
 
 func TestResultOfADrain(t *testing.T) {
-	k := &unlockLoad{failed: map[string]int{"Unavailable": 2, "denied": 1}, first: 1}
+	k := &unlockLoad{failed: map[string]int{"Unavailable": 2, "denied": 1}, toDraining: 1}
 	k.took[before], k.took[during], k.took[after] = []float64{5}, []float64{10, 300, 20}, []float64{5, 6}
 	r := k.result()
 	r.Value = 3
@@ -205,7 +205,7 @@ func TestDriveSendsNewReservationsAndChanges(t *testing.T) {
 		known := map[string]bool{}
 		changes := 0
 		for range 1000 {
-			c := d.next(&own)
+			c := d.nextChange(&own)
 			if c.nights < 1 || c.number < 1 {
 				t.Fatalf("%s: %+v", name, c)
 			}
@@ -223,16 +223,16 @@ func TestDriveSendsNewReservationsAndChanges(t *testing.T) {
 }
 
 func TestRESTAndGRPCSendTheSameChange(t *testing.T) {
-	for number := range int64(len(places)) {
+	for number := range int64(len(spacesOfPMS)) {
 		c := change{id: "x", number: number, nights: 3}
 		var over struct {
 			PmsMeta          struct{ ID, SpaceID, ParentSpaceID string }
 			FromDate, ToDate string
 		}
-		if err := json.Unmarshal(c.json(), &over); err != nil {
+		if err := json.Unmarshal(c.restBody(), &over); err != nil {
 			t.Fatal(err)
 		}
-		m := c.message().GetReservation()
+		m := c.grpcRequest().GetReservation()
 		p := m.GetPmsMeta()
 		if over.PmsMeta.ID != p.GetId() || over.PmsMeta.SpaceID != p.GetSpaceId() || over.PmsMeta.ParentSpaceID != p.GetParentSpaceId() ||
 			over.FromDate != m.GetFromDate() || over.ToDate != m.GetToDate() {

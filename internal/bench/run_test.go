@@ -37,9 +37,11 @@ func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 		{"no rounds of check-ins", func() (*Result, error) { return Latency{Samples: 1}.Run(t.Context()) }, "latency: want"},
 		{"no stays", func() (*Result, error) { return Converge{Beside: time.Second}.Run(t.Context()) }, "converge: want"},
 		{"no time between", func() (*Result, error) { return Converge{Stays: 1}.Run(t.Context()) }, "converge: want"},
-		{"few bridges", func() (*Result, error) { return Fleet{Bridges: warm, Acts: 1, Rounds: 1}.Run(t.Context(), self()) }, "fleet: want"},
-		{"no acts", func() (*Result, error) { return Fleet{Bridges: warm + 1, Rounds: 1}.Run(t.Context(), self()) }, "fleet: want"},
-		{"few bridges to come back", func() (*Result, error) { return Restart{Bridges: warm}.Run(t.Context(), self()) }, "fleet --restart: want"},
+		{"few bridges", func() (*Result, error) {
+			return Fleet{Bridges: warmUpBridges, Acts: 1, Rounds: 1}.Run(t.Context(), self())
+		}, "fleet: want"},
+		{"no acts", func() (*Result, error) { return Fleet{Bridges: warmUpBridges + 1, Rounds: 1}.Run(t.Context(), self()) }, "fleet: want"},
+		{"few bridges to come back", func() (*Result, error) { return Restart{Bridges: warmUpBridges}.Run(t.Context(), self()) }, "fleet --restart: want"},
 		{"back before it is away", func() (*Result, error) { return Restart{Bridges: 100, Away: -1}.Run(t.Context(), self()) }, "fleet --restart: want"},
 		{"one bridge to move", func() (*Result, error) { return Drain{Bridges: 1, Unlocks: 1}.Run(t.Context(), self()) }, "fleet --drain: want"},
 		{"no growth", func() (*Result, error) { return Growth{Few: 100, Many: 100, Acts: 1}.Run(t.Context(), self()) }, "fleet --growth: want"},

@@ -25,11 +25,13 @@ type serverPart struct {
 }
 
 func (p *serverPart) methods() methods {
-	return p.process.methods().and(methods{"Start": method(p.Start), "StartNode": method(p.StartNode), "Stop": method(p.Stop)})
+	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "StartNode": decodeArgs(p.StartNode), "Stop": decodeArgs(p.Stop)})
 }
 
 // Start starts the server with a data directory, which may have data already.
-func (p *serverPart) Start(dir string, out *Addresses) error { return p.start(dir, settings(dir), out) }
+func (p *serverPart) Start(dir string, out *Addresses) error {
+	return p.start(dir, serverConfig(dir), out)
+}
 
 // Node is one of several servers on one database.
 type Node struct {
@@ -39,7 +41,7 @@ type Node struct {
 
 // StartNode starts the server as one of several.
 func (p *serverPart) StartNode(n Node, out *Addresses) error {
-	c := settings(n.Dir)
+	c := serverConfig(n.Dir)
 	c.Database, c.NATS.URL, c.KeyFile, c.Drain = n.Database, n.NATS, n.Key, n.Drain
 	return p.start(n.Dir, c, out)
 }
@@ -52,7 +54,7 @@ func (p *serverPart) Stop(None, *None) error {
 }
 
 func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
-	o, log, err := options(dir)
+	o, log, err := serverOptions(dir)
 	if err != nil {
 		return err
 	}

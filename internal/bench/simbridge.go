@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// ticket has the credentials of a simulated bridge. Its exported fields are sent between the processes of a benchmark.
+// ticket has the address and credentials of a simulated bridge. Its exported fields are sent between the processes of a benchmark.
 type ticket struct {
 	Address    string
 	Boot       string
@@ -30,16 +30,16 @@ type ticket struct {
 	tls *tls.Config
 }
 
-// pack encodes the TLS configuration into the exported fields.
-func (t *ticket) pack(ca *x509.Certificate) (err error) {
+// encodeTLS encodes the TLS configuration into the exported fields.
+func (t *ticket) encodeTLS(ca *x509.Certificate) (err error) {
 	cert := t.tls.Certificates[0]
 	t.Cert, t.CA = cert.Certificate[0], ca.Raw
 	t.Key, err = x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
 	return err
 }
 
-// unpack decodes the TLS configuration. pool has the CA.
-func (t *ticket) unpack(pool *x509.CertPool) error {
+// decodeTLS decodes the TLS configuration. pool has the CA.
+func (t *ticket) decodeTLS(pool *x509.CertPool) error {
 	key, err := x509.ParsePKCS8PrivateKey(t.Key)
 	if err != nil {
 		return fmt.Errorf("the key of a ticket: %w", err)
@@ -51,8 +51,8 @@ func (t *ticket) unpack(pool *x509.CertPool) error {
 	return nil
 }
 
-// simBridge is a simulated bridge with its own connection and stream, the real protocol, and little memory. It sends
-// Hello and heartbeats, and reports every act as done.
+// simBridge is a simulated bridge with a connection of its own and little memory. It sends Hello and heartbeats, and reports every
+// command as done.
 type simBridge struct {
 	conn   *grpc.ClientConn
 	stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
@@ -63,8 +63,8 @@ type simBridge struct {
 	epoch uint64
 }
 
-// connect opens a bridge's stream and waits for Welcome.
-func connect(ctx context.Context, t ticket) (_ *simBridge, err error) {
+// connectBridge opens a bridge's stream and waits for Welcome.
+func connectBridge(ctx context.Context, t ticket) (_ *simBridge, err error) {
 	r := &simBridge{ended: make(chan struct{})}
 	r.conn, err = grpc.NewClient(t.Address, grpc.WithTransportCredentials(credentials.NewTLS(t.tls)),
 		grpc.WithReadBufferSize(2<<10), grpc.WithWriteBufferSize(2<<10), grpc.WithIdleTimeout(0))
@@ -124,7 +124,7 @@ func (t ticket) hello() *lockv1.Hello {
 	return h
 }
 
-// answerActs answers acts until the stream ends.
+// answerActs reports every received command as done, until the stream ends.
 func (r *simBridge) answerActs() {
 	defer close(r.ended)
 	for {
@@ -147,7 +147,7 @@ func (r *simBridge) send(m *lockv1.ConnectRequest) error {
 	return r.stream.Send(m)
 }
 
-func (r *simBridge) beat() error {
+func (r *simBridge) sendHeartbeat() error {
 	return r.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Heartbeat{Heartbeat: &lockv1.Heartbeat{Clock: timestamppb.Now()}}})
 }
 
@@ -165,20 +165,20 @@ type simFleet struct {
 	beats   sync.WaitGroup
 }
 
-// beatEvery is the product's heartbeat interval.
-const beatEvery = 15 * time.Second
+// heartbeatInterval is the product's heartbeat interval.
+const heartbeatInterval = 15 * time.Second
 
 func newSimFleet() *simFleet {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &simFleet{stop: stop}
-	h.beats.Go(func() { h.beatAll(ctx) })
+	h.beats.Go(func() { h.sendHeartbeats(ctx) })
 	return h
 }
 
-// beatAll sends each bridge's heartbeats, spread over the interval.
-func (h *simFleet) beatAll(ctx context.Context) {
+// sendHeartbeats sends each bridge's heartbeats, spread over the interval.
+func (h *simFleet) sendHeartbeats(ctx context.Context) {
 	const steps = 150
-	t := time.NewTicker(beatEvery / steps)
+	t := time.NewTicker(heartbeatInterval / steps)
 	defer t.Stop()
 	for step := 0; ; step = (step + 1) % steps {
 		select {
@@ -190,16 +190,16 @@ func (h *simFleet) beatAll(ctx context.Context) {
 		bridges := h.bridges
 		h.mu.Unlock()
 		for n := step; n < len(bridges); n += steps {
-			_ = bridges[n].beat() // an act on a broken stream fails and is reported
+			_ = bridges[n].sendHeartbeat() // an act on a broken stream fails and is reported
 		}
 	}
 }
 
-// join connects bridges, several at a time.
-func (h *simFleet) join(ctx context.Context, tickets []ticket) error {
+// connectAll connects bridges, several at a time.
+func (h *simFleet) connectAll(ctx context.Context, tickets []ticket) error {
 	got := make([]*simBridge, len(tickets))
 	err := inParallel(ctx, len(tickets), func(ctx context.Context, n int) (err error) {
-		got[n], err = connect(ctx, tickets[n])
+		got[n], err = connectBridge(ctx, tickets[n])
 		return err
 	})
 	h.mu.Lock()
@@ -218,8 +218,8 @@ func (h *simFleet) close() (err error) {
 	return inParallel(context.Background(), len(h.bridges), func(_ context.Context, n int) error { return h.bridges[n].close() })
 }
 
-// parallel is the number of concurrent set-up calls.
-const parallel = 32
+// maxParallel is the number of concurrent set-up calls.
+const maxParallel = 32
 
 // inParallel calls do many times, several at a time, until one fails.
 func inParallel(ctx context.Context, times int, do func(context.Context, int) error) error {
@@ -227,7 +227,7 @@ func inParallel(ctx context.Context, times int, do func(context.Context, int) er
 	defer cancel(nil)
 	next := make(chan int)
 	var all sync.WaitGroup
-	for range min(parallel, times) {
+	for range min(maxParallel, times) {
 		all.Go(func() {
 			for n := range next {
 				if ctx.Err() != nil {

@@ -25,20 +25,20 @@ const (
 
 // unlockLoad sends unlock commands at a fixed rate and counts the results.
 type unlockLoad struct {
-	pair  *pair
-	owner *owner
-	phase atomic.Int32
-	away  atomic.Bool // no more commands are sent to the first server
-	all   sync.WaitGroup
+	pair      *serverPair
+	owner     *owner
+	phase     atomic.Int32
+	skipFirst atomic.Bool // no more commands are sent to the first server
+	all       sync.WaitGroup
 
-	mu     sync.Mutex
-	took   [after + 1][]float64 // milliseconds of each command that opened, by phase
-	first  int                  // number of commands sent to the draining server during the drain
-	failed map[string]int       // number by result or error code
+	mu         sync.Mutex
+	took       [after + 1][]float64 // milliseconds of each command that opened, by phase
+	toDraining int                  // number of commands sent to the first server during the drain
+	failed     map[string]int       // number by result or error code
 }
 
-// send sends an unlock command at each interval, even if earlier ones still run, until ctx ends. It retries none.
-func (k *unlockLoad) send(ctx context.Context, every time.Duration) {
+// sendSteadily sends an unlock command at each interval, even if earlier ones still run, until ctx ends. It retries none.
+func (k *unlockLoad) sendSteadily(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for n := 0; ; n++ {
@@ -48,14 +48,14 @@ func (k *unlockLoad) send(ctx context.Context, every time.Duration) {
 		case <-t.C:
 		}
 		server := 1
-		if n%2 == 0 && !k.away.Load() {
+		if n%2 == 0 && !k.skipFirst.Load() {
 			server = 0
 		}
-		k.all.Go(func() { k.unlock(context.WithoutCancel(ctx), server) })
+		k.all.Go(func() { k.sendUnlock(context.WithoutCancel(ctx), server) })
 	}
 }
 
-func (k *unlockLoad) unlock(ctx context.Context, server int) {
+func (k *unlockLoad) sendUnlock(ctx context.Context, server int) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	phase, began := k.phase.Load(), time.Now()
@@ -65,7 +65,7 @@ func (k *unlockLoad) unlock(ctx context.Context, server int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if phase == during && server == 0 {
-		k.first++
+		k.toDraining++
 	}
 	switch {
 	case err != nil:
@@ -95,7 +95,7 @@ func (k *unlockLoad) result() *Result {
 	r.note("doors opened before", float64(len(k.took[before])), "")
 	r.note("p99 before", quantile(k.took[before], 0.99), "ms")
 	r.note("doors opened by commands sent during the drain", float64(len(k.took[during])), "")
-	r.note("commands sent to the draining server", float64(k.first), "")
+	r.note("commands sent to the draining server", float64(k.toDraining), "")
 	r.note("doors opened during the drain after more than 250 ms", float64(waited), "")
 	r.note("the longest during the drain", quantile(k.took[during], 1), "ms")
 	r.note("doors opened after", float64(len(k.took[after])), "")

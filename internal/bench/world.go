@@ -17,13 +17,13 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// World has the addresses and tokens of a measured world.
+// World has the addresses and tokens of a measured sandbox.
 type World struct {
 	HTTP, GRPC               string
 	ClientToken, AccessToken string
 }
 
-// worldPart is a property on its own server.
+// worldPart runs a sandbox: a server with one property.
 type worldPart struct {
 	process
 	world *sandbox.World
@@ -32,8 +32,8 @@ type worldPart struct {
 	idle  atomic.Bool // reservation changes are answered without any work
 }
 
-// settings are the product's defaults, except for the addresses and for limits that a benchmark reaches.
-func settings(dir string) config.Config {
+// serverConfig returns the product's defaults with free ports, and without the limits that a benchmark reaches.
+func serverConfig(dir string) config.Config {
 	c := config.Default()
 	c.DataDir = filepath.Join(dir, "data")
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
@@ -43,8 +43,8 @@ func settings(dir string) config.Config {
 	return c
 }
 
-// options makes a server log to a file, as it does under a supervisor.
-func options(dir string) (server.Options, *os.File, error) {
+// serverOptions returns options that make a server log to a file in dir.
+func serverOptions(dir string) (server.Options, *os.File, error) {
 	f, err := os.Create(filepath.Join(dir, "server.log"))
 	if err != nil {
 		return server.Options{}, nil, err
@@ -54,18 +54,18 @@ func options(dir string) (server.Options, *os.File, error) {
 }
 
 func (p *worldPart) methods() methods {
-	return p.process.methods().and(methods{"Start": method(p.Start), "Idle": method(p.Idle), "Fill": method(p.Fill)})
+	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Idle": decodeArgs(p.Idle), "Fill": decodeArgs(p.Fill)})
 }
 
 // Start creates the world in a directory.
 func (p *worldPart) Start(dir string, out *World) error {
 	p.dir = dir
-	o, log, err := options(dir)
+	o, log, err := serverOptions(dir)
 	if err != nil {
 		return err
 	}
-	p.log, o.Around = log, p.around
-	w, err := sandbox.Build(context.Background(), sandbox.Config{Server: settings(dir), Options: o, Dir: dir})
+	p.log, o.Around = log, p.answerWhenIdle
+	w, err := sandbox.Build(context.Background(), sandbox.Config{Server: serverConfig(dir), Options: o, Dir: dir})
 	if err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func (p *worldPart) Start(dir string, out *World) error {
 	return nil
 }
 
-// around answers reservation changes instead of the handler while the world is idle. Such a call passes the gateway and every
+// answerWhenIdle answers reservation changes instead of the handler while the world is idle. Such a call passes the gateway and every
 // interceptor, and does nothing else. It is the floor of the measurement.
-func (p *worldPart) around(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (p *worldPart) answerWhenIdle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if p.idle.Load() && info.FullMethod == partnerv1.ReservationService_UpsertReservation_FullMethodName {
 		return &partnerv1.UpsertReservationResponse{}, nil
 	}

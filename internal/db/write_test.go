@@ -266,7 +266,7 @@ func TestDeadlineEndsAStatement(t *testing.T) {
 		if err == nil {
 			t.Fatal("an endless statement came to an end")
 		}
-		dbtest.TakeLate() // SQLite's computing is the closure's
+		dbtest.TakeComputingErrors() // SQLite's computing is the closure's
 		mustWrite(t, d, put("after"))
 	})
 }

@@ -171,9 +171,9 @@ func (w *World) createLocks(c Config, addresses []string) (err error) {
 	for i, a := range addresses {
 		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90, Lifetime: operationLifetime}
 	}
-	house := sim.Config{Locks: specs, Memory: filepath.Join(c.Dir, "locks.json")}
+	house := sim.Config{Locks: specs, StorageFile: filepath.Join(c.Dir, "locks.json")}
 	if c.WithoutStorage {
-		house.Memory = ""
+		house.StorageFile = ""
 	}
 	w.House, err = sim.NewHouse(house)
 	return err

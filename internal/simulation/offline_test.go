@@ -140,7 +140,7 @@ func TestThreeDaysOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var specs []sim.Spec
 		for name := range sim.Profiles() {
-			specs = append(specs, sim.Spec{Address: name, Profile: name, Latency: 100 * time.Millisecond, Patient: true}) // many wrong PINs are typed
+			specs = append(specs, sim.Spec{Address: name, Profile: name, Latency: 100 * time.Millisecond, NoLockout: true}) // many wrong PINs are typed
 		}
 		s := newSite(t, specs)
 		cut := time.Now().Add(2 * time.Hour).Truncate(time.Hour)
@@ -236,7 +236,7 @@ func (s *site) meanwhile(specs []sim.Spec, hours func(int) time.Time) map[string
 		}
 		s.service.want(l.Address, 6, "grant 6", slot.Desired{Intent: slot.Present, PIN: "345676", NotBefore: hours(71), NotAfter: hours(90)})
 		s.service.want(l.Address, 2, "grant 2", slot.Desired{Intent: slot.Absent}) // gone already: nothing to do
-		writes[l.Address] = s.house.Writes(l.Address)
+		writes[l.Address] = s.house.WriteCount(l.Address)
 	}
 	return writes
 }
@@ -253,7 +253,7 @@ func (s *site) back(specs []sim.Spec, writes map[string]int) {
 	}
 	s.pass(5 * time.Minute)
 	for _, l := range specs {
-		if n := s.house.Writes(l.Address) - writes[l.Address]; n != 2 {
+		if n := s.house.WriteCount(l.Address) - writes[l.Address]; n != 2 {
 			s.t.Errorf("%s: %d operations after the outage, want one for each of two changed slots", l.Address, n)
 		}
 		best := slot.Accepted

@@ -70,7 +70,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 		}
 		writes := map[string]int{}
 		for _, l := range specs {
-			writes[l.Address] = s.house.Writes(l.Address)
+			writes[l.Address] = s.house.WriteCount(l.Address)
 		}
 		wishes() // sent again meanwhile
 		s.service.setCut(false)
@@ -83,7 +83,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 			if got := s.service.status(l.Address, 1); got != best {
 				t.Errorf("%s: within the hours it is called %s, want %s", l.Address, got, best)
 			}
-			if n := s.house.Writes(l.Address) - writes[l.Address]; n != 0 {
+			if n := s.house.WriteCount(l.Address) - writes[l.Address]; n != 0 {
 				t.Errorf("%s: %d operations for windows that are as they were", l.Address, n)
 			}
 		}

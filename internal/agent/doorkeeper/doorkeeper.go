@@ -32,7 +32,7 @@ type Config struct {
 	Log                    *slog.Logger
 }
 
-// Keeper verifies under one mutex, because otherwise two uses of one nonce could both pass.
+// Keeper verifies SmartKeys for the doors of one bridge, one at a time, so that a nonce cannot pass twice.
 type Keeper struct {
 	cfg     Config
 	started time.Time // for its monotonic reading
@@ -43,12 +43,12 @@ type Keeper struct {
 	nonces smartkey.Nonces
 }
 
-// New loads what is stored.
+// New returns a Keeper with the stored keys, status list and rules.
 func New(cfg Config) (*Keeper, error) {
 	k := &Keeper{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
 	k.trust = smartkey.Trust{Bridge: cfg.Bridge, Site: cfg.Site, Doors: map[smartkey.Door]smartkey.DoorRule{}}
 	for _, address := range cfg.Doors {
-		k.trust.Doors[k.Door(address)] = rule(cfg.Stored.Rules[address])
+		k.trust.Doors[k.Door(address)] = doorRule(cfg.Stored.Rules[address])
 	}
 	var err error
 	if cfg.Stored.KeySet != nil {
@@ -63,11 +63,11 @@ func New(cfg Config) (*Keeper, error) {
 	return k, err
 }
 
-// Door is the id of a lock's door.
+// Door returns the SmartKey id of the door with the lock at an address.
 func (k *Keeper) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
-// rule is a door's rule, never less strict than the default.
-func rule(age time.Duration) smartkey.DoorRule {
+// doorRule is a door's rule, never less strict than the default.
+func doorRule(age time.Duration) smartkey.DoorRule {
 	if age <= 0 || age > smartkey.DefaultMaxListAge {
 		age = smartkey.DefaultMaxListAge
 	}
@@ -99,11 +99,11 @@ func (k *Keeper) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey
 	return v
 }
 
-// Until is when a verdict ends.
+// Until returns the time until which a lock may act on a verdict.
 func (k *Keeper) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
-// adopt uses newer keys or a newer list once they are stored. Otherwise they would be lost at the next start, and version numbers must
-// only grow.
+// adopt stores newer keys or a newer list, and then uses them. What could not be stored is not used, because version numbers must not
+// fall at the next start.
 func (k *Keeper) adopt(next smartkey.Trust) {
 	keys, list := next.Keys.Version() != k.trust.Keys.Version(), next.List.Number() != k.trust.List.Number() || next.List.IssuedAt() != k.trust.List.IssuedAt()
 	if !keys && !list {
@@ -179,12 +179,12 @@ func (k *Keeper) UpdateRules(ages map[string]time.Duration) error {
 	defer k.mu.Unlock()
 	named, doors := map[string]time.Duration{}, map[smartkey.Door]smartkey.DoorRule{}
 	for door := range k.trust.Doors {
-		doors[door] = rule(0)
+		doors[door] = doorRule(0)
 	}
 	for address, age := range ages {
 		door := k.Door(address)
 		if _, driven := doors[door]; driven && age > 0 {
-			named[address], doors[door] = age, rule(age)
+			named[address], doors[door] = age, doorRule(age)
 		}
 	}
 	if maps.Equal(doors, k.trust.Doors) {

@@ -9,17 +9,17 @@ import "time"
 
 // Parameters of the decision.
 const (
-	Longest   = 5 * time.Minute // of a pause
-	threshold = 10              // up to this count nothing is paused
-	between   = 3               // wrong PINs between two pauses
-	drain     = 3 * time.Minute // in which the count falls by one
+	Longest           = 5 * time.Minute // of a pause
+	threshold         = 10              // up to this count nothing is paused
+	wrongPINsPerPause = 3               // wrong PINs between two pauses
+	decayInterval     = 3 * time.Minute // in which the count falls by one
 )
 
 // pauses grow with the count: the first at threshold, each further one after between more wrong PINs.
 var pauses = [...]time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, Longest}
 
-// top is the count of the longest pause.
-const top = threshold + between*(len(pauses)-1)
+// maxCount is the count that leads to the longest pause; the count does not grow beyond that.
+const maxCount = threshold + wrongPINsPerPause*(len(pauses)-1)
 
 // Strikes counts the wrong PINs at one keypad. The zero value is none.
 type Strikes struct {
@@ -29,27 +29,27 @@ type Strikes struct {
 
 // Add counts a wrong PIN. It returns for how long to pause the keypad; 0: not at all.
 func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
-	s = s.drained(at)
+	s = s.decayed(at)
 	s.Count++
-	if s.Count > top+between-1 { // the next of the longest pauses
-		s.Count = top
+	if s.Count > maxCount+wrongPINsPerPause-1 { // the next of the longest pauses
+		s.Count = maxCount
 	}
 	over := s.Count - threshold
-	if over < 0 || over%between != 0 {
+	if over < 0 || over%wrongPINsPerPause != 0 {
 		return s, 0
 	}
-	return s, pauses[over/between]
+	return s, pauses[over/wrongPINsPerPause]
 }
 
-// drained lowers the count for the time that has passed. A clock that was set back does not stop that.
-func (s Strikes) drained(at time.Time) Strikes {
+// decayed lowers the count by one for each decayInterval that has passed. After a clock was set back it starts a new interval.
+func (s Strikes) decayed(at time.Time) Strikes {
 	if at.Before(s.At) || s.Count == 0 {
 		s.At = at
 		return s
 	}
-	fallen := int(min(at.Sub(s.At)/drain, time.Duration(s.Count)))
+	fallen := int(min(at.Sub(s.At)/decayInterval, time.Duration(s.Count)))
 	s.Count -= fallen
-	s.At = s.At.Add(time.Duration(fallen) * drain)
+	s.At = s.At.Add(time.Duration(fallen) * decayInterval)
 	if s.Count == 0 {
 		s.At = at
 	}

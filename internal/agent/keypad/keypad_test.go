@@ -60,8 +60,8 @@ func every(n int, step time.Duration, from ...time.Duration) (out []time.Duratio
 func guesses(height int) (n int, closed time.Duration) {
 	var s Strikes
 	for at := noon; at.Before(noon.Add(24 * time.Hour)); {
-		if now := s.drained(at); now.Count >= height {
-			at = now.At.Add(drain)
+		if now := s.decayed(at); now.Count >= height {
+			at = now.At.Add(decayInterval)
 			continue
 		}
 		var pause time.Duration
@@ -76,7 +76,7 @@ func guesses(height int) (n int, closed time.Duration) {
 // TestGuessingGetsFewTries holds the figures that docs/operations.md gives.
 func TestGuessingGetsFewTries(t *testing.T) {
 	most := 0
-	for height := 1; height <= top+between; height++ {
+	for height := 1; height <= maxCount+wrongPINsPerPause; height++ {
 		n, closed := guesses(height)
 		most = max(most, n)
 		t.Logf("count kept below %d: %d tries a day, closed %v", height, n, closed)

@@ -47,12 +47,12 @@ func TestAStayFromBookingToCheckOut(t *testing.T) {
 		}
 		g.opens(pin, "Room 101", front)
 
-		writes := w.House.Writes("Room 101")
+		writes := w.House.WriteCount("Room 101")
 		g.push(map[string]any{"booker": map[string]any{"email": "ada@example.com"}, "owing": 12, "owingCurrency": "EUR", "adultCount": 2})
 		other := arrives(t, w, "OTHER", room("R101"))
 		other.settles("issued")
 		// The lock has worked off what came after the change that concerns no lock.
-		if now := w.House.Writes("Room 101"); now != writes+1 || g.pin() != pin {
+		if now := w.House.WriteCount("Room 101"); now != writes+1 || g.pin() != pin {
 			t.Errorf("a change that concerns no lock wrote to it: %d writes, then %d", writes, now)
 		}
 		other.leaves()
@@ -114,12 +114,12 @@ func TestADormBedOpensItsLockerTheDormAndTheGate(t *testing.T) {
 		a.opens(first, "Bed A", sandbox.DormName, front)
 		b.opens(second, "Bed B", sandbox.DormName, front)
 		// Another bed of the same dorm: the dorm and the gate do not change.
-		writes := w.House.Writes(sandbox.DormName)
+		writes := w.House.WriteCount(sandbox.DormName)
 		b.push(map[string]any{"bedId": "D4-C"})
 		b.settles("issued")
 		w.Await("the old locker is empty", func(context.Context) (bool, error) { return len(w.House.Slots("Bed B")) == 0, nil })
 		b.opens(second, "Bed C", sandbox.DormName, front)
-		if now := w.House.Writes(sandbox.DormName); now != writes {
+		if now := w.House.WriteCount(sandbox.DormName); now != writes {
 			t.Errorf("the dorm's lock was written to %d times for a change of beds", now-writes)
 		}
 		a.leaves()

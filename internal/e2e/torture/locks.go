@@ -100,7 +100,7 @@ func (l *lockState) changeByHand(change func() error) error {
 	l.changedByHandAt = time.Now()
 	clear(l.knownCodes)
 	for _, b := range before {
-		if !slices.ContainsFunc(after, func(a sim.Occupant) bool { return a.Slot == b.Slot && a.PIN == b.PIN }) {
+		if !slices.ContainsFunc(after, func(a sim.SlotContent) bool { return a.Slot == b.Slot && a.PIN == b.PIN }) {
 			l.displaced[string(b.PIN)] = time.Now()
 		}
 	}

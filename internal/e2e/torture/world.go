@@ -187,7 +187,7 @@ func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), lateOps: make(chan string, 16)}
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
 	for _, l := range plot {
-		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency, Patient: true})
+		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency, NoLockout: true})
 		st := &lockState{site: s, address: l.address, ownSchedule: sim.Profiles()[l.profile].Capabilities.Schedule == slot.ScheduleWindow, displaced: map[string]time.Time{}, knownCodes: map[uint32]slotWrite{}}
 		w.locks = append(w.locks, st)
 		w.byAddress[l.address] = st

@@ -28,15 +28,15 @@ func Main() {
 	if !ok {
 		return
 	}
-	if err := serve(port); err != nil {
+	if err := runServer(port); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// serve runs a server until standard input ends, which happens when the test's process ends.
-func serve(port string) error {
+// runServer runs a server until standard input ends, which happens when the test's process ends.
+func runServer(port string) error {
 	n, err := strconv.Atoi(port)
 	if err != nil {
 		return err

@@ -8,20 +8,19 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Computing is the CPU time that a closure of Write may use between two statements in a test. The product's closures use less
-// than a tenth of it.
-const Computing = slower * 200 * time.Millisecond
+// MaxComputing is the CPU time that a closure of db.Write may use between two statements in a test.
+const MaxComputing = raceSlowdown * 200 * time.Millisecond
 
-var late struct {
+var computingErrors struct {
 	sync.Mutex
 	errs []error
 }
 
 var limitComputing = sync.OnceFunc(func() {
-	db.LimitComputing(Computing, func(err error) {
-		late.Lock()
-		defer late.Unlock()
-		late.errs = append(late.errs, err)
+	db.LimitComputing(MaxComputing, func(err error) {
+		computingErrors.Lock()
+		defer computingErrors.Unlock()
+		computingErrors.errs = append(computingErrors.errs, err)
 	})
 })
 
@@ -33,17 +32,17 @@ func failOnComputing(t testing.TB) {
 	}
 	limitComputing()
 	t.Cleanup(func() {
-		for _, err := range TakeLate() {
+		for _, err := range TakeComputingErrors() {
 			t.Error(err)
 		}
 	})
 }
 
-// TakeLate returns and clears the reports about closures that computed for too long.
-func TakeLate() []error {
-	late.Lock()
-	defer late.Unlock()
-	errs := late.errs
-	late.errs = nil
+// TakeComputingErrors returns and clears the reports about closures that computed for too long.
+func TakeComputingErrors() []error {
+	computingErrors.Lock()
+	defer computingErrors.Unlock()
+	errs := computingErrors.errs
+	computingErrors.errs = nil
 	return errs
 }

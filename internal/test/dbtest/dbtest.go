@@ -72,15 +72,15 @@ func URL(t testing.TB, engine string) string {
 	failOnUnscoped(t)
 	switch engine {
 	case "sqlite":
-		return "sqlite:" + sqliteCopy(t)
+		return "sqlite:" + copySQLite(t)
 	case "postgres":
-		return postgresCopy(t)
+		return copyPostgres(t)
 	}
 	t.Fatalf("unknown engine %q", engine)
 	return ""
 }
 
-// Empty is URL without the schema.
+// Empty returns the URL of a new database without tables. The database is removed when t ends.
 func Empty(t testing.TB, engine string) string {
 	t.Helper()
 	if engine == "sqlite" {
@@ -116,7 +116,7 @@ func migrateDatabase(url string) error {
 	return d.Close()
 }
 
-func sqliteCopy(t testing.TB) string {
+func copySQLite(t testing.TB) string {
 	t.Helper()
 	content, err := sqliteTemplate()
 	if err != nil {
@@ -129,7 +129,7 @@ func sqliteCopy(t testing.TB) string {
 	return path
 }
 
-const template = "latchkey_template"
+const templateName = "latchkey_template"
 
 // startCluster runs once in a process; the cluster ends with the process.
 var startCluster = sync.OnceValues(func() (*pgtemp.Cluster, error) {
@@ -138,10 +138,10 @@ var startCluster = sync.OnceValues(func() (*pgtemp.Cluster, error) {
 		return nil, err
 	}
 	return pgtemp.Clone(context.Background(), key, func(c *pgtemp.Cluster) error {
-		if err := c.Exec(context.Background(), "CREATE DATABASE "+template); err != nil {
+		if err := c.Exec(context.Background(), "CREATE DATABASE "+templateName); err != nil {
 			return err
 		}
-		return migrateDatabase(c.URL(template))
+		return migrateDatabase(c.URL(templateName))
 	})
 })
 
@@ -174,9 +174,9 @@ func sharedCluster(t testing.TB) *pgtemp.Cluster {
 	return c
 }
 
-func postgresCopy(t testing.TB) string {
+func copyPostgres(t testing.TB) string {
 	t.Helper()
-	return createDatabase(t, sharedCluster(t), "TEMPLATE "+template)
+	return createDatabase(t, sharedCluster(t), "TEMPLATE "+templateName)
 }
 
 var databases atomic.Int64
@@ -196,7 +196,7 @@ func createDatabase(t testing.TB, c *pgtemp.Cluster, clause string) string {
 	return c.URL(name)
 }
 
-// Keys returns a keyring over d with a key-encryption key of its own, and makes the data keys of some properties.
+// Keys returns a keyring over d with a new key-encryption key, and creates the data keys of the given properties.
 func Keys(t testing.TB, d *db.DB, properties ...string) *keyring.Ring {
 	t.Helper()
 	kek, err := keyring.NewKEK()

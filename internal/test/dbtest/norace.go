@@ -2,5 +2,5 @@
 
 package dbtest
 
-// slower is the factor by which the race detector slows a program down.
-const slower = 1
+// raceSlowdown is the factor by which the race detector slows a program down.
+const raceSlowdown = 1

@@ -2,5 +2,5 @@
 
 package dbtest
 
-// slower is the factor by which the race detector slows a program down.
-const slower = 10
+// raceSlowdown is the factor by which the race detector slows down a program.
+const raceSlowdown = 10

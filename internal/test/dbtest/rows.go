@@ -19,8 +19,7 @@ import (
 // Values are the values of a row by column.
 type Values map[string]any
 
-// Insert inserts a row and, where they are missing, the owners that its foreign keys refer to. Required columns that values
-// leaves out get some value of their type.
+// Insert inserts a row, and the missing rows that its foreign keys refer to. Required columns without a value get a placeholder.
 func Insert(t testing.TB, d *db.DB, table string, values Values) {
 	t.Helper()
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return insert(tx, table, values) }); err != nil {
@@ -28,7 +27,7 @@ func Insert(t testing.TB, d *db.DB, table string, values Values) {
 	}
 }
 
-// InsertOnce is Insert, unless the row exists as the owner of another.
+// InsertOnce is Insert, but does nothing if the row exists.
 func InsertOnce(t testing.TB, d *db.DB, table string, values Values) {
 	t.Helper()
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return insert(tx, table, values, entsql.DoNothing()) }); err != nil {
@@ -41,7 +40,7 @@ func insert(tx *db.Tx, table string, values Values, onConflict ...entsql.Conflic
 	for _, key := range Table(table).ForeignKeys {
 		if id := row[key.Columns[0].Name]; id != nil {
 			owner := Values{"id": id}
-			if column(key.RefTable, tenantColumn) != nil {
+			if findColumn(key.RefTable, tenantColumn) != nil {
 				owner[tenantColumn] = row[tenantColumn]
 			}
 			if err := insert(tx, key.RefTable.Name, owner, entsql.DoNothing()); err != nil {
@@ -60,10 +59,10 @@ func insert(tx *db.Tx, table string, values Values, onConflict ...entsql.Conflic
 	return err
 }
 
-var made atomic.Int64
+var valueCount atomic.Int64
 
-// Row completes a row: each required column has a value, and foreign keys refer to an owner named after its table and the
-// property.
+// Row returns values with placeholders for the other required columns. Foreign keys refer to a row whose id is made from its table and
+// the property.
 func Row(table string, values Values) Values {
 	row := maps.Clone(values)
 	m := Table(table)
@@ -77,13 +76,13 @@ func Row(table string, values Values) Values {
 		if _, given := row[c.Name]; given || c.Nullable || c.Increment || c.Default != nil {
 			continue
 		}
-		row[c.Name] = someValue(c)
+		row[c.Name] = placeholderValue(c)
 	}
 	return row
 }
 
-func someValue(c *schema.Column) any {
-	n := made.Add(1)
+func placeholderValue(c *schema.Column) any {
+	n := valueCount.Add(1)
 	switch {
 	case c.Name == "time_zone":
 		return "UTC"
@@ -108,7 +107,7 @@ func Table(name string) *schema.Table {
 	return tables.Tables[i]
 }
 
-func column(m *schema.Table, name string) *schema.Column {
+func findColumn(m *schema.Table, name string) *schema.Column {
 	if i := slices.IndexFunc(m.Columns, func(c *schema.Column) bool { return c.Name == name }); i >= 0 {
 		return m.Columns[i]
 	}

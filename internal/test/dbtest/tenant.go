@@ -55,10 +55,10 @@ var watchScopes = sync.OnceFunc(func() {
 	db.WatchStatements(checkScope)
 })
 
-// scoped holds the statements that name a property where they have to.
+// scoped caches the statements that passed the check.
 var scoped sync.Map
 
-// checkScope records a statement without a property, unless an exception covers it.
+// checkScope records a statement without a property, unless its function is in acrossProperties.
 func checkScope(statement string) {
 	if _, ok := scoped.Load(statement); ok {
 		return

@@ -1,5 +1,4 @@
-// Package drivertest tests what every driver must guarantee, whatever its locks can do. A driver's own test runs it against each kind
-// of lock it supports.
+// Package drivertest tests what every driver must guarantee. A driver's test calls Run for each kind of lock that it supports.
 package drivertest
 
 import (
@@ -15,34 +14,34 @@ import (
 // Bench is a lock to test, empty and reachable, with access to its keypad.
 type Bench struct {
 	Lock driver.Lock
-	// Type types a PIN at the lock and reports whether it opened; nil: the keypad cannot be used.
-	Type func(slot.PIN) bool
-	// NoLockout means that the lock has no lockout, which the driver learns only by asking it.
+	// TypePIN types a PIN at the lock and reports whether it opened; nil: the test cannot use the keypad.
+	TypePIN func(slot.PIN) bool
+	// NoLockout means that the lock has no lockout, which the driver finds out only when it tries to set one.
 	NoLockout bool
-	// Pass lets time pass for the lock; nil: the test cannot.
-	Pass func(time.Duration)
+	// AdvanceTime advances the lock's clock; nil: the test cannot.
+	AdvanceTime func(time.Duration)
 }
 
-const timeout = 20 * time.Second
+const testTimeout = 20 * time.Second
 
 // Run tests a lock. make returns a fresh bench each time.
 func Run(t *testing.T, make func(t *testing.T) Bench) {
 	t.Helper()
 	for name, try := range map[string]func(*testing.T, Bench){
 		"a code that was set is there and opens":       setAndRead,
-		"a code that was cleared is gone":              clear,
+		"a code that was cleared is gone":              setAndClear,
 		"clearing an empty slot succeeds":              clearEmpty,
 		"setting the same code again changes nothing":  setSameCode,
-		"replacing a code ends the old one":            replace,
+		"replacing a code ends the old one":            replaceCode,
 		"a leading zero survives":                      leadingZero,
-		"an invalid PIN or slot number is not set":     invalid,
-		"the same code in two slots":                   duplicate,
-		"a native window is kept":                      window,
-		"a call ends with its context":                 canceled,
-		"an unlock after its deadline opens nothing":   lateUnlock,
-		"wrong PINs lock the keypad for a while":       lockout,
+		"an invalid PIN or slot number is not set":     setInvalid,
+		"the same code in two slots":                   setDuplicate,
+		"a native window is kept":                      setWindow,
+		"a call ends with its context":                 callCanceled,
+		"an unlock after its deadline opens nothing":   unlockAfterDeadline,
+		"wrong PINs lock the keypad for a while":       setLockout,
 		"a paused keypad opens again by itself":        keypadPause,
-		"address, radio and capabilities are complete": capabilities,
+		"address, radio and capabilities are complete": checkCapabilities,
 	} {
 		t.Run(name, func(t *testing.T) { try(t, make(t)) })
 	}
@@ -51,13 +50,13 @@ func Run(t *testing.T, make func(t *testing.T) Bench) {
 // testContext returns a context that ends with the test, or after the timeout.
 func testContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// pin is a valid code for the lock; it differs for each n.
-func (b Bench) pin(n int) slot.PIN {
+// validPIN returns a valid PIN for the lock, another for each n.
+func (b Bench) validPIN(n int) slot.PIN {
 	c := b.Lock.Capabilities()
 	digits := "3579468135794681"[n : n+max(c.PINMin, min(6, c.PINMax))]
 	return slot.PIN(digits)
@@ -79,8 +78,8 @@ func (b Bench) mustSet(t *testing.T, number uint32, pin slot.PIN, replace bool) 
 	}
 }
 
-// holds checks whether a slot has a code, as far as the lock can be read, and whether the keypad accepts the PIN.
-func (b Bench) holds(t *testing.T, number uint32, pin slot.PIN, present bool) {
+// checkSlot checks by reading and at the keypad, as far as the lock allows, whether a slot holds the PIN.
+func (b Bench) checkSlot(t *testing.T, number uint32, pin slot.PIN, present bool) {
 	t.Helper()
 	c := b.Lock.Capabilities()
 	if c.ReadBack {
@@ -94,22 +93,22 @@ func (b Bench) holds(t *testing.T, number uint32, pin slot.PIN, present bool) {
 	} else if _, a := b.Lock.Read(testContext(t), number); a.Result != slot.Unsupported {
 		t.Errorf("a lock without read-back answers a reading with %s", a.Result)
 	}
-	if b.Type != nil && b.Type(pin) != present {
+	if b.TypePIN != nil && b.TypePIN(pin) != present {
 		t.Errorf("the keypad opens: %v, want %v", !present, present)
 	}
 }
 
 func setAndRead(t *testing.T, b Bench) {
-	b.mustSet(t, 1, b.pin(0), false)
-	b.holds(t, 1, b.pin(0), true)
+	b.mustSet(t, 1, b.validPIN(0), false)
+	b.checkSlot(t, 1, b.validPIN(0), true)
 }
 
-func clear(t *testing.T, b Bench) {
-	b.mustSet(t, 2, b.pin(0), false)
+func setAndClear(t *testing.T, b Bench) {
+	b.mustSet(t, 2, b.validPIN(0), false)
 	if a := b.Lock.Clear(testContext(t), 2); a.Result != slot.OK {
 		t.Fatal(a.Result)
 	}
-	b.holds(t, 2, b.pin(0), false)
+	b.checkSlot(t, 2, b.validPIN(0), false)
 }
 
 func clearEmpty(t *testing.T, b Bench) {
@@ -119,36 +118,36 @@ func clearEmpty(t *testing.T, b Bench) {
 }
 
 func setSameCode(t *testing.T, b Bench) {
-	b.mustSet(t, 1, b.pin(0), false)
-	b.mustSet(t, 1, b.pin(0), true)
-	b.holds(t, 1, b.pin(0), true)
+	b.mustSet(t, 1, b.validPIN(0), false)
+	b.mustSet(t, 1, b.validPIN(0), true)
+	b.checkSlot(t, 1, b.validPIN(0), true)
 }
 
-func replace(t *testing.T, b Bench) {
-	b.mustSet(t, 1, b.pin(0), false)
-	b.mustSet(t, 1, b.pin(1), true)
-	b.holds(t, 1, b.pin(1), true)
-	if b.Type != nil && b.Type(b.pin(0)) {
+func replaceCode(t *testing.T, b Bench) {
+	b.mustSet(t, 1, b.validPIN(0), false)
+	b.mustSet(t, 1, b.validPIN(1), true)
+	b.checkSlot(t, 1, b.validPIN(1), true)
+	if b.TypePIN != nil && b.TypePIN(b.validPIN(0)) {
 		t.Error("the old code still opens")
 	}
 }
 
 func leadingZero(t *testing.T, b Bench) {
-	pin := "0" + b.pin(0)[1:]
+	pin := "0" + b.validPIN(0)[1:]
 	if b.Lock.Capabilities().CheckPIN(pin) != "" {
 		return // without a zero on the keypad there is none to lose
 	}
 	b.mustSet(t, 1, pin, false)
-	b.holds(t, 1, pin, true)
-	if b.Type != nil && b.Type(pin[1:]) {
+	b.checkSlot(t, 1, pin, true)
+	if b.TypePIN != nil && b.TypePIN(pin[1:]) {
 		t.Error("opens without its zero")
 	}
 }
 
-func invalid(t *testing.T, b Bench) {
+func setInvalid(t *testing.T, b Bench) {
 	c := b.Lock.Capabilities()
 	long := slot.PIN(strings.Repeat("3", c.PINMax+1))
-	for _, pin := range []slot.PIN{"", "3", long, b.pin(0)[1:] + "x"} {
+	for _, pin := range []slot.PIN{"", "3", long, b.validPIN(0)[1:] + "x"} {
 		a := b.set(t, 1, pin, false)
 		if a.Result != slot.InvalidFormat && a.Result != slot.NotConfirmed {
 			t.Errorf("a PIN of %d characters is answered with %s", len(pin), a.Result)
@@ -157,24 +156,24 @@ func invalid(t *testing.T, b Bench) {
 			t.Error("invalidFormat without its rule")
 		}
 	}
-	if a := b.set(t, uint32(c.Slots)+1, b.pin(0), false); a.Result == slot.OK {
+	if a := b.set(t, uint32(c.Slots)+1, b.validPIN(0), false); a.Result == slot.OK {
 		t.Error("a slot beyond the last was set")
 	}
 }
 
-func duplicate(t *testing.T, b Bench) {
-	b.mustSet(t, 1, b.pin(0), false)
-	switch a := b.set(t, 2, b.pin(0), false); a.Result {
+func setDuplicate(t *testing.T, b Bench) {
+	b.mustSet(t, 1, b.validPIN(0), false)
+	switch a := b.set(t, 2, b.validPIN(0), false); a.Result {
 	case slot.Duplicate:
-		b.holds(t, 1, b.pin(0), true)
+		b.checkSlot(t, 1, b.validPIN(0), true)
 	case slot.OK, slot.NotConfirmed:
 	default:
 		t.Errorf("answered with %s", a.Result)
 	}
 }
 
-func window(t *testing.T, b Bench) {
-	if b.Lock.Capabilities().Schedule != slot.ScheduleWindow || b.Type == nil {
+func setWindow(t *testing.T, b Bench) {
+	if b.Lock.Capabilities().Schedule != slot.ScheduleWindow || b.TypePIN == nil {
 		return
 	}
 	hour := time.Now().Truncate(time.Hour)
@@ -182,21 +181,21 @@ func window(t *testing.T, b Bench) {
 		from, to time.Duration
 		opens    bool
 	}{{-2 * time.Hour, 3 * time.Hour, true}, {2 * time.Hour, 3 * time.Hour, false}, {-3 * time.Hour, -2 * time.Hour, false}} {
-		a := b.Lock.Set(testContext(t), driver.Setting{Slot: 1, PIN: b.pin(0), NotBefore: hour.Add(w.from), NotAfter: hour.Add(w.to), Replace: i > 0})
+		a := b.Lock.Set(testContext(t), driver.Setting{Slot: 1, PIN: b.validPIN(0), NotBefore: hour.Add(w.from), NotAfter: hour.Add(w.to), Replace: i > 0})
 		if a.Result != slot.OK {
 			t.Fatal(a.Result)
 		}
-		if b.Type(b.pin(0)) != w.opens {
+		if b.TypePIN(b.validPIN(0)) != w.opens {
 			t.Errorf("window from %v to %v from now opens: %v, want %v", w.from, w.to, !w.opens, w.opens)
 		}
 	}
 }
 
-func canceled(t *testing.T, b Bench) {
+func callCanceled(t *testing.T, b Bench) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, a := range map[string]driver.Answer{
-		"set":    b.Lock.Set(ctx, driver.Setting{Slot: 1, PIN: b.pin(0)}),
+		"set":    b.Lock.Set(ctx, driver.Setting{Slot: 1, PIN: b.validPIN(0)}),
 		"clear":  b.Lock.Clear(ctx, 1),
 		"unlock": b.Lock.Unlock(ctx),
 	} {
@@ -206,7 +205,7 @@ func canceled(t *testing.T, b Bench) {
 	}
 }
 
-func lateUnlock(t *testing.T, b Bench) {
+func unlockAfterDeadline(t *testing.T, b Bench) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	if a := b.Lock.Unlock(ctx); a.Result == slot.OK {
@@ -214,8 +213,8 @@ func lateUnlock(t *testing.T, b Bench) {
 	}
 }
 
-// lockout sets the lock's own lockout and types wrong PINs.
-func lockout(t *testing.T, b Bench) {
+// setLockout sets the lock's own lockout and types wrong PINs.
+func setLockout(t *testing.T, b Bench) {
 	want := slot.DesiredLockout
 	got, a := b.Lock.SetLockout(testContext(t), want)
 	if b.Lock.Capabilities().Lockout != slot.LockoutSettable {
@@ -236,16 +235,16 @@ func lockout(t *testing.T, b Bench) {
 	if again, a := b.Lock.SetLockout(testContext(t), want); a.Result != slot.OK || again != got {
 		t.Errorf("set again: %s, and the lock shows %+v", a.Result, again)
 	}
-	if b.Type == nil {
+	if b.TypePIN == nil {
 		return
 	}
-	b.mustSet(t, 1, b.pin(0), false)
+	b.mustSet(t, 1, b.validPIN(0), false)
 	for range got.Attempts {
-		if b.Type(b.pin(1)) {
+		if b.TypePIN(b.validPIN(1)) {
 			t.Fatal("a wrong PIN opens")
 		}
 	}
-	b.closedFor(t, got.Pause)
+	b.checkClosedFor(t, got.Pause)
 }
 
 // keypadPause pauses the keypad and checks that the lock ends the pause.
@@ -261,36 +260,36 @@ func keypadPause(t *testing.T, b Bench) {
 	if a.Result != slot.OK {
 		t.Fatal(a.Result)
 	}
-	if b.Type == nil {
+	if b.TypePIN == nil {
 		return
 	}
-	b.mustSet(t, 1, b.pin(0), false)
-	b.closedFor(t, pause)
+	b.mustSet(t, 1, b.validPIN(0), false)
+	b.checkClosedFor(t, pause)
 }
 
-// closedFor checks that the keypad refuses the PIN in slot 1 for exactly this time, and that the door opens by other means.
-func (b Bench) closedFor(t *testing.T, d time.Duration) {
+// checkClosedFor checks that the keypad refuses the PIN in slot 1 for this time, and that remote unlocking works meanwhile.
+func (b Bench) checkClosedFor(t *testing.T, d time.Duration) {
 	t.Helper()
-	if b.Type(b.pin(0)) {
+	if b.TypePIN(b.validPIN(0)) {
 		t.Error("the right PIN opens a keypad that is closed")
 	}
 	if a := b.Lock.Unlock(testContext(t)); b.Lock.Capabilities().RemoteUnlock && a.Result != slot.OK {
 		t.Errorf("unlocking while the keypad is closed: %s", a.Result)
 	}
-	if b.Pass == nil {
+	if b.AdvanceTime == nil {
 		return
 	}
-	b.Pass(d - time.Second)
-	if b.Type(b.pin(0)) {
+	b.AdvanceTime(d - time.Second)
+	if b.TypePIN(b.validPIN(0)) {
 		t.Error("the keypad opens before its time")
 	}
-	b.Pass(2 * time.Second)
-	if !b.Type(b.pin(0)) {
+	b.AdvanceTime(2 * time.Second)
+	if !b.TypePIN(b.validPIN(0)) {
 		t.Error("the right PIN does not open after the pause")
 	}
 }
 
-func capabilities(t *testing.T, b Bench) {
+func checkCapabilities(t *testing.T, b Bench) {
 	c := b.Lock.Capabilities()
 	if b.Lock.Address() == "" || b.Lock.Radio() == "" || b.Lock.Model() == "" {
 		t.Error("a lock without address, radio or model")

@@ -14,27 +14,27 @@ import (
 	"strings"
 )
 
-// entries are the functions that a verifier calls. Checks of functions that these reach are in scope, so signing and minting are
+// entryPoints are the functions that a verifier calls. Checks of functions that these reach are in scope, so signing and minting are
 // not. The COSE library calls es256Verifier.Verify.
-var entries = []string{
+var entryPoints = []string{
 	"Verify", "KeySet.Advance", "KeySet.AdvanceList", "PinKeySet", "VerifyPossession", "DecodeGreeting", "DecodePresentation",
 	"DecodeAnswer", "Trust.Refresh", "es256Verifier.Verify",
 }
 
-// textOnly are functions that make only the text of an error.
-var textOnly = []string{"detailOf"}
+// errorTextFunctions are functions that only build the text of an error. They are not mutated.
+var errorTextFunctions = []string{"detailOf"}
 
-// mutant is one change of one check: when it is active, replacement counts in place of the source between start and end.
+// mutant is one change of one check: replacement takes the place of the source between the offsets start and end.
 type mutant struct {
 	number, line, start, end            int
 	file, function, source, replacement string
 	survived                            bool
 }
 
-func (m mutant) key() string { return m.function + ": " + m.source + " -> " + m.replacement }
+func (m mutant) reasonKey() string { return m.function + ": " + m.source + " -> " + m.replacement }
 
-// rewrite replaces each mutated expression of a file by a call that selects between it and its replacement.
-func rewrite(path, source string, mutants []*mutant) string {
+// insertMutants replaces each mutated expression of a file by a call that selects between it and its replacement.
+func insertMutants(path, source string, mutants []*mutant) string {
 	type edit struct {
 		at, size, number int
 		text             string
@@ -98,35 +98,35 @@ func findMutants(dir string) (map[string]string, []*mutant, error) {
 	}
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	_, _ = (&types.Config{Importer: emptyImporter{}, Error: func(error) {}}).Check(dir, f.set, parsed, &info)
-	reached, err := reach(parsed, info)
+	reached, err := reachableFunctions(parsed, info)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, fn := range reached {
-		f.function = nameOf(fn)
-		f.walk(fn.Body, fn.Type.Results)
+		f.function = functionName(fn)
+		f.findChecks(fn.Body, fn.Type.Results)
 	}
 	return f.files, f.mutants, nil
 }
 
-// reach returns the functions that the entries call directly or through others, in the order of the source.
-func reach(parsed []*ast.File, info types.Info) ([]*ast.FuncDecl, error) {
+// reachableFunctions returns the functions that the entries call directly or through others, in the order of the source.
+func reachableFunctions(parsed []*ast.File, info types.Info) ([]*ast.FuncDecl, error) {
 	byObject, queue, found := map[types.Object]*ast.FuncDecl{}, []*ast.FuncDecl(nil), map[*ast.FuncDecl]bool{}
 	for _, file := range parsed {
 		for _, d := range file.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok {
 				byObject[info.Defs[fn.Name]] = fn
-				if slices.Contains(entries, nameOf(fn)) {
+				if slices.Contains(entryPoints, functionName(fn)) {
 					queue = append(queue, fn)
 				}
 			}
 		}
 	}
-	if len(queue) != len(entries) {
-		return nil, fmt.Errorf("%d of %d entries are functions of the package: mend the list", len(queue), len(entries))
+	if len(queue) != len(entryPoints) {
+		return nil, fmt.Errorf("%d of %d entries are functions of the package: mend the list", len(queue), len(entryPoints))
 	}
 	for ; len(queue) > 0; queue = queue[1:] {
-		if found[queue[0]] || slices.Contains(textOnly, nameOf(queue[0])) {
+		if found[queue[0]] || slices.Contains(errorTextFunctions, functionName(queue[0])) {
 			continue
 		}
 		found[queue[0]] = true
@@ -140,37 +140,37 @@ func reach(parsed []*ast.File, info types.Info) ([]*ast.FuncDecl, error) {
 	return slices.SortedFunc(maps.Keys(found), func(a, b *ast.FuncDecl) int { return int(a.Pos() - b.Pos()) }), nil
 }
 
-// walk finds the conditions of if and switch, the results of predicates, the numbers given to inRange and the durations added to
-// times. A condition that only leads to a panic is no check.
-func (f *finder) walk(body ast.Node, results *ast.FieldList) {
+// findChecks adds mutants for the conditions of if and switch, the results of predicates, the arguments of inRange, and durations added
+// to times. It skips conditions that only lead to a panic.
+func (f *finder) findChecks(body ast.Node, results *ast.FieldList) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
-			f.walk(n.Body, n.Type.Results)
+			f.findChecks(n.Body, n.Type.Results)
 			return false
 		case *ast.IfStmt:
-			if !strings.HasPrefix(f.text(n.Body.List[0]), "panic(") {
-				f.condition(n.Cond, "false")
+			if !strings.HasPrefix(f.sourceText(n.Body.List[0]), "panic(") {
+				f.addConditionMutants(n.Cond, "false")
 			}
 		case *ast.SwitchStmt:
 			for _, clause := range n.Body.List {
 				for _, e := range clause.(*ast.CaseClause).List {
 					if n.Tag == nil {
-						f.condition(e, "false")
+						f.addConditionMutants(e, "false")
 					}
 				}
 			}
 		case *ast.ReturnStmt:
 			for i, e := range n.Results {
-				if text := f.text(e); isBool(results, i) && text != "true" && text != "false" {
-					f.condition(e, "true", "false")
+				if text := f.sourceText(e); isBool(results, i) && text != "true" && text != "false" {
+					f.addConditionMutants(e, "true", "false")
 				}
 			}
 		case *ast.CallExpr:
-			name := f.text(n.Fun)
+			name := f.sourceText(n.Fun)
 			for _, argument := range n.Args {
 				if name == "inRange" || strings.HasSuffix(name, ".Add") {
-					f.add(argument, "0")
+					f.addMutant(argument, "0")
 				}
 			}
 		}
@@ -178,51 +178,51 @@ func (f *finder) walk(body ast.Node, results *ast.FieldList) {
 	})
 }
 
-// condition leaves out each operand of a condition, so that the others decide alone, and moves the edge of each comparison.
-func (f *finder) condition(e ast.Expr, neutral ...string) {
+// addConditionMutants adds a mutant without each operand of a condition, and one with the boundary of each comparison moved.
+func (f *finder) addConditionMutants(e ast.Expr, neutral ...string) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
-		f.condition(e.X, neutral...)
+		f.addConditionMutants(e.X, neutral...)
 		return
 	case *ast.BinaryExpr:
 		if value := map[token.Token]string{token.LOR: "false", token.LAND: "true"}[e.Op]; value != "" {
-			f.condition(e.X, value)
-			f.condition(e.Y, value)
+			f.addConditionMutants(e.X, value)
+			f.addConditionMutants(e.Y, value)
 			return
 		}
 		if moved := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[e.Op]; moved != "" {
-			f.add(e, f.text(e.X)+" "+moved+" "+f.text(e.Y))
+			f.addMutant(e, f.sourceText(e.X)+" "+moved+" "+f.sourceText(e.Y))
 		}
 	}
 	for _, value := range neutral {
-		f.add(e, value)
+		f.addMutant(e, value)
 	}
 	// "a before b" becomes "a not after b".
-	moved, _ := strings.CutPrefix("!"+f.text(e), "!!")
+	moved, _ := strings.CutPrefix("!"+f.sourceText(e), "!!")
 	for was, is := range map[string]string{".Before(": ".After(", ".After(": ".Before("} {
 		if strings.Count(moved, was) == 1 {
 			moved = strings.Replace(moved, was, is, 1)
-			f.add(e, moved)
+			f.addMutant(e, moved)
 			break
 		}
 	}
 }
 
-func (f *finder) add(e ast.Expr, replacement string) {
+func (f *finder) addMutant(e ast.Expr, replacement string) {
 	start, end := f.set.Position(e.Pos()), f.set.Position(e.End())
 	f.mutants = append(f.mutants, &mutant{
 		number: len(f.mutants) + 1, file: start.Filename, line: start.Line, start: start.Offset, end: end.Offset,
-		function: f.function, source: f.text(e), replacement: replacement,
+		function: f.function, source: f.sourceText(e), replacement: replacement,
 	})
 }
 
-func (f *finder) text(n ast.Node) string {
+func (f *finder) sourceText(n ast.Node) string {
 	start, end := f.set.Position(n.Pos()), f.set.Position(n.End())
 	return f.files[start.Filename][start.Offset:end.Offset]
 }
 
-// nameOf is a function's name with its receiver's type, if it has one.
-func nameOf(fn *ast.FuncDecl) string {
+// functionName is a function's name with its receiver's type, if it has one.
+func functionName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil {
 		return fn.Name.Name
 	}

@@ -1,5 +1,5 @@
-// Command mutation measures how good the published SmartKey vectors are as a net for a verifier. It leaves out the checks of
-// package smartkey one at a time, runs the vectors against each mutant, and lists the mutants that pass all of them.
+// Command mutation measures how well the published SmartKey test vectors find faults of a verifier. It changes the checks of package
+// smartkey one at a time, runs the vectors against each mutant, and lists the mutants that pass all vectors.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 const (
 	pkg     = "internal/smartkey"
 	workers = 2
-	// selection is compiled into the package: one test binary contains every mutant, and an environment variable selects one.
-	selection = `package smartkey
+	// selectionSource is compiled into the package: one test binary contains every mutant, and an environment variable selects one.
+	selectionSource = `package smartkey
 
 import (
 	"os"
@@ -38,7 +38,7 @@ func mutant[T any](number int, original, mutated T) T {
 `
 )
 
-// equivalents says of each survivor why no vector can kill it: a line "function: change", then the reason, indented.
+// equivalents lists the known survivors: a line "function: change", then an indented reason why no vector can detect it.
 //
 //go:embed equivalent.txt
 var equivalents string
@@ -64,18 +64,18 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !passes(ctx, binary, 0) {
+	if !vectorsPass(ctx, binary, 0) {
 		return errors.New("the vectors fail without a mutant: run go test -run TestVectors ./" + pkg)
 	}
 	runAll(ctx, binary, mutants)
-	return report(mutants, parseReasons(equivalents))
+	return reportSurvivors(mutants, parseReasons(equivalents))
 }
 
-// compile builds the test binary from the mutated files, which an overlay puts in the place of the originals.
+// compile builds the test binary with the mutated files, which an overlay substitutes for the originals.
 func compile(ctx context.Context, temp string, files map[string]string, mutants []*mutant) (string, error) {
-	replace, sources := map[string]string{}, map[string]string{filepath.Join(pkg, "mutant_selection.go"): selection}
+	replace, sources := map[string]string{}, map[string]string{filepath.Join(pkg, "mutant_selection.go"): selectionSource}
 	for path, source := range files {
-		sources[path] = rewrite(path, source, mutants)
+		sources[path] = insertMutants(path, source, mutants)
 	}
 	for path, source := range sources {
 		full, err := filepath.Abs(path)
@@ -102,7 +102,7 @@ func runAll(ctx context.Context, binary string, mutants []*mutant) {
 	for range workers {
 		group.Go(func() {
 			for m := range queue {
-				m.survived = passes(ctx, binary, m.number)
+				m.survived = vectorsPass(ctx, binary, m.number)
 			}
 		})
 	}
@@ -113,8 +113,8 @@ func runAll(ctx context.Context, binary string, mutants []*mutant) {
 	group.Wait()
 }
 
-// passes reports whether all vectors pass with one mutant; 0: with none.
-func passes(ctx context.Context, binary string, number int) bool {
+// vectorsPass reports whether all vectors pass with the mutant of that number; 0 is the unchanged package.
+func vectorsPass(ctx context.Context, binary string, number int) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "-test.run", "^TestVectors$", "-test.failfast")
@@ -136,21 +136,21 @@ func parseReasons(text string) map[string]string {
 	return reasons
 }
 
-// report prints the survivors. It fails for a survivor without a reason, and for a reason without its survivor.
-func report(mutants []*mutant, reasons map[string]string) error {
+// reportSurvivors prints the survivors. It fails for a survivor without a reason, and for a reason whose mutant did not survive.
+func reportSurvivors(mutants []*mutant, reasons map[string]string) error {
 	survivors, unargued := 0, 0
 	for _, m := range mutants {
 		if !m.survived {
 			continue
 		}
 		survivors++
-		reason := reasons[m.key()]
-		delete(reasons, m.key())
+		reason := reasons[m.reasonKey()]
+		delete(reasons, m.reasonKey())
 		if reason == "" {
 			unargued++
 			reason = "NOT ARGUED: add a vector, delete the check, or add a reason to equivalent.txt"
 		}
-		fmt.Printf("%s:%d: %s\n\t%s\n", m.file, m.line, m.key(), reason)
+		fmt.Printf("%s:%d: %s\n\t%s\n", m.file, m.line, m.reasonKey(), reason)
 	}
 	for key := range reasons {
 		fmt.Printf("equivalent.txt: %s\n\tThe vectors kill this mutant: remove the entry.\n", key)

@@ -23,7 +23,7 @@ func Clone(ctx context.Context, key string, prepare func(*Cluster) error) (*Clus
 		return nil, fmt.Errorf("prepare a PostgreSQL cluster: %w", err)
 	}
 	return start(ctx, func(c *Cluster, ctx context.Context) error {
-		return copyAs(ctx, original, c.data(), c.attr)
+		return copyAs(ctx, original, c.dataDir(), c.attr)
 	})
 }
 
@@ -86,14 +86,14 @@ func prepareFiles(ctx context.Context, dir string, prepare func(*Cluster) error)
 	if err := prepare(c); err != nil {
 		return err
 	}
-	if err := c.program(ctx, "pg_ctl", "-D", c.data(), "-m", "fast", "-w", "stop"); err != nil {
+	if err := c.runProgram(ctx, "pg_ctl", "-D", c.dataDir(), "-m", "fast", "-w", "stop"); err != nil {
 		return err
 	}
 	partial := dir + ".partial"
 	if err := os.RemoveAll(partial); err != nil {
 		return err
 	}
-	if err := copyAs(ctx, c.data(), partial, &syscall.SysProcAttr{}); err != nil {
+	if err := copyAs(ctx, c.dataDir(), partial, &syscall.SysProcAttr{}); err != nil {
 		return err
 	}
 	return os.Rename(partial, dir)

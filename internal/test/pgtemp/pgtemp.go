@@ -32,9 +32,9 @@ type Cluster struct {
 // ErrMissing is the error when the server programs are not installed.
 var ErrMissing = errors.New("PostgreSQL server programs (initdb, postgres) not found; on Debian: apt-get install postgresql")
 
-// watch runs the server and waits on standard input, which ends with the parent. Then it stops the server and removes all
-// files. It ignores signals to the process group, because the parent decides when the server ends.
-const watch = `trap "" INT TERM HUP
+// watchScript runs the server until standard input ends, which happens when the parent ends. Then it stops the server and removes its
+// files. It ignores signals to the process group.
+const watchScript = `trap "" INT TERM HUP
 "$1" -D "$2/data" -k "$2" &
 read -r _
 kill -QUIT $!; kill -CONT $! && wait $!
@@ -56,10 +56,10 @@ func start(ctx context.Context, create func(*Cluster, context.Context) error) (*
 		return nil, err
 	}
 	c := &Cluster{dir: dir, bin: bin}
-	if c.attr, err = unprivileged(dir); err != nil {
+	if c.attr, err = giveToUnprivilegedUser(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := cmp.Or(create(c, ctx), c.launch(), c.await(ctx)); err != nil {
+	if err := cmp.Or(create(c, ctx), c.startServer(), c.awaitReady(ctx)); err != nil {
 		return nil, errors.Join(err, c.Stop(), os.RemoveAll(dir))
 	}
 	return c, nil
@@ -79,9 +79,9 @@ func fastDirectory() string {
 // programDir returns the directory of PostgreSQL's programs: the newest version under /usr/lib/postgresql, otherwise the one in PATH.
 func programDir() (string, error) {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
+	slices.SortFunc(dirs, func(a, b string) int { return majorVersion(b) - majorVersion(a) })
 	for _, dir := range dirs {
-		if executable(filepath.Join(dir, "initdb")) && executable(filepath.Join(dir, "postgres")) {
+		if isExecutable(filepath.Join(dir, "initdb")) && isExecutable(filepath.Join(dir, "postgres")) {
 			return dir, nil
 		}
 	}
@@ -95,18 +95,19 @@ func programDir() (string, error) {
 	return filepath.Dir(initdb), nil
 }
 
-func version(bin string) int {
+func majorVersion(bin string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))
 	return n
 }
 
-func executable(path string) bool {
+func isExecutable(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-// unprivileged gives dir to another user if this process runs as root: PostgreSQL refuses to run as root.
-func unprivileged(dir string) (*syscall.SysProcAttr, error) {
+// giveToUnprivilegedUser changes the owner of dir if this process runs as root, because PostgreSQL refuses to run as root. It returns
+// the attributes to start processes as that user.
+func giveToUnprivilegedUser(dir string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return &syscall.SysProcAttr{}, nil
 	}
@@ -127,14 +128,14 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 
 // initialize creates an empty data directory.
 func (c *Cluster) initialize(ctx context.Context) error {
-	if err := c.program(ctx, "initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
+	if err := c.runProgram(ctx, "initdb", "-D", c.dataDir(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
 		return err
 	}
 	conf := strings.Join([]string{
 		"listen_addresses = ''", "fsync = off", "synchronous_commit = off",
 		"full_page_writes = off", "max_connections = 300", "shared_buffers = 64MB", "log_min_messages = fatal", "",
 	}, "\n")
-	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(filepath.Join(c.dataDir(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -142,10 +143,10 @@ func (c *Cluster) initialize(ctx context.Context) error {
 	return errors.Join(err, f.Close())
 }
 
-func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+func (c *Cluster) dataDir() string { return filepath.Join(c.dir, "data") }
 
-// program runs a PostgreSQL program as the cluster's user.
-func (c *Cluster) program(ctx context.Context, name string, args ...string) error {
+// runProgram runs a PostgreSQL program as the cluster's user.
+func (c *Cluster) runProgram(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir, cmd.SysProcAttr = c.dir, c.attr
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -154,7 +155,7 @@ func (c *Cluster) program(ctx context.Context, name string, args ...string) erro
 	return nil
 }
 
-func (c *Cluster) launch() error {
+func (c *Cluster) startServer() error {
 	log, err := os.Create(filepath.Join(c.dir, "log"))
 	if err != nil {
 		return err
@@ -166,7 +167,7 @@ func (c *Cluster) launch() error {
 	}
 	defer in.Close()
 	// With files instead of buffers, os/exec starts no goroutine that could outlive a test.
-	c.watcher = exec.Command("/bin/sh", "-c", watch, "sh", filepath.Join(c.bin, "postgres"), c.dir)
+	c.watcher = exec.Command("/bin/sh", "-c", watchScript, "sh", filepath.Join(c.bin, "postgres"), c.dir)
 	c.watcher.Dir, c.watcher.SysProcAttr = "/", c.attr
 	c.watcher.Stdin, c.watcher.Stdout, c.watcher.Stderr = in, log, log
 	if err := c.watcher.Start(); err != nil {
@@ -176,8 +177,8 @@ func (c *Cluster) launch() error {
 	return nil
 }
 
-// await polls until the server answers, because the server sends no signal when it is ready.
-func (c *Cluster) await(ctx context.Context) error {
+// awaitReady polls until the server answers, because the server sends no signal when it is ready.
+func (c *Cluster) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)

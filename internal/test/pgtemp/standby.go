@@ -14,7 +14,7 @@ import (
 // Standby starts a synchronous standby of the cluster: from then on each commit waits until the standby has it.
 func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 	s, err := start(ctx, func(s *Cluster, ctx context.Context) error {
-		return s.program(ctx, "pg_basebackup", "-D", s.data(), "-h", c.dir, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync")
+		return s.runProgram(ctx, "pg_basebackup", "-D", s.dataDir(), "-h", c.dir, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	})
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 	return s, nil
 }
 
-// Promote makes a standby the primary and waits until it is. The new primary waits for no standby of its own.
+// Promote makes a standby the primary and waits until it is. The new primary commits without a standby.
 func (c *Cluster) Promote(ctx context.Context) error {
 	return errors.Join(
 		c.Exec(ctx, "ALTER SYSTEM SET synchronous_standby_names = ''"),
@@ -62,7 +62,7 @@ func (c *Cluster) signal(s syscall.Signal) error {
 		return err
 	}
 	for _, path := range stats {
-		child, parent := parentage(path)
+		child, parent := processAndParentID(path)
 		if parent != pid {
 			continue
 		}
@@ -75,7 +75,7 @@ func (c *Cluster) signal(s syscall.Signal) error {
 
 // pid returns the id of the server's process.
 func (c *Cluster) pid() (int, error) {
-	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	text, err := os.ReadFile(filepath.Join(c.dataDir(), "postmaster.pid"))
 	if err != nil {
 		return 0, err
 	}
@@ -83,9 +83,9 @@ func (c *Cluster) pid() (int, error) {
 	return strconv.Atoi(line)
 }
 
-// parentage reads the ids of a process and of its parent from a file like /proc/1/stat. It returns zeros if the process has
+// processAndParentID reads the ids of a process and of its parent from a file such as /proc/1/stat. It returns zeros if the process has
 // ended.
-func parentage(path string) (pid, parent int) {
+func processAndParentID(path string) (pid, parent int) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, 0

@@ -1,5 +1,5 @@
-// Package z2mtest plays what the zigbee2mqtt driver speaks with: a real Mosquitto, and behind it a
-// Zigbee2MQTT with virtual locks that behaves as the real one does, silences included.
+// Package z2mtest simulates Zigbee2MQTT with virtual locks behind a real Mosquitto broker. Like Zigbee2MQTT, it does not answer some
+// commands.
 package z2mtest
 
 import (
@@ -17,17 +17,17 @@ import (
 
 const brokerWait = 20 * time.Second
 
-// Broker is a Mosquitto on a loopback port of its own.
+// Broker is a Mosquitto process on a free loopback port.
 type Broker struct {
 	t      testing.TB
 	config string
 	cmd    *exec.Cmd
-	// Addr is its host:port; it stays over restarts.
+	// Addr is the broker's host:port, also after a restart.
 	Addr string
 }
 
-// StartBroker starts a Mosquitto, with further lines of configuration. It fails the test if there is
-// none on this machine.
+// StartBroker starts a Mosquitto with more lines of configuration; by default it allows anonymous clients. It fails the test if Mosquitto
+// is not installed.
 func StartBroker(t testing.TB, lines ...string) *Broker {
 	t.Helper()
 	lis, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func mosquitto(t testing.TB) string {
 	return ""
 }
 
-// Start starts the broker again after Stop.
+// Start starts the broker, also again after Stop.
 func (b *Broker) Start() {
 	b.t.Helper()
 	b.cmd = exec.CommandContext(context.WithoutCancel(b.t.Context()), mosquitto(b.t), "-c", b.config)

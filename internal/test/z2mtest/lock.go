@@ -12,15 +12,15 @@ type Lock struct {
 	Address string // 0x and 16 hex digits
 	Name    string // friendly name
 	Users   int    // pinCodeCount: users 0 to Users-1
-	// Acks has it publish last_successful_pincode_save and _clear.
-	Acks bool
-	// Programs has it tell of codes stored and cleared over the radio as actions.
-	Programs bool
-	// Unreadable says that slots cannot be read, and that it is exposed so.
+	// ReportsSuccessTimes makes it publish last_successful_pincode_save and last_successful_pincode_clear.
+	ReportsSuccessTimes bool
+	// ReportsCodeChanges makes it report codes that were stored or cleared over the radio as actions.
+	ReportsCodeChanges bool
+	// Unreadable means that slots cannot be read, and that Zigbee2MQTT exposes this.
 	Unreadable bool
 	// ExposePIN is Zigbee2MQTT's option of that name.
 	ExposePIN bool
-	// Lockout has the lock keep attributes of a lockout after wrong PINs; else they are unsupported.
+	// Lockout makes the lock support the attributes of a lockout after wrong PINs.
 	Lockout bool
 	// NoCodes is a lock without pin_code.
 	NoCodes bool
@@ -28,42 +28,42 @@ type Lock struct {
 	Retain bool
 }
 
-// code is what a user of a lock holds.
+// code is the code in a user slot of a lock.
 type code struct {
 	pin      string
 	disabled bool
 }
 
-// fault changes how the next command to a lock is met.
+// fault is a fault of the next command to a lock.
 type fault struct {
-	lost   bool // never reaches the lock, without a word
-	mute   bool // takes effect without a word
-	logged string
+	lost   bool   // never reaches the lock; nothing is published
+	mute   bool   // takes effect; nothing is published
+	logged string // fails with this error in Zigbee2MQTT's log
 }
 
-// virtual is a lock with what it holds, and what Zigbee2MQTT remembers of it.
-type virtual struct {
+// virtualLock is the state of a virtual lock and its last published values.
+type virtualLock struct {
 	Lock
-	codes  map[int]code
-	bolt   string
-	state  map[string]any // what every message repeats
-	faults []fault
-	deaf   bool // no question is answered
-	opened int  // over the radio
-	limit  lockout
+	codes        map[int]code
+	bolt         string
+	state        map[string]any // what every message repeats
+	faults       []fault
+	ignoresReads bool // no question is answered
+	unlocks      int  // over the radio
+	limit        lockout
 }
 
-// lockout is what a lock with attributes for it does about wrong PINs.
+// lockout is the lockout of a lock after wrong PINs.
 type lockout struct {
 	Limit       int `json:"wrongCodeEntryLimit"`
 	Seconds     int `json:"userCodeTemporaryDisableTime"`
 	wrong       int
 	closedUntil time.Time
-	fixed       bool // writing does not reach it
+	fixed       bool // writes are lost
 }
 
-// typed counts a PIN that the keypad read.
-func (l *lockout) typed(opened bool, now time.Time) {
+// recordPIN counts wrong PINs in a row, and closes the keypad at the limit.
+func (l *lockout) recordPIN(opened bool, now time.Time) {
 	l.wrong++
 	if opened {
 		l.wrong = 0
@@ -73,8 +73,8 @@ func (l *lockout) typed(opened bool, now time.Time) {
 	}
 }
 
-// attributes carries out Zigbee2MQTT's read or write of the lockout's attributes. It returns what is published.
-func (v *virtual) attributes(verb string, raw json.RawMessage) (reported map[string]any, err error) {
+// accessLockout executes Zigbee2MQTT's command "read" or "write" for the attributes of the lockout. It returns what is published.
+func (v *virtualLock) accessLockout(verb string, raw json.RawMessage) (reported map[string]any, err error) {
 	var c struct {
 		Cluster    string   `json:"cluster"`
 		Attributes []string `json:"attributes"`
@@ -108,9 +108,9 @@ func (v *virtual) attributes(verb string, raw json.RawMessage) (reported map[str
 	return map[string]any{c.Property: shown}, nil
 }
 
-// newVirtual is a lock as it leaves the factory.
-func newVirtual(l Lock) *virtual {
-	return &virtual{Lock: l, codes: map[int]code{}, bolt: "locked", limit: factoryLockout(l), state: map[string]any{"state": "LOCK", "lock_state": "locked", "battery": 80}}
+// newVirtual returns a lock with factory settings.
+func newVirtual(l Lock) *virtualLock {
+	return &virtualLock{Lock: l, codes: map[int]code{}, bolt: "locked", limit: factoryLockout(l), state: map[string]any{"state": "LOCK", "lock_state": "locked", "battery": 80}}
 }
 
 func factoryLockout(l Lock) lockout {
@@ -120,8 +120,8 @@ func factoryLockout(l Lock) lockout {
 	return lockout{Limit: 10, Seconds: 20}
 }
 
-// described is the lock in bridge/devices.
-func (v *virtual) described() map[string]any {
+// description returns the lock's entry in bridge/devices.
+func (v *virtualLock) description() map[string]any {
 	exposes := []any{
 		map[string]any{"type": "lock", "features": []any{
 			map[string]any{"type": "binary", "name": "state", "property": "state", "access": 7},
@@ -148,15 +148,15 @@ func (v *virtual) described() map[string]any {
 	}
 }
 
-// pinCode is the command of that name, as the converter reads it.
+// pinCode is Zigbee2MQTT's command pin_code.
 type pinCode struct {
 	User    *int            `json:"user"`
 	Enabled *bool           `json:"user_enabled"`
 	PIN     json.RawMessage `json:"pin_code"`
 }
 
-// set carries out a command. It returns what the lock reports, or an error of Zigbee2MQTT's own.
-func (v *virtual) set(raw json.RawMessage, now time.Time) (reported map[string]any, err error) {
+// setPINCode executes the command pin_code. It returns what the lock reports, or the error that Zigbee2MQTT logs.
+func (v *virtualLock) setPINCode(raw json.RawMessage, now time.Time) (reported map[string]any, err error) {
 	var c pinCode
 	if err := json.Unmarshal(raw, &c); err != nil || c.User == nil || *c.User < 0 || *c.User >= v.Users {
 		//lint:ignore ST1005 Zigbee2MQTT sends these words
@@ -164,9 +164,9 @@ func (v *virtual) set(raw json.RawMessage, now time.Time) (reported map[string]a
 	}
 	if len(c.PIN) == 0 || string(c.PIN) == "null" {
 		delete(v.codes, *c.User)
-		return v.confirm("last_successful_pincode_clear", "pin_code_deleted", *c.User, now), nil
+		return v.confirmation("last_successful_pincode_clear", "pin_code_deleted", *c.User, now), nil
 	}
-	// The converter makes a string of whatever is there: a number has lost its zeros by now.
+	// Zigbee2MQTT accepts numbers too, which have lost their leading zeros.
 	digits, err := strconv.Unquote(string(c.PIN))
 	if err != nil {
 		digits = string(c.PIN)
@@ -175,22 +175,22 @@ func (v *virtual) set(raw json.RawMessage, now time.Time) (reported map[string]a
 		return nil, nil // the lock refuses, and reports nothing
 	}
 	v.codes[*c.User] = code{pin: digits, disabled: c.Enabled != nil && !*c.Enabled}
-	return v.confirm("last_successful_pincode_save", "pin_code_added", *c.User, now), nil
+	return v.confirmation("last_successful_pincode_save", "pin_code_added", *c.User, now), nil
 }
 
-func (v *virtual) confirm(stamp, action string, user int, now time.Time) map[string]any {
+func (v *virtualLock) confirmation(stamp, action string, user int, now time.Time) map[string]any {
 	out := map[string]any{}
-	if v.Acks {
+	if v.ReportsSuccessTimes {
 		out[stamp] = now.UnixNano() / 1e3
 	}
-	if v.Programs {
+	if v.ReportsCodeChanges {
 		out["action"], out["action_user"], out["action_source_name"] = action, user, "rf"
 	}
 	return out
 }
 
-// show is the answer to reading a user.
-func (v *virtual) show(user int) map[string]any {
+// readUser adds a user slot to the values that every message repeats.
+func (v *virtualLock) readUser(user int) map[string]any {
 	held, used := v.codes[user]
 	shown := map[string]any{"status": "available"}
 	switch {

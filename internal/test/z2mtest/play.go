@@ -5,124 +5,130 @@ import (
 	"time"
 )
 
-func (z *Z2M) with(address string, do func(*virtual)) {
+func (z *Z2M) withLock(address string, do func(*virtualLock)) {
 	z.t.Helper()
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	v := z.all[address]
+	v := z.locks[address]
 	if v == nil {
 		z.t.Fatalf("no lock %s", address)
 	}
 	do(v)
 }
 
-func (z *Z2M) next(address string, f fault) {
+func (z *Z2M) queueFault(address string, f fault) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { v.faults = append(v.faults, f) })
+	z.withLock(address, func(v *virtualLock) { v.faults = append(v.faults, f) })
 }
 
-// Lose has the next command to a lock vanish.
-func (z *Z2M) Lose(address string) { z.t.Helper(); z.next(address, fault{lost: true}) }
+// LoseNextCommand makes the next command to a lock get lost.
+func (z *Z2M) LoseNextCommand(address string) { z.t.Helper(); z.queueFault(address, fault{lost: true}) }
 
-// Mute has the next command to a lock take effect without a word.
-func (z *Z2M) Mute(address string) { z.t.Helper(); z.next(address, fault{mute: true}) }
-
-// Fail has the next command to a lock fail with an error in Zigbee2MQTT's log.
-func (z *Z2M) Fail(address, why string) { z.t.Helper(); z.next(address, fault{logged: why}) }
-
-// LoseWrites has a lock not hear attributes that are written, from now on.
-func (z *Z2M) LoseWrites(address string) {
+// SuppressNextReport makes the next command to a lock take effect without a report.
+func (z *Z2M) SuppressNextReport(address string) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { v.limit.fixed = true })
+	z.queueFault(address, fault{mute: true})
 }
 
-// Type types a PIN at a lock's keypad and tells whether it opened.
-func (z *Z2M) Type(address, pin string) (opened bool) {
+// FailNextCommand makes the next command to a lock fail with an error in Zigbee2MQTT's log.
+func (z *Z2M) FailNextCommand(address, why string) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) {
+	z.queueFault(address, fault{logged: why})
+}
+
+// IgnoreLockoutWrites makes a lock ignore writes of its lockout attributes.
+func (z *Z2M) IgnoreLockoutWrites(address string) {
+	z.t.Helper()
+	z.withLock(address, func(v *virtualLock) { v.limit.fixed = true })
+}
+
+// TypePIN types a PIN at a lock's keypad and reports whether it opened.
+func (z *Z2M) TypePIN(address, pin string) (opened bool) {
+	z.t.Helper()
+	z.withLock(address, func(v *virtualLock) {
 		if time.Now().Before(v.limit.closedUntil) {
 			return
 		}
-		defer func() { v.limit.typed(opened, time.Now()) }()
+		defer func() { v.limit.recordPIN(opened, time.Now()) }()
 		for user, c := range v.codes {
 			if c.pin == pin && !c.disabled {
 				opened = true
-				z.emit(v, map[string]any{"action": "unlock", "action_user": user, "action_source_name": "keypad", "state": "UNLOCK", "lock_state": "unlocked"})
+				z.publishState(v, map[string]any{"action": "unlock", "action_user": user, "action_source_name": "keypad", "state": "UNLOCK", "lock_state": "unlocked"})
 				return
 			}
 		}
-		z.emit(v, map[string]any{"action": "unlock_failure_invalid_pin_or_id", "action_source_name": "keypad"})
+		z.publishState(v, map[string]any{"action": "unlock_failure_invalid_pin_or_id", "action_source_name": "keypad"})
 	})
 	return opened
 }
 
-// Report has a lock report something.
+// Report makes a lock publish a state message with these values.
 func (z *Z2M) Report(address string, reported map[string]any) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { z.emit(v, reported) })
+	z.withLock(address, func(v *virtualLock) { z.publishState(v, reported) })
 }
 
-// Program puts a code into a slot at the lock itself, which tells of it; an empty PIN clears the slot.
+// Program sets a code at the lock itself, which the lock reports; an empty PIN clears the slot.
 func (z *Z2M) Program(address string, user int, pin string) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) {
+	z.withLock(address, func(v *virtualLock) {
 		action := "pin_code_added"
 		v.codes[user] = code{pin: pin}
 		if pin == "" {
 			delete(v.codes, user)
 			action = "pin_code_deleted"
 		}
-		z.emit(v, map[string]any{"action": action, "action_user": user, "action_source_name": "keypad"})
+		z.publishState(v, map[string]any{"action": action, "action_user": user, "action_source_name": "keypad"})
 	})
 }
 
-// Deaf has a lock answer no question from now on, or answer again.
-func (z *Z2M) Deaf(address string, deaf bool) {
+// IgnoreReads makes a lock ignore "get" requests, or answer them again.
+func (z *Z2M) IgnoreReads(address string, deaf bool) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { v.deaf = deaf })
+	z.withLock(address, func(v *virtualLock) { v.ignoresReads = deaf })
 }
 
-// Reset empties a lock without a word, as taking it apart does.
+// Reset deletes all codes of a lock without a report.
 func (z *Z2M) Reset(address string) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { v.codes = map[int]code{} })
+	z.withLock(address, func(v *virtualLock) { v.codes = map[int]code{} })
 }
 
-// Disable has a code stay and no longer open, without a word.
-func (z *Z2M) Disable(address string, user int) {
+// DisableUser disables a code without a report: it stays in its slot but does not open.
+func (z *Z2M) DisableUser(address string, user int) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) {
+	z.withLock(address, func(v *virtualLock) {
 		c := v.codes[user]
 		c.disabled = true
 		v.codes[user] = c
 	})
 }
 
-// Available publishes a lock's availability.
-func (z *Z2M) Available(address, state string) {
+// SetAvailability publishes a lock's availability, online or offline.
+func (z *Z2M) SetAvailability(address, state string) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { z.publish(v.Name+"/availability", map[string]string{"state": state}, true) })
+	z.withLock(address, func(v *virtualLock) { z.publish(v.Name+"/availability", map[string]string{"state": state}, true) })
 }
 
 // Rename gives a lock another friendly name.
 func (z *Z2M) Rename(address, name string) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { v.Name = name; z.describe() })
+	z.withLock(address, func(v *virtualLock) { v.Name = name; z.publishDevices() })
 }
 
 // Pair adds a lock.
 func (z *Z2M) Pair(l Lock) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.all[l.Address] = newVirtual(l)
-	z.describe()
+	z.locks[l.Address] = newVirtual(l)
+	z.publishDevices()
 }
 
-// PINs are the codes on a lock, by user.
+// PINs returns the PINs on a lock by user.
 func (z *Z2M) PINs(address string) map[int]string {
 	z.t.Helper()
 	out := map[int]string{}
-	z.with(address, func(v *virtual) {
+	z.withLock(address, func(v *virtualLock) {
 		for user, c := range v.codes {
 			out[user] = c.pin
 		}
@@ -130,14 +136,14 @@ func (z *Z2M) PINs(address string) map[int]string {
 	return out
 }
 
-// Opened counts how often a lock was opened over the radio.
-func (z *Z2M) Opened(address string) (n int) {
+// UnlockCount returns how often a lock was opened over the radio.
+func (z *Z2M) UnlockCount(address string) (n int) {
 	z.t.Helper()
-	z.with(address, func(v *virtual) { n = v.opened })
+	z.withLock(address, func(v *virtualLock) { n = v.unlocks })
 	return n
 }
 
-// Commands are the commands that arrived, in order.
+// Commands returns the commands that arrived, in order.
 func (z *Z2M) Commands() []Command {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -15,38 +15,38 @@ import (
 	"github.com/eclipse/paho.golang/paho"
 )
 
-// Z2M plays Zigbee2MQTT.
+// Z2M is a simulated Zigbee2MQTT.
 type Z2M struct {
-	t    testing.TB
-	base string
-	mu   sync.Mutex
-	mqtt *paho.Client // nil: stopped
-	addr string
-	all  map[string]*virtual // by address
+	t     testing.TB
+	base  string
+	mu    sync.Mutex
+	mqtt  *paho.Client // nil: stopped
+	addr  string
+	locks map[string]*virtualLock // by address
 	// commands arrived, in order
 	commands []Command
 }
 
-// Command is one that arrived.
+// Command is a command that arrived over MQTT.
 type Command struct {
 	Topic   string
 	Payload string
 	Expiry  time.Duration // 0: it would never have expired
 }
 
-// Start plays a Zigbee2MQTT with locks behind a broker, until the test ends.
+// Start starts a simulated Zigbee2MQTT with locks at a broker. It ends with the test.
 func Start(t testing.TB, broker *Broker, base string, locks ...Lock) *Z2M {
 	t.Helper()
-	z := &Z2M{t: t, base: base, addr: broker.Addr, all: map[string]*virtual{}}
+	z := &Z2M{t: t, base: base, addr: broker.Addr, locks: map[string]*virtualLock{}}
 	for _, l := range locks {
-		z.all[l.Address] = newVirtual(l)
+		z.locks[l.Address] = newVirtual(l)
 	}
 	z.Connect()
 	t.Cleanup(z.Stop)
 	return z
 }
 
-// Connect starts it again after Stop.
+// Connect connects to the broker, also again after Stop.
 func (z *Z2M) Connect() {
 	z.t.Helper()
 	socket, err := new(net.Dialer).DialContext(z.t.Context(), "tcp", z.addr)
@@ -54,7 +54,7 @@ func (z *Z2M) Connect() {
 		z.t.Fatal(err)
 	}
 	client := paho.NewClient(paho.ClientConfig{Conn: socket, OnPublishReceived: []func(paho.PublishReceived) (bool, error){
-		func(p paho.PublishReceived) (bool, error) { z.take(p.Packet); return true, nil },
+		func(p paho.PublishReceived) (bool, error) { z.onPublish(p.Packet); return true, nil },
 	}})
 	greeting := &paho.Connect{
 		ClientID: "zigbee2mqtt-" + rand.Text(), CleanStart: true, KeepAlive: 60,
@@ -71,10 +71,10 @@ func (z *Z2M) Connect() {
 	defer z.mu.Unlock()
 	z.mqtt = client
 	z.publish("bridge/state", map[string]string{"state": "online"}, true)
-	z.describe()
+	z.publishDevices()
 }
 
-// Stop ends it; the broker keeps what is retained.
+// Stop disconnects from the broker, which keeps the retained messages.
 func (z *Z2M) Stop() {
 	z.mu.Lock()
 	client := z.mqtt
@@ -85,7 +85,7 @@ func (z *Z2M) Stop() {
 	}
 }
 
-// publish needs z.mu.
+// publish publishes v as JSON on a topic below the base topic. The caller holds z.mu.
 func (z *Z2M) publish(what string, v any, retain bool) {
 	payload, err := json.Marshal(v)
 	if err != nil {
@@ -97,21 +97,20 @@ func (z *Z2M) publish(what string, v any, retain bool) {
 	}
 }
 
-// describe needs z.mu.
-func (z *Z2M) describe() {
+// publishDevices publishes bridge/info and bridge/devices. The caller holds z.mu.
+func (z *Z2M) publishDevices() {
 	devices := []any{map[string]any{"ieee_address": "0x00124b0000000000", "friendly_name": "Coordinator", "type": "Coordinator", "definition": nil}}
 	options := map[string]any{}
-	for _, v := range z.all {
-		devices = append(devices, v.described())
+	for _, v := range z.locks {
+		devices = append(devices, v.description())
 		options[v.Address] = map[string]any{"friendly_name": v.Name, "expose_pin": v.ExposePIN}
 	}
 	z.publish("bridge/info", map[string]any{"version": "2.6.0", "config": map[string]any{"devices": options}}, true)
 	z.publish("bridge/devices", devices, true)
 }
 
-// emit needs z.mu: it publishes what a lock reported together with what is remembered of it. What
-// actions say is not remembered.
-func (z *Z2M) emit(v *virtual, reported map[string]any) {
+// publishState publishes what a lock reported, together with its earlier values except actions. The caller holds z.mu.
+func (z *Z2M) publishState(v *virtualLock, reported map[string]any) {
 	all := maps.Clone(v.state)
 	for k, value := range reported {
 		all[k] = value
@@ -122,11 +121,11 @@ func (z *Z2M) emit(v *virtual, reported map[string]any) {
 	z.publish(v.Name, all, v.Retain)
 }
 
-func (z *Z2M) resolve(name string) *virtual {
-	if v := z.all[name]; v != nil {
+func (z *Z2M) findLock(name string) *virtualLock {
+	if v := z.locks[name]; v != nil {
 		return v
 	}
-	for _, v := range z.all {
+	for _, v := range z.locks {
 		if v.Name == name {
 			return v
 		}
@@ -134,8 +133,8 @@ func (z *Z2M) resolve(name string) *virtual {
 	return nil
 }
 
-// take carries a command out, or a fault instead.
-func (z *Z2M) take(p *paho.Publish) {
+// onPublish executes a received command, with the next fault of its lock if any.
+func (z *Z2M) onPublish(p *paho.Publish) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	rest := strings.TrimPrefix(p.Topic, z.base+"/")
@@ -152,7 +151,7 @@ func (z *Z2M) take(p *paho.Publish) {
 		c.Expiry = time.Duration(*p.Properties.MessageExpiry) * time.Second
 	}
 	z.commands = append(z.commands, c)
-	v := z.resolve(name)
+	v := z.findLock(name)
 	var command map[string]json.RawMessage
 	if json.Unmarshal(p.Payload, &command) != nil || v == nil {
 		return
@@ -162,33 +161,33 @@ func (z *Z2M) take(p *paho.Publish) {
 		f, v.faults = v.faults[0], v.faults[1:]
 	}
 	switch {
-	case f.lost, v.deaf && verb == "get":
+	case f.lost, v.ignoresReads && verb == "get":
 		return
 	case f.logged != "":
 		for key := range command {
-			z.fail(v, verb, key, f.logged)
+			z.logFailure(v, verb, key, f.logged)
 		}
 		return
 	}
 	for key, raw := range command {
-		z.carry(v, verb, key, raw, f.mute)
+		z.executeCommand(v, verb, key, raw, f.mute)
 	}
 }
 
-// fail needs z.mu.
-func (z *Z2M) fail(v *virtual, verb, key, why string) {
+// logFailure publishes a failed command in bridge/logging. The caller holds z.mu.
+func (z *Z2M) logFailure(v *virtualLock, verb, key, why string) {
 	text := fmt.Sprintf("z2m: Publish '%s' '%s' to '%s' failed: '%s'", verb, key, v.Name, why)
 	z.publish("bridge/logging", map[string]string{"level": "error", "message": text, "namespace": "z2m"}, false)
 }
 
-// carry needs z.mu.
-func (z *Z2M) carry(v *virtual, verb, key string, raw json.RawMessage, mute bool) {
+// executeCommand executes one key of a command, and publishes the lock's report unless mute is set. The caller holds z.mu.
+func (z *Z2M) executeCommand(v *virtualLock, verb, key string, raw json.RawMessage, mute bool) {
 	var reported map[string]any
 	switch {
 	case key == "pin_code" && verb == "set" && !v.NoCodes:
 		var err error
-		if reported, err = v.set(raw, time.Now()); err != nil {
-			z.fail(v, verb, key, err.Error())
+		if reported, err = v.setPINCode(raw, time.Now()); err != nil {
+			z.logFailure(v, verb, key, err.Error())
 			return
 		}
 	case key == "pin_code" && !v.Unreadable:
@@ -196,24 +195,24 @@ func (z *Z2M) carry(v *virtual, verb, key string, raw json.RawMessage, mute bool
 		if json.Unmarshal(raw, &c) != nil || c.User == nil || *c.User < 0 || *c.User >= v.Users {
 			return
 		}
-		reported = v.show(*c.User)
+		reported = v.readUser(*c.User)
 	case (key == "read" || key == "write") && verb == "set":
 		var err error
-		if reported, err = v.attributes(key, raw); err != nil {
-			z.fail(v, verb, key, err.Error())
+		if reported, err = v.accessLockout(key, raw); err != nil {
+			z.logFailure(v, verb, key, err.Error())
 			return
 		}
 	case key == "state" && verb == "set":
 		var word string
 		if json.Unmarshal(raw, &word) == nil && word == "UNLOCK" {
 			v.bolt = "unlocked"
-			v.opened++
+			v.unlocks++
 			reported = map[string]any{"state": "UNLOCK", "lock_state": "unlocked"}
 		}
 	case key == "state":
 		reported = map[string]any{}
 	}
 	if reported != nil && !mute && (verb == "get" || len(reported) > 0) {
-		z.emit(v, reported)
+		z.publishState(v, reported)
 	}
 }

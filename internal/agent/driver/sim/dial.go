@@ -21,7 +21,7 @@ import (
 func Dial(base string) driver.Driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &remoteDriver{base: base, events: make(chan driver.Event), cancel: cancel, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
-	d.running.Go(func() { d.follow(ctx) })
+	d.running.Go(func() { d.forwardEvents(ctx) })
 	return d
 }
 
@@ -54,8 +54,8 @@ func (d *remoteDriver) Close() error {
 	return nil
 }
 
-// follow passes events on until ctx ends.
-func (d *remoteDriver) follow(ctx context.Context) {
+// forwardEvents polls the other process for events and emits them, until ctx ends.
+func (d *remoteDriver) forwardEvents(ctx context.Context) {
 	for ctx.Err() == nil {
 		var events []driver.Event
 		if err := d.call(ctx, http.MethodGet, "/events", nil, &events); err != nil {

@@ -42,7 +42,7 @@ func TestConformanceOfServedLocks(t *testing.T) {
 			drivertest.Run(t, func(t *testing.T) drivertest.Bench {
 				now := clock.At(time.Now())
 				h, _, l := served(t, Config{Locks: one(profile), Clock: now})
-				return drivertest.Bench{Lock: l, Pass: func(d time.Duration) { now.Advance(d) }, Type: func(pin slot.PIN) bool {
+				return drivertest.Bench{Lock: l, AdvanceTime: func(d time.Duration) { now.Advance(d) }, TypePIN: func(pin slot.PIN) bool {
 					p, err := h.Press("front", pin)
 					if err != nil {
 						t.Fatal(err)
@@ -81,7 +81,7 @@ func TestServedOperationOutlivesItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	go func() {
-		for h.Writes("front") == 0 && t.Context().Err() == nil {
+		for h.WriteCount("front") == 0 && t.Context().Err() == nil {
 			<-time.After(time.Millisecond)
 		}
 		close(began)

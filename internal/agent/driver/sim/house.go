@@ -1,5 +1,5 @@
-// Package sim simulates a house of locks: faithful to their protocols in abilities and answers, with keypads to press, scripted faults
-// and a reproducible seed. The house outlives the bridges that drive it, as real locks do.
+// Package sim simulates a house full of locks. Each lock has the capabilities and answers of a real protocol, a keypad, and faults that
+// are scripted or random from a seed. The house outlives the bridges that drive it, as real locks do.
 package sim
 
 import (
@@ -34,8 +34,8 @@ type Spec struct {
 	Capacity int
 	// Lifetime, when not 0, replaces the profile's operation lifetime.
 	Lifetime time.Duration
-	// Patient locks accept any number of wrong PINs: they have no lockout, and their keypad cannot be paused.
-	Patient bool
+	// NoLockout makes the lock accept any number of wrong PINs: it has no lockout, and its keypad cannot be paused.
+	NoLockout bool
 }
 
 // Config describes a house.
@@ -43,9 +43,9 @@ type Config struct {
 	Locks []Spec
 	Seed  uint64
 	Odds  Odds
-	// Memory is the file in which the slots are stored; empty: they last as long as the house.
-	Memory string
-	Clock  clock.Clock // nil: the machine's
+	// StorageFile is the file in which the slots are stored; empty: they are kept in memory only.
+	StorageFile string
+	Clock       clock.Clock // nil: the machine's
 }
 
 // Odds are probabilities between 0 and 1, drawn per operation from the seed.
@@ -62,15 +62,15 @@ const maxEvents = 1024
 
 // House is a set of simulated locks. It outlives the bridges that drive them.
 type House struct {
-	mu     sync.Mutex
-	clock  clock.Clock
-	rng    *rand.Rand
-	odds   Odds
-	locks  map[string]*lock
-	memory string
-	events chan driver.Event
-	late   map[*time.Timer]struct{}
-	closed bool
+	mu          sync.Mutex
+	clock       clock.Clock
+	rng         *rand.Rand
+	odds        Odds
+	locks       map[string]*lock
+	storageFile string
+	events      chan driver.Event
+	late        map[*time.Timer]struct{}
+	closed      bool
 }
 
 // NewHouse creates a house and loads its Memory.
@@ -80,7 +80,7 @@ func NewHouse(c Config) (*House, error) {
 	}
 	h := &House{
 		clock: c.Clock, rng: rand.New(rand.NewPCG(c.Seed, c.Seed^0x9e3779b97f4a7c15)), odds: c.Odds,
-		locks: map[string]*lock{}, memory: c.Memory,
+		locks: map[string]*lock{}, storageFile: c.StorageFile,
 		events: make(chan driver.Event, maxEvents), late: map[*time.Timer]struct{}{},
 	}
 	profiles := Profiles()
@@ -94,7 +94,7 @@ func NewHouse(c Config) (*House, error) {
 		}
 		h.locks[s.Address] = newLock(h, s, p)
 	}
-	return h, h.loadMemory()
+	return h, h.loadSlots()
 }
 
 // Driver returns a driver of the house for a bridge. Closing it does not change the house.
@@ -122,7 +122,7 @@ func (h *House) Addresses() []string {
 	return out
 }
 
-// Press is the answer of a keypad.
+// Press is the result of typing a PIN at a keypad.
 type Press struct {
 	Opened bool   `json:"opened"`
 	Reason string `json:"reason,omitempty"` // why not: wrongPin, outsideWindow, jammed, noPower, keypadPaused
@@ -137,7 +137,7 @@ func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 	if !ok {
 		return Press{}, fmt.Errorf("no lock %q in this house", address)
 	}
-	p := l.press(pin)
+	p := l.typePIN(pin)
 	if p.Reason == keypadPaused { // a paused keypad reads no PIN, so it reports none
 		return p, nil
 	}
@@ -149,37 +149,37 @@ func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 	return p, nil
 }
 
-// Occupant is the real content of a lock's slot.
-type Occupant struct {
+// SlotContent is the content of an occupied slot, whatever the lock reports about it.
+type SlotContent struct {
 	Slot      uint32
 	PIN       slot.PIN
 	NotBefore time.Time
 	NotAfter  time.Time
 }
 
-// Slots are the occupied slots of a lock, by number.
-func (h *House) Slots(address string) []Occupant {
+// Slots returns the occupied slots of a lock, sorted by number.
+func (h *House) Slots(address string) []SlotContent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, ok := h.locks[address]
 	if !ok {
 		return nil
 	}
-	out := make([]Occupant, 0, len(l.slots))
+	out := make([]SlotContent, 0, len(l.slots))
 	for n, c := range l.slots {
-		out = append(out, Occupant{n, c.pin, c.notBefore, c.notAfter})
+		out = append(out, SlotContent{n, c.pin, c.notBefore, c.notAfter})
 	}
-	slices.SortFunc(out, func(a, b Occupant) int { return cmp.Compare(a.Slot, b.Slot) })
+	slices.SortFunc(out, func(a, b SlotContent) int { return cmp.Compare(a.Slot, b.Slot) })
 	return out
 }
 
-// Writes counts the operations that reached a lock and changed or confirmed a slot.
-func (h *House) Writes(address string) (n int) {
+// WriteCount returns how many operations to set or clear a slot have reached a lock.
+func (h *House) WriteCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.writes })
 	return n
 }
 
-// emit requires h.mu. It drops the oldest event if the channel is full.
+// emit sends an event to the driver. It drops the oldest event if the channel is full. The caller holds h.mu.
 func (h *House) emit(e driver.Event) {
 	for {
 		select {
@@ -194,8 +194,8 @@ func (h *House) emit(e driver.Event) {
 	}
 }
 
-// storedCell is a cell in the memory file.
-type storedCell struct {
+// storedCode is a code in the storage file.
+type storedCode struct {
 	Address   string    `json:"address"`
 	Slot      uint32    `json:"slot"`
 	PIN       string    `json:"pin"`
@@ -203,50 +203,50 @@ type storedCell struct {
 	NotAfter  time.Time `json:"notAfter,omitzero"`
 }
 
-func (h *House) loadMemory() error {
-	if h.memory == "" {
+func (h *House) loadSlots() error {
+	if h.storageFile == "" {
 		return nil
 	}
-	raw, err := os.ReadFile(h.memory)
+	raw, err := os.ReadFile(h.storageFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read the simulated locks' memory: %w", err)
 	}
-	var cells []storedCell
+	var cells []storedCode
 	if err := json.Unmarshal(raw, &cells); err != nil {
-		return fmt.Errorf("the simulated locks' memory %s: %w", h.memory, err)
+		return fmt.Errorf("the simulated locks' memory %s: %w", h.storageFile, err)
 	}
 	for _, c := range cells {
 		if l := h.locks[c.Address]; l != nil {
-			l.slots[c.Slot] = cell{slot.PIN(c.PIN), c.NotBefore, c.NotAfter}
+			l.slots[c.Slot] = code{slot.PIN(c.PIN), c.NotBefore, c.NotAfter}
 		}
 	}
 	return nil
 }
 
-// saveMemory requires h.mu. The file stands for the locks' flash memory. A failed write is not a fault of a lock: it is ignored and
-// retried at the next change.
-func (h *House) saveMemory() {
-	if h.memory == "" {
+// saveSlots writes all slots to the storage file, which simulates the locks' flash memory. A failed write is retried at the next change.
+// The caller holds h.mu.
+func (h *House) saveSlots() {
+	if h.storageFile == "" {
 		return
 	}
-	cells := []storedCell{}
+	cells := []storedCode{}
 	for a, l := range h.locks {
 		for n, c := range l.slots {
-			cells = append(cells, storedCell{a, n, string(c.pin), c.notBefore, c.notAfter})
+			cells = append(cells, storedCode{a, n, string(c.pin), c.notBefore, c.notAfter})
 		}
 	}
-	slices.SortFunc(cells, func(a, b storedCell) int {
+	slices.SortFunc(cells, func(a, b storedCode) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Slot, b.Slot))
 	})
 	raw, err := json.Marshal(cells)
 	if err != nil {
 		return
 	}
-	next := filepath.Clean(h.memory) + ".next"
+	next := filepath.Clean(h.storageFile) + ".next"
 	if os.WriteFile(next, raw, 0o600) == nil {
-		_ = os.Rename(next, h.memory)
+		_ = os.Rename(next, h.storageFile)
 	}
 }

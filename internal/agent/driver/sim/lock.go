@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-type cell struct {
+type code struct {
 	pin       slot.PIN
 	notBefore time.Time
 	notAfter  time.Time
@@ -16,29 +16,29 @@ type cell struct {
 
 // lock is a simulated lock; its house's mutex guards it.
 type lock struct {
-	house   *House
-	spec    Spec
-	profile Profile
-	caps    slot.Capabilities
-	slots   map[uint32]cell
-	script  []Fault
-	jammed  bool
-	offline bool
-	battery uint32 // percent
-	seen    time.Time
-	writes  int
-	unlocks int
-	keypad  keypad
+	house      *House
+	spec       Spec
+	profile    Profile
+	caps       slot.Capabilities
+	slots      map[uint32]code
+	nextFaults []Fault
+	jammed     bool
+	offline    bool
+	battery    uint32 // percent
+	lastSeen   time.Time
+	writes     int
+	unlocks    int
+	keypad     keypad
 }
 
-// Below empty a lock does not work, below weak it accepts no codes.
+// Battery levels in percent: below minPercentToWork a lock does nothing, below minPercentToWrite it refuses new codes.
 const (
-	empty = 1
-	weak  = 5
+	minPercentToWork  = 1
+	minPercentToWrite = 5
 )
 
 func newLock(h *House, s Spec, p Profile) *lock {
-	l := &lock{house: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]cell{}, battery: s.Battery, seen: h.clock.Now()}
+	l := &lock{house: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]code{}, battery: s.Battery, lastSeen: h.clock.Now()}
 	if s.Battery == 0 {
 		l.battery = 100
 	}
@@ -49,40 +49,40 @@ func newLock(h *House, s Spec, p Profile) *lock {
 		l.caps.OpLifetime = s.Lifetime
 	}
 	l.keypad.lockout = p.Lockout
-	if s.Patient {
+	if s.NoLockout {
 		l.caps.Lockout, l.caps.KeypadPause, l.keypad.lockout = slot.LockoutNone, false, slot.Lockout{}
 	}
 	return l
 }
 
-func (l *lock) put(number uint32, c cell) {
+func (l *lock) setSlot(number uint32, c code) {
 	if c.pin == "" {
 		delete(l.slots, number)
 	} else {
 		l.slots[number] = c
 	}
-	l.house.saveMemory()
+	l.house.saveSlots()
 }
 
-func (l *lock) reachable() bool { return !l.offline && l.battery >= empty }
+func (l *lock) isReachable() bool { return !l.offline && l.battery >= minPercentToWork }
 
-func (l *lock) press(pin slot.PIN) Press {
-	if l.battery < empty {
+func (l *lock) typePIN(pin slot.PIN) Press {
+	if l.battery < minPercentToWork {
 		return Press{Reason: "noPower"}
 	}
 	if l.jammed {
 		return Press{Reason: "jammed"}
 	}
-	if !l.keypad.open(l.house.clock.Now()) {
+	if !l.keypad.acceptsPINs(l.house.clock.Now()) {
 		return Press{Reason: keypadPaused}
 	}
-	p := l.match(pin)
-	l.keypad.count(p, l.house.clock.Now())
+	p := l.findPIN(pin)
+	l.keypad.recordPIN(p, l.house.clock.Now())
 	return p
 }
 
-// match looks for a PIN in the slots.
-func (l *lock) match(pin slot.PIN) Press {
+// findPIN returns what the lock does for a PIN: it opens for a code in its window.
+func (l *lock) findPIN(pin slot.PIN) Press {
 	now := l.house.clock.Now().Add(l.spec.Drift)
 	p := Press{Reason: driver.WrongPIN}
 	for n, c := range l.slots {
@@ -98,15 +98,15 @@ func (l *lock) match(pin slot.PIN) Press {
 	return p
 }
 
-// check returns the lock's own refusal of a setting, or OK.
-func (l *lock) check(s driver.Setting) driver.Answer {
+// checkSetting returns the lock's refusal of a setting, or OK.
+func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull}
 	}
 	if rule := l.caps.CheckPIN(s.PIN); rule != "" {
 		return driver.Answer{Result: slot.InvalidFormat, Rule: rule}
 	}
-	if l.battery < weak {
+	if l.battery < minPercentToWrite {
 		return driver.Answer{Result: slot.LowPower}
 	}
 	_, used := l.slots[s.Slot]
@@ -126,7 +126,7 @@ func (l *lock) check(s driver.Setting) driver.Answer {
 	return driver.Answer{Result: slot.OK}
 }
 
-// houseDriver is the driver that a bridge gets.
+// houseDriver is the driver of a house for a bridge.
 type houseDriver struct{ house *House }
 
 func (v houseDriver) Locks(context.Context) ([]driver.Lock, error) {
@@ -141,7 +141,7 @@ func (v houseDriver) Events() <-chan driver.Event { return v.house.events }
 
 func (v houseDriver) Close() error { return nil }
 
-// lockHandle is the lock that a bridge gets: every call goes through the radio's faults.
+// lockHandle is the driver's view of a lock. Its calls suffer the simulated latency and faults.
 type lockHandle struct{ lock *lock }
 
 func (s lockHandle) Address() string                 { return s.lock.spec.Address }
@@ -156,33 +156,33 @@ func (s lockHandle) Radio() string {
 }
 
 func (s lockHandle) Set(ctx context.Context, set driver.Setting) driver.Answer {
-	return s.lock.write(ctx, func() driver.Answer {
-		a := s.lock.check(set)
+	return s.lock.runWrite(ctx, func() driver.Answer {
+		a := s.lock.checkSetting(set)
 		if a.Result != slot.OK {
 			if s.lock.profile.Silent {
 				return driver.Answer{Result: slot.NotConfirmed}
 			}
 			return a
 		}
-		c := cell{pin: set.PIN}
+		c := code{pin: set.PIN}
 		if s.lock.caps.Schedule == slot.ScheduleWindow {
 			c.notBefore, c.notAfter = set.NotBefore, set.NotAfter
 		}
-		s.lock.put(set.Slot, c)
+		s.lock.setSlot(set.Slot, c)
 		return a
 	})
 }
 
 func (s lockHandle) Clear(ctx context.Context, number uint32) driver.Answer {
-	return s.lock.write(ctx, func() driver.Answer {
-		s.lock.put(number, cell{})
+	return s.lock.runWrite(ctx, func() driver.Answer {
+		s.lock.setSlot(number, code{})
 		return driver.Answer{Result: slot.OK}
 	})
 }
 
 func (s lockHandle) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	var c driver.Content
-	a := s.lock.call(ctx, false, func() driver.Answer {
+	a := s.lock.runOperation(ctx, false, func() driver.Answer {
 		if s.lock.caps.Readable == slot.ReadableNone {
 			return driver.Answer{Result: slot.Unsupported}
 		}
@@ -200,7 +200,7 @@ func (s lockHandle) Read(ctx context.Context, number uint32) (driver.Content, dr
 }
 
 func (s lockHandle) Unlock(ctx context.Context) driver.Answer {
-	return s.lock.call(ctx, false, func() driver.Answer {
+	return s.lock.runOperation(ctx, false, func() driver.Answer {
 		if ctx.Err() != nil {
 			return driver.Answer{Result: slot.Timeout}
 		}
@@ -216,7 +216,7 @@ func (s lockHandle) SetLockout(ctx context.Context, want slot.Lockout) (got slot
 	if s.lock.caps.Lockout != slot.LockoutSettable {
 		return got, driver.Answer{Result: slot.Unsupported}
 	}
-	a = s.lock.call(ctx, false, func() driver.Answer {
+	a = s.lock.runOperation(ctx, false, func() driver.Answer {
 		s.lock.keypad.lockout = want
 		got = want
 		return driver.Answer{Result: slot.OK}
@@ -228,7 +228,7 @@ func (s lockHandle) PauseKeypad(ctx context.Context, d time.Duration) driver.Ans
 	if !s.lock.caps.KeypadPause {
 		return driver.Answer{Result: slot.Unsupported}
 	}
-	return s.lock.call(ctx, false, func() driver.Answer {
+	return s.lock.runOperation(ctx, false, func() driver.Answer {
 		if ctx.Err() != nil {
 			return driver.Answer{Result: slot.Timeout}
 		}
@@ -242,19 +242,19 @@ func (s lockHandle) Status(context.Context) (driver.Status, error) {
 	l.house.mu.Lock()
 	defer l.house.mu.Unlock()
 	now := l.house.clock.Now()
-	if l.reachable() {
-		l.seen = now
+	if l.isReachable() {
+		l.lastSeen = now
 	}
 	battery, drift := l.battery, l.spec.Drift
 	st := driver.Status{
-		Bolt: "locked", Door: "unknown", BatteryPercent: &battery, BatteryObservedAt: l.seen, Online: l.reachable(),
-		LastSeenAt: l.seen, ClockOffset: &drift, ClockObservedAt: l.seen, Firmware: "sim 1",
+		Bolt: "locked", Door: "unknown", BatteryPercent: &battery, BatteryObservedAt: l.lastSeen, Online: l.isReachable(),
+		LastSeenAt: l.lastSeen, ClockOffset: &drift, ClockObservedAt: l.lastSeen, Firmware: "sim 1",
 	}
 	if l.caps.DoorSensor {
 		st.Door = "closed"
 	}
 	switch {
-	case !l.reachable():
+	case !l.isReachable():
 		st.Bolt = "unknown"
 	case l.jammed:
 		st.Bolt = "jammed"

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// keypadPaused is why a keypad refuses a PIN without reading it: the lock's own lockout, or a pause by its bridge.
+// keypadPaused is the reason of a keypad that reads no PIN, because of the lock's own lockout or a pause by the bridge.
 const keypadPaused = "keypadPaused"
 
 // keypad is a lock's protection against wrong PINs. Its house's mutex guards it.
@@ -17,11 +17,11 @@ type keypad struct {
 	closedUntil time.Time
 }
 
-// open reports whether the keypad reads PINs.
-func (k *keypad) open(now time.Time) bool { return !now.Before(k.closedUntil) }
+// acceptsPINs reports whether the keypad reads PINs.
+func (k *keypad) acceptsPINs(now time.Time) bool { return !now.Before(k.closedUntil) }
 
-// count counts a PIN that the keypad read. A PIN outside its window is not a wrong one.
-func (k *keypad) count(p Press, now time.Time) {
+// recordPIN counts wrong PINs in a row, and closes the keypad at the limit. A PIN outside its window is not wrong.
+func (k *keypad) recordPIN(p Press, now time.Time) {
 	if p.Reason != driver.WrongPIN {
 		k.wrong = 0
 		return
@@ -32,13 +32,13 @@ func (k *keypad) count(p Press, now time.Time) {
 	}
 }
 
-// Lockout is the lockout that is set on a lock.
+// Lockout returns the lockout that is set on a lock.
 func (h *House) Lockout(address string) (out slot.Lockout) {
 	_ = h.withLock(address, func(l *lock) { out = l.keypad.lockout })
 	return out
 }
 
-// WeakenLockout changes the lockout at the lock itself, without the bridge.
-func (h *House) WeakenLockout(address string, to slot.Lockout) error {
+// SetLockoutByHand changes a lock's lockout at the lock itself, without the bridge.
+func (h *House) SetLockoutByHand(address string, to slot.Lockout) error {
 	return h.withLock(address, func(l *lock) { l.keypad.lockout = to })
 }

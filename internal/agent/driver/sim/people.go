@@ -11,21 +11,21 @@ import (
 // Program sets a code at the lock itself, without the bridge; an empty PIN empties the slot. The lock reports the change.
 func (h *House) Program(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) {
-		l.put(number, cell{pin: pin})
+		l.setSlot(number, code{pin: pin})
 		h.emit(driver.Event{Address: address, Kind: driver.SlotChanged, Slot: number, At: h.clock.Now()})
 	})
 }
 
 // ProgramSilently is Program at a lock that does not report the change.
 func (h *House) ProgramSilently(address string, number uint32, pin slot.PIN) error {
-	return h.withLock(address, func(l *lock) { l.put(number, cell{pin: pin}) })
+	return h.withLock(address, func(l *lock) { l.setSlot(number, code{pin: pin}) })
 }
 
-// Reset is a factory reset at the lock: every code is gone. The lock reports it or not.
+// Reset resets a lock to factory settings by hand, which deletes every code. reported says whether the lock reports it.
 func (h *House) Reset(address string, reported bool) error {
 	return h.withLock(address, func(l *lock) {
 		clear(l.slots)
-		h.saveMemory()
+		h.saveSlots()
 		if reported {
 			h.emit(driver.Event{Address: address, Kind: driver.Tampered, Reason: "factoryReset", At: h.clock.Now()})
 			h.emit(driver.Event{Address: address, Kind: driver.SlotChanged, At: h.clock.Now()})
@@ -75,6 +75,6 @@ func (h *House) RepairAll() {
 	defer h.mu.Unlock()
 	h.odds = Odds{}
 	for _, l := range h.locks {
-		l.offline, l.jammed, l.battery, l.spec.Drift, l.script = false, false, 100, 0, nil
+		l.offline, l.jammed, l.battery, l.spec.Drift, l.nextFaults = false, false, 100, 0, nil
 	}
 }

@@ -21,7 +21,7 @@ type Profile struct {
 	Lockout slot.Lockout
 }
 
-// The profiles, after the rules of the protocols.
+// The names of the profiles. Each follows the rules of a protocol.
 const (
 	ZWave       = "zwave"       // User Code CC: PINs readable in clear, no schedule per user
 	ZWaveUser   = "zwaveUser"   // User Credential CC: says duplicate and occupied, PINs readable in clear
@@ -34,7 +34,7 @@ const (
 
 const lifetime = 2 * time.Second
 
-// Profiles are all profiles, by name.
+// Profiles returns all profiles by name.
 func Profiles() map[string]Profile {
 	pin := []slot.CredentialKind{slot.KindPIN}
 	all := []Profile{

@@ -45,12 +45,12 @@ func (h *House) Inject(address string, faults ...Fault) error {
 	if !ok {
 		return fmt.Errorf("no lock %q in this house", address)
 	}
-	l.script = append(l.script, faults...)
+	l.nextFaults = append(l.nextFaults, faults...)
 	return nil
 }
 
-// Unlocks counts how often a lock was opened remotely.
-func (h *House) Unlocks(address string) (n int) {
+// UnlockCount returns how often a lock was opened remotely.
+func (h *House) UnlockCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.unlocks })
 	return n
 }
@@ -62,22 +62,22 @@ func (h *House) SetOdds(o Odds) {
 	h.odds = o
 }
 
-// write is call for operations that change a slot.
-func (l *lock) write(ctx context.Context, effect func() driver.Answer) driver.Answer {
-	return l.call(ctx, true, func() driver.Answer {
+// runWrite is runOperation for operations that change a slot. Only they suffer faults.
+func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver.Answer {
+	return l.runOperation(ctx, true, func() driver.Answer {
 		l.writes++
 		return effect()
 	})
 }
 
-// call runs an operation with the radio's latency and the next fault.
-func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
+// runOperation runs an operation of a reachable lock after the radio's latency, with the next fault if faulty is set.
+func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
 	if !clock.Sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
 	}
 	h := l.house
 	h.mu.Lock()
-	if !l.reachable() {
+	if !l.isReachable() {
 		h.mu.Unlock()
 		return driver.Answer{Result: slot.LockOffline}
 	}
@@ -93,11 +93,11 @@ func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answe
 	return a
 }
 
-// nextFault requires the house's mutex.
+// nextFault returns the next injected fault, otherwise a random one by the odds, or none. The caller holds the house's mutex.
 func (l *lock) nextFault() Fault {
-	if len(l.script) > 0 {
-		f := l.script[0]
-		l.script = l.script[1:]
+	if len(l.nextFaults) > 0 {
+		f := l.nextFaults[0]
+		l.nextFaults = l.nextFaults[1:]
 		return f
 	}
 	odds, draw := l.house.odds, l.house.rng.Float64()
@@ -113,7 +113,8 @@ func (l *lock) nextFault() Fault {
 	return Fault{}
 }
 
-// applyFault runs an operation with a fault. It requires the house's mutex.
+// applyFault runs an operation with a fault. hang means that the answer must wait until the call's deadline. The caller holds the house's
+// mutex.
 func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
 	switch f.Kind {
 	case Lost:
@@ -128,7 +129,7 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 		effect()
 		return driver.Answer{Result: slot.Timeout}, true
 	case Late:
-		l.house.later(min(f.After, l.caps.Lifetime()-l.spec.Latency-lateMargin), effect)
+		l.house.runLater(min(f.After, l.caps.Lifetime()-l.spec.Latency-lateMargin), effect)
 		return driver.Answer{Result: slot.Timeout}, false
 	case Offline:
 		return driver.Answer{Result: slot.LockOffline}, false
@@ -156,8 +157,8 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 // lateMargin keeps late effects within the lifetime although timers fire late.
 const lateMargin = 50 * time.Millisecond
 
-// later requires h.mu.
-func (h *House) later(after time.Duration, effect func() driver.Answer) {
+// runLater runs the effect of an operation after a delay. The caller holds h.mu.
+func (h *House) runLater(after time.Duration, effect func() driver.Answer) {
 	if h.closed {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Deed is what a script does to a lock at one moment: a fault, or a change that a person makes at the lock.
+// Deed is an action of a script on a lock: a fault, or a change that a person makes at the lock.
 type Deed string
 
 // The deeds.
@@ -46,10 +46,10 @@ type Move struct {
 // Span is a duration that is written as "1h30m".
 type Span time.Duration
 
-// MarshalText writes it.
+// MarshalText implements encoding.TextMarshaler.
 func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	*s = Span(d)
@@ -79,14 +79,14 @@ func (h *House) Play(ctx context.Context, script []Move) error {
 		if !clock.Sleep(ctx, time.Duration(m.At)-time.Since(began)) {
 			return ctx.Err()
 		}
-		if err := h.move(m); err != nil {
+		if err := h.applyMove(m); err != nil {
 			return fmt.Errorf("move %d of the script: %w", i+1, err)
 		}
 	}
 	return nil
 }
 
-func (h *House) move(m Move) error {
+func (h *House) applyMove(m Move) error {
 	switch m.Deed {
 	case Fails:
 		return h.Inject(m.Lock, Fault{m.Fault, time.Duration(m.After)})
@@ -121,8 +121,8 @@ func (h *House) move(m Move) error {
 	return nil
 }
 
-// RandomScript returns random moves, the same for the same seed. Lasting faults end within a tenth of the time, and the last tenth has
-// none.
+// RandomScript returns random moves over a time, the same for the same seed. Lasting faults end within a tenth of the time, and the last
+// tenth of the time has none.
 func RandomScript(seed uint64, locks []string, moves int, over time.Duration) []Move {
 	rng := rand.New(rand.NewPCG(seed, ^seed))
 	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unconfirmed, Hang, Jammed, LowPower, Lost, Late}

@@ -65,7 +65,7 @@ func Serve(d driver.Driver) (http.Handler, error) {
 		// The radio does not notice that the bridge was killed.
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), in.Deadline)
 		defer cancel()
-		out, known := perform(ctx, l, r.PathValue("call"), in)
+		out, known := callLock(ctx, l, r.PathValue("call"), in)
 		if !known {
 			http.NotFound(w, r)
 			return
@@ -84,7 +84,7 @@ func Serve(d driver.Driver) (http.Handler, error) {
 	return mux, nil
 }
 
-func perform(ctx context.Context, l driver.Lock, call string, in request) (out response, known bool) {
+func callLock(ctx context.Context, l driver.Lock, call string, in request) (out response, known bool) {
 	switch call {
 	case "set":
 		in.Setting.PIN = slot.PIN(in.PIN)

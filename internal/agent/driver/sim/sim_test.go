@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 			drivertest.Run(t, func(t *testing.T) drivertest.Bench {
 				now := clock.At(time.Now())
 				h, l := house(t, Config{Locks: one(profile), Clock: now})
-				return drivertest.Bench{Lock: l, Pass: func(d time.Duration) { now.Advance(d) }, Type: func(pin slot.PIN) bool {
+				return drivertest.Bench{Lock: l, AdvanceTime: func(d time.Duration) { now.Advance(d) }, TypePIN: func(pin slot.PIN) bool {
 					p, err := h.Press("front", pin)
 					if err != nil {
 						t.Fatal(err)
@@ -121,7 +121,7 @@ func TestSeedIsReproducible(t *testing.T) {
 }
 
 func TestMemoryOutlivesTheHouse(t *testing.T) {
-	c := Config{Locks: one(Nuki), Memory: filepath.Join(t.TempDir(), "locks.json")}
+	c := Config{Locks: one(Nuki), StorageFile: filepath.Join(t.TempDir(), "locks.json")}
 	from := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	h, l := house(t, c)
 	if a := l.Set(t.Context(), driver.Setting{Slot: 9, PIN: "345678", NotBefore: from, NotAfter: from.Add(time.Hour)}); a.Result != slot.OK {

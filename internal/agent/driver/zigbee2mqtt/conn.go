@@ -38,15 +38,15 @@ type message struct {
 // conn is a connection to the broker. A message sent on it is never resent on another.
 type conn struct {
 	client *paho.Client
-	topics map[string]bool // subscribed; used only by session's goroutine
+	topics map[string]bool // subscribed; used only by runConnection's goroutine
 }
 
-// connect holds one connection to the broker after another, until ctx ends.
-func (d *Driver) connect(ctx context.Context) {
+// keepConnected connects to the broker, and reconnects with backoff after each loss, until ctx ends.
+func (d *Driver) keepConnected(ctx context.Context) {
 	wait := d.timings.firstRetry
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := d.session(ctx)
+		err := d.runConnection(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -61,8 +61,8 @@ func (d *Driver) connect(ctx context.Context) {
 	}
 }
 
-// session is one connection, from dialing to its end.
-func (d *Driver) session(ctx context.Context) error {
+// runConnection dials the broker, subscribes, and returns when the connection ends.
+func (d *Driver) runConnection(ctx context.Context) error {
 	socket, err := d.dial(ctx)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ var (
 	errUnknown      = errors.New("the broker did not say if it has it") // it may have been delivered
 )
 
-// publish sends a command that expires, in whole seconds.
+// publish sends a command that the broker drops after expiry, which is rounded down to seconds.
 func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expiry time.Duration) error {
 	d.mu.Lock()
 	c := d.conn

@@ -11,15 +11,15 @@ import (
 func (d *Driver) Connection() driver.Connection {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	cause, detail := d.disconnected()
+	cause, detail := d.disconnectCause()
 	return driver.Connection{Peer: "MQTT broker " + d.host, Cause: cause, Detail: detail, Since: d.since}
 }
 
 // Updates signals that the connection, or the status of a lock, may have changed.
 func (d *Driver) Updates() <-chan struct{} { return d.updates }
 
-// disconnected returns why no lock can be reached; empty: connected. The caller holds the driver's mutex.
-func (d *Driver) disconnected() (cause, detail string) {
+// disconnectCause returns why no lock can be reached; empty: connected. The caller holds the driver's mutex.
+func (d *Driver) disconnectCause() (cause, detail string) {
 	switch {
 	case d.conn == nil:
 		return slot.BrokerUnreachable, fmt.Sprintf("no connection to the MQTT broker %s: %s", d.host, d.connError)
@@ -32,9 +32,9 @@ func (d *Driver) disconnected() (cause, detail string) {
 	return "", ""
 }
 
-// update records when the connection's state changed, and signals Updates. The caller holds the driver's mutex.
-func (d *Driver) update() {
-	if cause, _ := d.disconnected(); cause != d.cause {
+// noteConnectionChange signals Updates, and records the time if the connection's state has changed. The caller holds the driver's mutex.
+func (d *Driver) noteConnectionChange() {
+	if cause, _ := d.disconnectCause(); cause != d.cause {
 		d.cause, d.since = cause, d.clock.Now()
 	}
 	signal(d.updates)

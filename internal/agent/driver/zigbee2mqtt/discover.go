@@ -52,13 +52,13 @@ type feature struct {
 	Features []feature `json:"features"`
 }
 
-// find returns the feature with a property, at any depth.
-func find(in []feature, property string) *feature {
+// findFeature returns the feature with a property, at any depth.
+func findFeature(in []feature, property string) *feature {
 	for i := range in {
 		if in[i].Property == property || (in[i].Property == "" && in[i].Name == property) {
 			return &in[i]
 		}
-		if f := find(in[i].Features, property); f != nil {
+		if f := findFeature(in[i].Features, property); f != nil {
 			return f
 		}
 	}
@@ -86,8 +86,8 @@ func (d device) model() string {
 	return m
 }
 
-// found is a discovered lock.
-type found struct {
+// foundLock is a discovered lock.
+type foundLock struct {
 	address, name, model, firmware string
 	caps                           slot.Capabilities
 }
@@ -133,8 +133,8 @@ func ParseTuning(s string) (address string, t Tuning, err error) {
 
 // discovery is the result of decoding bridge/devices.
 type discovery struct {
-	locks   map[string]found // by address
-	refused []string         // why locks are left out
+	locks   map[string]foundLock // by address
+	refused []string             // why locks are left out
 }
 
 // discover finds the locks. showsPINs reports whether a lock's PINs are published when they are read.
@@ -143,7 +143,7 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 	if err := json.Unmarshal(payload, &devices); err != nil {
 		return discovery{}, errors.New("bridge/devices is not a list of devices")
 	}
-	out := discovery{locks: map[string]found{}}
+	out := discovery{locks: map[string]foundLock{}}
 	names := map[string]bool{}
 	for _, d := range devices {
 		if !d.isLock() {
@@ -163,7 +163,7 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 			continue
 		}
 		names[d.Name] = true
-		out.locks[d.Address] = found{
+		out.locks[d.Address] = foundLock{
 			address: d.Address, name: d.Name, model: d.model(), firmware: d.Firmware,
 			caps: d.capabilities(tunings[d.Address], showsPINs(d.Address), lifetime),
 		}
@@ -176,19 +176,19 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}
-	if state := find(exposes, "state"); state != nil {
+	if state := findFeature(exposes, "state"); state != nil {
 		c.RemoteUnlock = state.Access&accessSet != 0
 	}
-	c.DoorSensor = find(exposes, "door_state") != nil
-	c.EventLog = find(exposes, "action") != nil
-	code := find(exposes, "pin_code")
+	c.DoorSensor = findFeature(exposes, "door_state") != nil
+	c.EventLog = findFeature(exposes, "action") != nil
+	code := findFeature(exposes, "pin_code")
 	if code == nil {
 		return c // it can be opened remotely, but cannot hold codes
 	}
 	c.Kinds = []slot.CredentialKind{slot.KindPIN}
 	c.Lockout = slot.LockoutSettable // if the lock has the attributes: SetLockout finds out
 	c.PINMin, c.PINMax, c.Slots = defaultPINMin, defaultPINMax, defaultSlots
-	if user := find(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
+	if user := findFeature(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
 		c.Slots = int(math.Min(*user.Max, maxSlots))
 	}
 	if t.Slots > 0 {

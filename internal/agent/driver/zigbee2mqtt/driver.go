@@ -93,7 +93,7 @@ type Driver struct {
 	bridge        string    // online, offline, or empty: as Zigbee2MQTT reports itself
 	showsPINs     func(address string) bool
 	devices       []byte // the last bridge/devices
-	found         map[string]found
+	found         map[string]foundLock
 	locksReturned bool // Locks has returned
 	ready         chan struct{}
 	isReady       bool
@@ -103,16 +103,16 @@ type Driver struct {
 }
 
 // New checks a configuration and starts to connect. Close ends it.
-func New(cfg Config) (*Driver, error) { return start(cfg, defaultTimings) }
+func New(cfg Config) (*Driver, error) { return newDriver(cfg, defaultTimings) }
 
-func start(cfg Config, p timings) (*Driver, error) {
+func newDriver(cfg Config, p timings) (*Driver, error) {
 	if cfg.Base == "" {
 		cfg.Base = defaultBase
 	}
 	if err := checkBase(cfg.Base); err != nil {
 		return nil, err
 	}
-	host, secure, err := address(cfg)
+	host, secure, err := brokerAddress(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -129,14 +129,14 @@ func start(cfg Config, p timings) (*Driver, error) {
 		locks: map[string]*lock{}, warnings: map[string]bool{},
 	}
 	var both sync.WaitGroup
-	both.Go(func() { d.connect(ctx) })
+	both.Go(func() { d.keepConnected(ctx) })
 	both.Go(func() { d.processMessages(ctx) })
 	go func() { both.Wait(); close(d.done) }()
 	return d, nil
 }
 
-// address parses a broker's URL. It refuses one that would expose PINs or a password.
-func address(cfg Config) (host string, secure bool, err error) {
+// brokerAddress parses the broker's URL. It refuses a URL that would expose PINs or a password.
+func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "mqtt" && u.Scheme != "mqtts") {
 		return "", false, errors.New("the broker's URL: must be mqtt://host:1883 or mqtts://host:8883")
@@ -194,7 +194,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// emit requires d.mu. It drops the oldest events if they are not read.
+// emit sends an event to the bridge. It drops the oldest event if the bridge does not read them. The caller holds d.mu.
 func (d *Driver) emit(e driver.Event) {
 	for {
 		select {

@@ -14,7 +14,7 @@ import (
 )
 
 func frontLock() z2mtest.Lock {
-	return z2mtest.Lock{Address: front, Name: "front", Users: 21, Acks: true, ExposePIN: true}
+	return z2mtest.Lock{Address: front, Name: "front", Users: 21, ReportsSuccessTimes: true, ExposePIN: true}
 }
 
 func TestDiscovery(t *testing.T) {
@@ -53,8 +53,8 @@ func TestLockWithoutCodesCanOnlyBeUnlocked(t *testing.T) {
 	if a := r.set(l, 1, "345678", false); a.Result != slot.SlotsFull {
 		t.Error(a.Result)
 	}
-	if a := l.Unlock(r.within()); a.Result != slot.OK || r.z2m.Opened(front) != 1 {
-		t.Error(a.Result, r.z2m.Opened(front))
+	if a := l.Unlock(r.within()); a.Result != slot.OK || r.z2m.UnlockCount(front) != 1 {
+		t.Error(a.Result, r.z2m.UnlockCount(front))
 	}
 }
 
@@ -94,8 +94,8 @@ func TestSilenceIsUnconfirmed(t *testing.T) {
 		met   func(*rig)
 		lands bool
 	}{
-		"lost":                {func(r *rig) { r.z2m.Lose(front) }, false},
-		"done without a word": {func(r *rig) { r.z2m.Mute(front) }, true},
+		"lost":                {func(r *rig) { r.z2m.LoseNextCommand(front) }, false},
+		"done without a word": {func(r *rig) { r.z2m.SuppressNextReport(front) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := frontLock()
@@ -117,19 +117,19 @@ func TestSilenceIsUnconfirmed(t *testing.T) {
 func TestReadableLockIsReadAfterAWrite(t *testing.T) {
 	r := newRig(t, hasty(time.Second), frontLock())
 	l := r.lock(front)
-	r.z2m.Mute(front)
+	r.z2m.SuppressNextReport(front)
 	if a := r.set(l, 1, "345678", false); a.Result != slot.OK {
 		t.Errorf("stored without a word and read: %s", a.Result)
 	}
-	r.z2m.Lose(front)
+	r.z2m.LoseNextCommand(front)
 	if a := r.set(l, 1, "456789", true); a.Result != slot.NotConfirmed {
 		t.Errorf("lost, and the old code is read: %s", a.Result)
 	}
-	r.z2m.Lose(front)
+	r.z2m.LoseNextCommand(front)
 	if a := l.Clear(r.within(), 1); a.Result != slot.NotConfirmed {
 		t.Errorf("clearing was lost: %s", a.Result)
 	}
-	r.z2m.Mute(front)
+	r.z2m.SuppressNextReport(front)
 	if a := l.Clear(r.within(), 1); a.Result != slot.OK || len(r.z2m.PINs(front)) != 0 {
 		t.Errorf("cleared without a word and read: %s", a.Result)
 	}
@@ -145,7 +145,7 @@ func TestRepeatedValuesAreNotTakenForNews(t *testing.T) {
 		t.Fatal(a.Result)
 	}
 	r.z2m.Reset(front)
-	r.z2m.Deaf(front, true)
+	r.z2m.IgnoreReads(front, true)
 	ctx, stop := context.WithCancel(r.within())
 	talk := make(chan struct{})
 	go func() { // other news, each with what is remembered of slot 1; no more of it than a broker keeps for a slow reader
@@ -164,13 +164,13 @@ func TestRepeatedValuesAreNotTakenForNews(t *testing.T) {
 	if a.Result != slot.Timeout {
 		t.Errorf("a lock that answers nothing was read: %s", a.Result)
 	}
-	r.z2m.Deaf(front, false)
+	r.z2m.IgnoreReads(front, false)
 	if c, a := l.Read(r.within(), 1); a.Result != slot.OK || c.Present {
 		t.Errorf("after it answers again: present %v, %s", c.Present, a.Result)
 	}
 	// A time of success that is remembered is not that of the next command.
-	r.z2m.Lose(front)
-	r.z2m.Deaf(front, true)
+	r.z2m.LoseNextCommand(front)
+	r.z2m.IgnoreReads(front, true)
 	if a := r.set(l, 1, "456789", false); a.Result != slot.NotConfirmed {
 		t.Errorf("a lost command: %s", a.Result)
 	}
@@ -184,7 +184,7 @@ func TestDisabledCodeIsNotVerified(t *testing.T) {
 	if a := r.set(lk, 1, "345678", false); a.Result != slot.OK {
 		t.Fatal(a.Result)
 	}
-	r.z2m.Disable(front, 1)
+	r.z2m.DisableUser(front, 1)
 	c, a := lk.Read(r.within(), 1)
 	if a.Result != slot.OK || !c.Present || c.PIN == "" || lk.Capabilities().CheckPIN(c.PIN) == "" {
 		t.Errorf("present %v, a PIN that can be typed: %v, %s", c.Present, c.PIN != "", a.Result)
@@ -206,7 +206,7 @@ func TestFailuresInTheLogEndAnOperation(t *testing.T) {
 			lk.Unreadable = true
 			r := newRig(t, defaultTimings, lk)
 			l := r.lock(front)
-			r.z2m.Fail(front, tt.logged)
+			r.z2m.FailNextCommand(front, tt.logged)
 			began := time.Now()
 			if diff := cmp.Diff(tt.want, r.set(l, 1, "345678", false)); diff != "" {
 				t.Error(diff)
@@ -240,7 +240,7 @@ func TestNoSubscriber(t *testing.T) {
 	if a := l.Clear(r.within(), 2); a.Result != slot.OK { // whatever was kept for it has arrived by now
 		t.Error(a.Result)
 	}
-	if len(r.z2m.PINs(front)) != 0 || r.z2m.Opened(front) != 0 {
+	if len(r.z2m.PINs(front)) != 0 || r.z2m.UnlockCount(front) != 0 {
 		t.Error("a command without a subscriber was carried out later")
 	}
 }
@@ -249,7 +249,7 @@ func TestBrokerRestart(t *testing.T) {
 	r := newRig(t, redialing(), frontLock())
 	l := r.lock(front)
 	lost := make(chan driver.Answer, 1)
-	r.z2m.Lose(front)
+	r.z2m.LoseNextCommand(front)
 	go func() { lost <- r.set(l, 1, "345678", false) }()
 	r.until("the command arrived", func() bool { return len(r.z2m.Commands()) > 0 })
 	r.broker.Stop()
@@ -286,8 +286,8 @@ func TestUnlockWithoutTimeIsNotSent(t *testing.T) {
 	if a := l.Unlock(ctx); a.Result == slot.OK || !a.Unsent {
 		t.Errorf("%+v", a)
 	}
-	if a := l.Unlock(r.within()); a.Result != slot.OK || r.z2m.Opened(front) != 1 {
-		t.Errorf("%+v, opened %d times", a, r.z2m.Opened(front))
+	if a := l.Unlock(r.within()); a.Result != slot.OK || r.z2m.UnlockCount(front) != 1 {
+		t.Errorf("%+v, opened %d times", a, r.z2m.UnlockCount(front))
 	}
 }
 
@@ -296,7 +296,7 @@ func TestRenamesAreFollowed(t *testing.T) {
 	l := r.lock(front)
 	r.z2m.Rename(front, "house/main door")
 	r.until("the new name's topic is heard", func() bool {
-		r.z2m.Type(front, "000000")
+		r.z2m.TypePIN(front, "000000")
 		return r.eventNow().Kind == driver.Denied
 	})
 	if a := r.set(l, 1, "345678", false); a.Result != slot.OK {
@@ -332,9 +332,9 @@ func TestPairingIsSignaled(t *testing.T) {
 func TestAvailability(t *testing.T) {
 	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
-	r.z2m.Available(front, "offline")
+	r.z2m.SetAvailability(front, "offline")
 	r.until("offline", func() bool { return !r.online(l) })
-	r.z2m.Available(front, "online")
+	r.z2m.SetAvailability(front, "online")
 	r.until("online", func() bool { return r.online(l) })
 	r.z2m.Stop() // orderly: no last will, its state stays
 	r.driver.onMessage(message{topic: "zigbee2mqtt/bridge/state", payload: []byte("offline"), retained: true})

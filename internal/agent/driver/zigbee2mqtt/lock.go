@@ -15,19 +15,19 @@ import (
 type lock struct {
 	driver *Driver
 
-	found
-	last      report // the last message
-	known     bool   // a message was received
-	seen      time.Time
-	available string // online, offline, or empty: not reported
-	unreached bool   // the last command failed before it reached the lock
-	bolt      string
-	door      string
-	battery   *uint32
-	batteryAt time.Time
-	confirms  bool        // it has reported a code that it stored or cleared
-	updates   chan update // of the running operation
-	command   string      // its last command, as Zigbee2MQTT's log names it
+	foundLock
+	last           report // the last message
+	known          bool   // a message was received
+	seen           time.Time
+	available      string // online, offline, or empty: not reported
+	unreached      bool   // the last command failed before it reached the lock
+	bolt           string
+	door           string
+	battery        *uint32
+	batteryAt      time.Time
+	reportsChanges bool        // it has reported a code that it stored or cleared
+	updates        chan update // of the running operation
+	command        string      // its last command, as Zigbee2MQTT's log names it
 }
 
 // update is what may end an operation: a message, a failure in Zigbee2MQTT's log, or the loss of the broker.
@@ -52,7 +52,7 @@ func (l *lock) Status(context.Context) (driver.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.clock.Now()
-	cause, _ := d.disconnected()
+	cause, _ := d.disconnectCause()
 	s := driver.Status{
 		Bolt: l.bolt, Door: "unknown", BatteryPercent: l.battery, BatteryObservedAt: l.batteryAt,
 		LastSeenAt: l.seen, Firmware: l.firmware, Name: l.name, OfflineCause: cause,
@@ -71,8 +71,9 @@ func (l *lock) Status(context.Context) (driver.Status, error) {
 	return s, nil
 }
 
-// deliver requires the driver's mutex. It drops the oldest update if the operation does not keep up.
-func (l *lock) deliver(h update) {
+// deliverUpdate passes an update to the running operation, if any. It drops the oldest update if the operation does not read them. The
+// caller holds the driver's mutex.
+func (l *lock) deliverUpdate(h update) {
 	for l.updates != nil {
 		select {
 		case l.updates <- h:
@@ -86,7 +87,8 @@ func (l *lock) deliver(h update) {
 	}
 }
 
-// onLogError requires the driver's mutex. text is an error in Zigbee2MQTT's log: "Publish 'set' 'pin_code' to 'front' failed: ...".
+// onLogError ends the running operation if an error in Zigbee2MQTT's log, such as "Publish 'set' 'pin_code' to 'front' failed: ...", is
+// about it. The caller holds the driver's mutex.
 func (l *lock) onLogError(text string) {
 	_, rest, ok := strings.Cut(text, "Publish "+l.command+" to '"+l.name+"' failed: ")
 	if !ok {
@@ -103,7 +105,7 @@ func (l *lock) onLogError(text string) {
 	default:
 		l.unreached = true
 	}
-	l.deliver(h)
+	l.deliverUpdate(h)
 }
 
 // operation is a running operation on a lock.
@@ -113,8 +115,8 @@ type operation struct {
 	until   time.Time // its commands must be sent before
 }
 
-// begin passes the lock's updates to one operation, until end.
-func (l *lock) begin() (c *operation, end func()) {
+// beginOperation makes the lock deliver its updates to one operation, until end is called.
+func (l *lock) beginOperation() (c *operation, end func()) {
 	d := l.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +153,7 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	return driver.Answer{}, true
 }
 
-// await waits until pick returns true, the operation fails, or the time is up.
+// await reads updates until pick accepts one, the operation fails, or the timeout is over.
 func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(update) bool) (a driver.Answer, picked bool) {
 	t := time.NewTimer(timeout)
 	defer t.Stop()
@@ -180,7 +182,7 @@ func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	if !l.caps.RemoteUnlock {
 		return driver.Answer{Result: slot.Unsupported}
 	}
-	c, end := l.begin()
+	c, end := l.beginOperation()
 	defer end()
 	left := l.driver.timings.expiry
 	if deadline, ok := ctx.Deadline(); ok {

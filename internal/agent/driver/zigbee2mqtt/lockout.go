@@ -34,8 +34,8 @@ type attributeWrite struct {
 	Payload lockoutAttributes `json:"payload"`
 }
 
-// lockoutOf decodes the lockout in a state message; nil: none.
-func lockoutOf(raw json.RawMessage) *slot.Lockout {
+// parseLockout decodes the lockout in a state message; nil: none.
+func parseLockout(raw json.RawMessage) *slot.Lockout {
 	var in *lockoutAttributes
 	if json.Unmarshal(raw, &in) != nil || in == nil {
 		return nil
@@ -51,7 +51,7 @@ func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout,
 	if want.Attempts < 1 || want.Attempts > maxAttribute || want.Pause < time.Second || want.Pause > maxAttribute*time.Second {
 		return slot.Lockout{}, driver.Answer{Result: slot.Unsupported}
 	}
-	c, end := l.begin()
+	c, end := l.beginOperation()
 	defer end()
 	got, a := c.readLockout(ctx, nil)
 	if a.Result != slot.OK || got == want {

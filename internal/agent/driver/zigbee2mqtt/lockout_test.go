@@ -12,7 +12,7 @@ import (
 
 func TestLockoutIsWrittenOnlyIfItDiffers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, redialing(), z2mtest.Lock{Address: front, Name: "front", Users: 10, Acks: true, Lockout: true})
+	r := newRig(t, redialing(), z2mtest.Lock{Address: front, Name: "front", Users: 10, ReportsSuccessTimes: true, Lockout: true})
 	sent := func() (reads, writes int) {
 		for _, c := range r.z2m.Commands() {
 			switch {
@@ -44,13 +44,13 @@ func TestLockoutIsWrittenOnlyIfItDiffers(t *testing.T) {
 // What was not written is not called verified.
 func TestLostLockoutIsNotVerified(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, redialing(), z2mtest.Lock{Address: front, Name: "front", Users: 10, Acks: true, Lockout: true})
+	r := newRig(t, redialing(), z2mtest.Lock{Address: front, Name: "front", Users: 10, ReportsSuccessTimes: true, Lockout: true})
 	l := r.lock(front)
 	before, a := l.SetLockout(t.Context(), slot.Lockout{Attempts: 10, Pause: 20 * time.Second}) // as it left the factory
 	if a.Result != slot.OK {
 		t.Fatal(a.Result)
 	}
-	r.z2m.LoseWrites(front)
+	r.z2m.IgnoreLockoutWrites(front)
 	if got, _ := l.SetLockout(t.Context(), slot.DesiredLockout); got != before {
 		t.Errorf("the lock shows %+v, it holds %+v", got, before)
 	}
@@ -66,7 +66,7 @@ func TestLockoutOf(t *testing.T) {
 		`7`:                                                            nil,
 		``:                                                             nil,
 	} {
-		got := lockoutOf(json.RawMessage(raw))
+		got := parseLockout(json.RawMessage(raw))
 		if (got == nil) != (want == nil) || got != nil && *got != *want {
 			t.Errorf("%s: %+v, want %+v", raw, got, want)
 		}

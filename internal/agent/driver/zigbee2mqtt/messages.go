@@ -28,11 +28,11 @@ func (d *Driver) processMessages(ctx context.Context) {
 func (d *Driver) onMessage(m message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	defer d.update()
+	defer d.noteConnectionChange()
 	if what, ours := d.topics.bridgeTopic(m.topic); ours {
 		switch what {
 		case "state":
-			d.bridge = availability(m.payload)
+			d.bridge = parseAvailability(m.payload)
 		case "info":
 			d.onInfo(m.payload)
 		case "devices":
@@ -45,17 +45,17 @@ func (d *Driver) onMessage(m message) {
 	for _, l := range d.locks {
 		switch m.topic {
 		case d.topics.state(l.name):
-			l.report(m)
+			l.onStateMessage(m)
 			return
 		case d.topics.availability(l.name):
-			l.available = availability(m.payload)
+			l.available = parseAvailability(m.payload)
 			return
 		}
 	}
 }
 
-// availability decodes "online" or {"state": "online"}: both are in use.
-func availability(payload []byte) string {
+// parseAvailability decodes "online" or {"state": "online"}: both are in use.
+func parseAvailability(payload []byte) string {
 	var object struct {
 		State string `json:"state"`
 	}
@@ -113,9 +113,9 @@ func (d *Driver) updateLocks() {
 		case l != nil && d.locksReturned:
 			l.name, l.firmware = f.name, f.firmware
 		case l != nil:
-			l.found = f
+			l.foundLock = f
 		case !d.locksReturned:
-			d.locks[a] = &lock{driver: d, found: f}
+			d.locks[a] = &lock{driver: d, foundLock: f}
 		}
 	}
 	signal(d.resubscribe)
@@ -125,9 +125,9 @@ func (d *Driver) updateLocks() {
 	}
 }
 
-// sameLocks ignores changes that the bridge need not know.
-func sameLocks(a, b map[string]found) bool {
-	return maps.EqualFunc(a, b, func(f, g found) bool {
+// sameLocks reports whether two lists have the same addresses, models and capabilities.
+func sameLocks(a, b map[string]foundLock) bool {
+	return maps.EqualFunc(a, b, func(f, g foundLock) bool {
 		return f.model == g.model && reflect.DeepEqual(f.caps, g.caps)
 	})
 }
@@ -164,7 +164,7 @@ func (d *Driver) setConnected(c *conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.conn, d.connError = c, ""
-	d.update()
+	d.noteConnectionChange()
 }
 
 // setDisconnected ends all running operations.
@@ -177,14 +177,14 @@ func (d *Driver) setDisconnected(err error) {
 	}
 	for _, l := range d.locks {
 		l.available = ""
-		l.deliver(update{disconnected: true})
+		l.deliverUpdate(update{disconnected: true})
 	}
-	d.update()
+	d.noteConnectionChange()
 }
 
-// report processes a lock's state message. The caller holds the driver's mutex.
-func (l *lock) report(m message) {
-	now, ok := parse(m.payload)
+// onStateMessage processes a lock's state message. The caller holds the driver's mutex.
+func (l *lock) onStateMessage(m message) {
+	now, ok := parseState(m.payload)
 	if !ok {
 		return
 	}
@@ -201,11 +201,11 @@ func (l *lock) report(m message) {
 	if m.retained { // an old state: no event, and no answer
 		return
 	}
-	for _, e := range l.events(before, now, known) {
+	for _, e := range l.eventsOf(before, now, known) {
 		e.Address, e.At = l.address, at
 		l.driver.emit(e)
 	}
-	l.deliver(update{now: now, before: before, known: known})
+	l.deliverUpdate(update{now: now, before: before, known: known})
 }
 
 // updateState stores the fields that apply until the next message.
@@ -224,8 +224,8 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// events returns the events of a message, compared with the previous one.
-func (l *lock) events(before, now report, known bool) (out []driver.Event) {
+// eventsOf returns the events of a message, compared with the previous one.
+func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
 	}

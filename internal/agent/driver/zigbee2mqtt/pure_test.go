@@ -49,7 +49,7 @@ func TestAddressesOfBrokers(t *testing.T) {
 		{Config{URL: "localhost:1883"}, ""},
 		{Config{}, ""},
 	} {
-		host, _, err := address(tt.c)
+		host, _, err := brokerAddress(tt.c)
 		if host != tt.host || (err == nil) != (tt.host != "") {
 			t.Errorf("%s: %q %v", tt.c.URL, host, err)
 		}
@@ -92,13 +92,13 @@ func TestReports(t *testing.T) {
 		`{"users":{"1":{"status":"enabled","pin_code":{"type":"Buffer","data":[48,52,53,54]}},"2":{"status":"enabled","pin_code":456},"3":{"status":"enabled","pin_code":[48,49,50,51]},"4":{"status":"enabled","pin_code":{"data":[255]}}}}`: {
 			users: map[uint32]user{1: {"enabled", "0456"}, 2: {"enabled", ""}, 3: {"enabled", "0123"}, 4: {"enabled", ""}}},
 	} {
-		got, ok := parse([]byte(in))
+		got, ok := parseState([]byte(in))
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(report{}, user{}), cmp.Comparer(func(a, b slot.PIN) bool { return string(a) == string(b) })); diff != "" || !ok {
 			t.Errorf("%s: %s", in, diff)
 		}
 	}
 	for _, in := range []string{"", "null", "online", "[]", `{"a":`, `"x"`, "{" + strings.Repeat(" ", maxReport) + "}"} {
-		if _, ok := parse([]byte(in)); ok {
+		if _, ok := parseState([]byte(in)); ok {
 			t.Errorf("%.20q was read", in)
 		}
 	}
@@ -129,7 +129,7 @@ func TestActions(t *testing.T) {
 		`{"action":""}`:              {},
 		`{"action":"something_new"}`: {},
 	} {
-		r, _ := parse([]byte(in))
+		r, _ := parseState([]byte(in))
 		e, ok := eventOf(r, 20)
 		if !ok {
 			e = driver.Event{}
@@ -199,7 +199,7 @@ func FuzzReports(f *testing.F) {
 	f.Add([]byte(`{"state":"LOCK","users":{"1":{"status":"enabled","pin_code":{"data":[48]}}},"action":"keypad_unlock","action_user":3}`))
 	f.Add([]byte(`{"last_seen":"x","battery":1e400}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		r, ok := parse(payload)
+		r, ok := parseState(payload)
 		if e, yes := eventOf(r, 20); yes && (e.Slot > 20 || !ok) {
 			t.Errorf("slot %d", e.Slot)
 		}

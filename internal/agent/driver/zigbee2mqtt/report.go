@@ -35,14 +35,14 @@ type user struct {
 	pin    slot.PIN // empty if it is not shown
 }
 
-// present reports whether the slot is in use. A disabled user is present but does not open.
-func (u user) present() bool { return u.status == "enabled" || u.status == "disabled" }
+// isPresent reports whether the slot is in use. A disabled user is present but does not open.
+func (u user) isPresent() bool { return u.status == "enabled" || u.status == "disabled" }
 
-// known reports whether the status is a known value.
-func (u user) known() bool { return u.present() || u.status == "available" }
+// isKnown reports whether the status is a known value.
+func (u user) isKnown() bool { return u.isPresent() || u.status == "available" }
 
-// parse decodes a state message. It skips fields of the wrong type: devices differ.
-func parse(payload []byte) (report, bool) {
+// parseState decodes a state message. It skips fields of an unexpected type, because devices differ.
+func parseState(payload []byte) (report, bool) {
 	if len(payload) > maxReport {
 		return report{}, false
 	}
@@ -51,25 +51,25 @@ func parse(payload []byte) (report, bool) {
 		return report{}, false
 	}
 	r := report{
-		bolt: boltOf(field[string](raw, "lock_state"), field[string](raw, "state")), door: field[string](raw, "door_state"),
-		low: optional[bool](raw, "battery_low"), tamper: optional[bool](raw, "tamper"),
-		action: field[string](raw, "action"), source: field[string](raw, "action_source_name"),
-		saved: stampOf(raw["last_successful_pincode_save"]), cleared: stampOf(raw["last_successful_pincode_clear"]),
-		lastSeen: seenAt(raw["last_seen"]), lockout: lockoutOf(raw[lockoutProperty]),
+		bolt: parseBolt(fieldOrZero[string](raw, "lock_state"), fieldOrZero[string](raw, "state")), door: fieldOrZero[string](raw, "door_state"),
+		low: optionalField[bool](raw, "battery_low"), tamper: optionalField[bool](raw, "tamper"),
+		action: fieldOrZero[string](raw, "action"), source: fieldOrZero[string](raw, "action_source_name"),
+		saved: timestampText(raw["last_successful_pincode_save"]), cleared: timestampText(raw["last_successful_pincode_clear"]),
+		lastSeen: parseLastSeen(raw["last_seen"]), lockout: parseLockout(raw[lockoutProperty]),
 	}
-	if b := optional[float64](raw, "battery"); b != nil && *b >= 0 && *b <= 100 {
+	if b := optionalField[float64](raw, "battery"); b != nil && *b >= 0 && *b <= 100 {
 		percent := uint32(*b)
 		r.battery = &percent
 	}
-	if n := optional[float64](raw, "action_user"); n != nil && *n >= 0 && *n < 1<<31 {
+	if n := optionalField[float64](raw, "action_user"); n != nil && *n >= 0 && *n < 1<<31 {
 		number := uint32(*n)
 		r.user = &number
 	}
-	r.users = usersOf(raw["users"])
+	r.users = parseUsers(raw["users"])
 	return r, true
 }
 
-func optional[T any](raw map[string]json.RawMessage, name string) *T {
+func optionalField[T any](raw map[string]json.RawMessage, name string) *T {
 	var v *T
 	if json.Unmarshal(raw[name], &v) != nil {
 		return nil
@@ -77,14 +77,14 @@ func optional[T any](raw map[string]json.RawMessage, name string) *T {
 	return v
 }
 
-func field[T any](raw map[string]json.RawMessage, name string) (out T) {
-	if v := optional[T](raw, name); v != nil {
+func fieldOrZero[T any](raw map[string]json.RawMessage, name string) (out T) {
+	if v := optionalField[T](raw, name); v != nil {
 		return *v
 	}
 	return out
 }
 
-func boltOf(lockState, state string) string {
+func parseBolt(lockState, state string) string {
 	switch lockState {
 	case "locked", "unlocked":
 		return lockState
@@ -100,8 +100,8 @@ func boltOf(lockState, state string) string {
 	return ""
 }
 
-// stampOf is a timestamp as text, for comparison only.
-func stampOf(raw json.RawMessage) string {
+// timestampText returns a timestamp as text, for comparison only.
+func timestampText(raw json.RawMessage) string {
 	s := strings.Trim(string(raw), `"`)
 	if s == "null" {
 		return ""
@@ -109,9 +109,9 @@ func stampOf(raw json.RawMessage) string {
 	return s
 }
 
-// seenAt decodes last_seen in any form that Zigbee2MQTT can be set to.
-func seenAt(raw json.RawMessage) time.Time {
-	s := stampOf(raw)
+// parseLastSeen decodes last_seen in any form that Zigbee2MQTT can be set to.
+func parseLastSeen(raw json.RawMessage) time.Time {
+	s := timestampText(raw)
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && ms > 0 {
 		return time.UnixMilli(ms)
 	}
@@ -123,7 +123,7 @@ func seenAt(raw json.RawMessage) time.Time {
 	return time.Time{}
 }
 
-func usersOf(raw json.RawMessage) map[uint32]user {
+func parseUsers(raw json.RawMessage) map[uint32]user {
 	var in map[string]struct {
 		Status string          `json:"status"`
 		PIN    json.RawMessage `json:"pin_code"`
@@ -137,13 +137,13 @@ func usersOf(raw json.RawMessage) map[uint32]user {
 		if err != nil || len(out) >= maxSlots {
 			continue
 		}
-		out[uint32(n)] = user{u.Status, pinOf(u.PIN)}
+		out[uint32(n)] = user{u.Status, parsePIN(u.PIN)}
 	}
 	return out
 }
 
-// pinOf decodes a PIN shown as text, or as bytes, as in some releases. A number is not accepted: its leading zeros are lost.
-func pinOf(raw json.RawMessage) slot.PIN {
+// parsePIN decodes a PIN shown as text, or as bytes, as in some releases. A number is not accepted: its leading zeros are lost.
+func parsePIN(raw json.RawMessage) slot.PIN {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return slot.PIN(text)

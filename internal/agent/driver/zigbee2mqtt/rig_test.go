@@ -84,7 +84,7 @@ func (r *rig) drive(c Config, p timings) *Driver {
 		r.log = &logged{}
 	}
 	c.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d, err := start(c, p)
+	d, err := newDriver(c, p)
 	if err != nil {
 		r.t.Fatal(err)
 	}

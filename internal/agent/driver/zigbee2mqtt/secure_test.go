@@ -107,7 +107,7 @@ func TestNoBroker(t *testing.T) {
 
 // What is retained, or forged as if it were, is of the past: nothing happens by it.
 func TestRetainedMessagesCauseNoEvents(t *testing.T) {
-	r := newRig(t, hasty(time.Second), z2mtest.Lock{Address: front, Name: "front", Users: 21, Acks: true, Unreadable: true})
+	r := newRig(t, hasty(time.Second), z2mtest.Lock{Address: front, Name: "front", Users: 21, ReportsSuccessTimes: true, Unreadable: true})
 	l := r.lock(front)
 	for len(r.driver.Events()) > 0 {
 		<-r.driver.Events()
@@ -115,7 +115,7 @@ func TestRetainedMessagesCauseNoEvents(t *testing.T) {
 	old := message{topic: "zigbee2mqtt/front", retained: true,
 		payload: []byte(`{"action":"unlock","action_user":1,"action_source_name":"keypad","last_successful_pincode_save":99,"tamper":true,"door_state":"open"}`)}
 	r.driver.onMessage(old)
-	r.z2m.Lose(front)
+	r.z2m.LoseNextCommand(front)
 	answer := make(chan driver.Answer, 1)
 	go func() { answer <- r.set(l, 1, "345678", false) }()
 	r.until("the command arrived", func() bool { return len(r.z2m.Commands()) > 0 })
@@ -145,8 +145,8 @@ func TestEventsAtTheLockAreReported(t *testing.T) {
 		do   func()
 		want driver.Event
 	}{
-		{func() { r.z2m.Type(front, "345678") }, driver.Event{Address: front, Kind: driver.Opened, Slot: 3}},
-		{func() { r.z2m.Type(front, "999999") }, driver.Event{Address: front, Kind: driver.Denied, Reason: "wrongPin"}},
+		{func() { r.z2m.TypePIN(front, "345678") }, driver.Event{Address: front, Kind: driver.Opened, Slot: 3}},
+		{func() { r.z2m.TypePIN(front, "999999") }, driver.Event{Address: front, Kind: driver.Denied, Reason: "wrongPin"}},
 		{func() { r.z2m.Program(front, 3, "") }, driver.Event{Address: front, Kind: driver.SlotChanged, Slot: 3}},
 		{func() {
 			r.z2m.Report(front, map[string]any{"door_state": "closed", "battery_low": false, "tamper": false})

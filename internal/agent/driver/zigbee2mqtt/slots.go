@@ -40,15 +40,15 @@ func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	if rule := l.caps.CheckPIN(s.PIN); rule != "" {
 		return driver.Answer{Result: slot.InvalidFormat, Rule: rule, Unsent: true}
 	}
-	c, end := l.begin()
+	c, end := l.beginOperation()
 	defer end()
-	c.ensureState(ctx)
+	c.awaitFirstReport(ctx)
 	if l.cannotConfirm() {
 		if a := c.ensureEmpty(ctx, s); a.Result != slot.OK {
 			return a
 		}
 	}
-	return c.store(ctx, s.Slot, s.PIN)
+	return c.storePIN(ctx, s.Slot, s.PIN)
 }
 
 // cannotConfirm reports whether a new code cannot be told from the previous one: the lock never reported one, and shows only whether a
@@ -56,26 +56,26 @@ func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 func (l *lock) cannotConfirm() bool {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
-	return l.caps.Readable == slot.ReadableMasked && !l.confirms
+	return l.caps.Readable == slot.ReadableMasked && !l.reportsChanges
 }
 
 // ensureEmpty makes sure that a slot is empty and was read as empty.
 func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.Answer {
-	u, shown := c.lock.lastShown(s.Slot)
+	u, shown := c.lock.lastReportedUser(s.Slot)
 	if !shown {
 		u, shown = c.readUser(ctx, s.Slot)
 	}
 	switch {
-	case !shown || !u.present():
+	case !shown || !u.isPresent():
 		return driver.Answer{Result: slot.OK}
 	case !s.Replace:
 		return driver.Answer{Result: slot.Occupied}
 	}
-	return c.clear(ctx, s.Slot)
+	return c.clearPIN(ctx, s.Slot)
 }
 
-func (c *operation) store(ctx context.Context, number uint32, pin slot.PIN) driver.Answer {
-	was, shown := c.lock.lastShown(number)
+func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) driver.Answer {
+	was, shown := c.lock.lastReportedUser(number)
 	if a, sent := c.send(ctx, "set", pinCodeProperty, storeCommand(number, pin), c.lock.driver.timings.expiry); !sent {
 		return a
 	}
@@ -84,7 +84,7 @@ func (c *operation) store(ctx context.Context, number uint32, pin slot.PIN) driv
 		return a
 	}
 	u, read := c.readUser(ctx, number)
-	filled := shown && was.known() && !was.present()
+	filled := shown && was.isKnown() && !was.isPresent()
 	if read && u.status == "enabled" && (u.pin == pin || (u.pin == "" && filled)) {
 		return driver.Answer{Result: slot.OK}
 	}
@@ -96,13 +96,13 @@ func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 	if number == 0 || int(number) > l.caps.Slots {
 		return driver.Answer{Result: slot.OK}
 	}
-	c, end := l.begin()
+	c, end := l.beginOperation()
 	defer end()
-	c.ensureState(ctx)
-	return c.clear(ctx, number)
+	c.awaitFirstReport(ctx)
+	return c.clearPIN(ctx, number)
 }
 
-func (c *operation) clear(ctx context.Context, number uint32) driver.Answer {
+func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	if a, sent := c.send(ctx, "set", pinCodeProperty, clearCommand(number), c.lock.driver.timings.expiry); !sent {
 		return a
 	}
@@ -110,7 +110,7 @@ func (c *operation) clear(ctx context.Context, number uint32) driver.Answer {
 	if ok || a.Result != slot.NotConfirmed || !c.lock.caps.ReadBack {
 		return a
 	}
-	if u, read := c.readUser(ctx, number); read && !u.present() {
+	if u, read := c.readUser(ctx, number); read && !u.isPresent() {
 		return driver.Answer{Result: slot.OK}
 	}
 	return a
@@ -131,23 +131,23 @@ func (c *operation) awaitConfirmation(ctx context.Context, number uint32, cleare
 	})
 	if ok {
 		c.lock.driver.mu.Lock()
-		c.lock.confirms = true
+		c.lock.reportsChanges = true
 		c.lock.driver.mu.Unlock()
 	}
 	return a, ok
 }
 
-// lastShown is the slot in the last message.
-func (l *lock) lastShown(number uint32) (user, bool) {
+// lastReportedUser returns the slot as the last message shows it.
+func (l *lock) lastReportedUser(number uint32) (user, bool) {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
 	u, ok := l.last.users[number]
 	return u, ok
 }
 
-// ensureState requests the state of a lock that has sent no message yet. Zigbee2MQTT adds the time of the last success to each message,
+// awaitFirstReport requests the state of a lock that has sent no message yet. Zigbee2MQTT adds the time of the last success to each message,
 // so in the first message that time cannot confirm the operation that follows.
-func (c *operation) ensureState(ctx context.Context) {
+func (c *operation) awaitFirstReport(ctx context.Context) {
 	d := c.lock.driver
 	d.mu.Lock()
 	known := c.lock.known
@@ -168,35 +168,35 @@ func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.
 	if number == 0 || int(number) > l.caps.Slots {
 		return driver.Content{}, driver.Answer{Result: slot.OK}
 	}
-	c, end := l.begin()
+	c, end := l.beginOperation()
 	defer end()
-	c.ensureState(ctx)
+	c.awaitFirstReport(ctx)
 	u, ok := c.readUser(ctx, number)
 	switch {
 	case !ok:
 		return driver.Content{}, driver.Answer{Result: slot.Timeout}
-	case !u.known():
+	case !u.isKnown():
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
 	}
-	return content(u, l.caps.Readable), driver.Answer{Result: slot.OK}
+	return slotContent(u, l.caps.Readable), driver.Answer{Result: slot.OK}
 }
 
-// disabled stands for a code that is present but does not open. No keypad can type it, so it never equals the desired code.
-const disabled slot.PIN = "disabled"
+// disabledPIN stands for a code that is present but does not open. No keypad can type it, so it never equals the desired code.
+const disabledPIN slot.PIN = "disabled"
 
-func content(u user, readable slot.Readable) driver.Content {
-	c := driver.Content{Present: u.present()}
+func slotContent(u user, readable slot.Readable) driver.Content {
+	c := driver.Content{Present: u.isPresent()}
 	switch {
 	case u.status == "disabled":
-		c.PIN = disabled
+		c.PIN = disabledPIN
 	case c.Present && readable == slot.ReadableClear:
 		c.PIN = u.pin
 	}
 	return c
 }
 
-// readUser reads a slot. Zigbee2MQTT repeats the last known slots in messages about other things. A value that differs from the
-// previous message is therefore new. An equal value is accepted only after two requests.
+// readUser requests a slot and waits for a message that shows it. Because Zigbee2MQTT repeats known slots in unrelated messages, a value
+// equal to that of the previous message is accepted only after a second request.
 func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok bool) {
 	for range 2 {
 		if _, sent := c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {
