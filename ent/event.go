@@ -32,8 +32,8 @@ type Event struct {
 	GrantID *string `json:"grant_id,omitempty"`
 	// OccurredAt holds the value of the "occurred_at" field.
 	OccurredAt time.Time `json:"occurred_at,omitempty"`
-	// DispatchedAt holds the value of the "dispatched_at" field.
-	DispatchedAt *time.Time `json:"dispatched_at,omitempty"`
+	// The order in which subscribers receive it, which the dispatcher assigns after the commit; 0: internal, no subscriber receives it.
+	Position *int64 `json:"position,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -46,11 +46,11 @@ func (*Event) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case event.FieldBody:
 			values[i] = new([]byte)
-		case event.FieldID, event.FieldSubjectSequence:
+		case event.FieldID, event.FieldSubjectSequence, event.FieldPosition:
 			values[i] = new(sql.NullInt64)
 		case event.FieldPropertyID, event.FieldSubject, event.FieldKind, event.FieldGrantID:
 			values[i] = new(sql.NullString)
-		case event.FieldOccurredAt, event.FieldDispatchedAt, event.FieldCreatedAt:
+		case event.FieldOccurredAt, event.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -118,12 +118,12 @@ func (_m *Event) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.OccurredAt = value.Time
 			}
-		case event.FieldDispatchedAt:
-			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field dispatched_at", values[i])
+		case event.FieldPosition:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field position", values[i])
 			} else if value.Valid {
-				_m.DispatchedAt = new(time.Time)
-				*_m.DispatchedAt = value.Time
+				_m.Position = new(int64)
+				*_m.Position = value.Int64
 			}
 		case event.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -190,9 +190,9 @@ func (_m *Event) String() string {
 	builder.WriteString("occurred_at=")
 	builder.WriteString(_m.OccurredAt.Format(time.ANSIC))
 	builder.WriteString(", ")
-	if v := _m.DispatchedAt; v != nil {
-		builder.WriteString("dispatched_at=")
-		builder.WriteString(v.Format(time.ANSIC))
+	if v := _m.Position; v != nil {
+		builder.WriteString("position=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")

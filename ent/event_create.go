@@ -70,16 +70,16 @@ func (_c *EventCreate) SetOccurredAt(v time.Time) *EventCreate {
 	return _c
 }
 
-// SetDispatchedAt sets the "dispatched_at" field.
-func (_c *EventCreate) SetDispatchedAt(v time.Time) *EventCreate {
-	_c.mutation.SetDispatchedAt(v)
+// SetPosition sets the "position" field.
+func (_c *EventCreate) SetPosition(v int64) *EventCreate {
+	_c.mutation.SetPosition(v)
 	return _c
 }
 
-// SetNillableDispatchedAt sets the "dispatched_at" field if the given value is not nil.
-func (_c *EventCreate) SetNillableDispatchedAt(v *time.Time) *EventCreate {
+// SetNillablePosition sets the "position" field if the given value is not nil.
+func (_c *EventCreate) SetNillablePosition(v *int64) *EventCreate {
 	if v != nil {
-		_c.SetDispatchedAt(*v)
+		_c.SetPosition(*v)
 	}
 	return _c
 }
@@ -248,9 +248,9 @@ func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 		_spec.SetField(event.FieldOccurredAt, field.TypeTime, value)
 		_node.OccurredAt = value
 	}
-	if value, ok := _c.mutation.DispatchedAt(); ok {
-		_spec.SetField(event.FieldDispatchedAt, field.TypeTime, value)
-		_node.DispatchedAt = &value
+	if value, ok := _c.mutation.Position(); ok {
+		_spec.SetField(event.FieldPosition, field.TypeInt64, value)
+		_node.Position = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(event.FieldCreatedAt, field.TypeTime, value)

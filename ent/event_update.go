@@ -43,23 +43,30 @@ func (_u *EventUpdate) SetNillableOccurredAt(v *time.Time) *EventUpdate {
 	return _u
 }
 
-// SetDispatchedAt sets the "dispatched_at" field.
-func (_u *EventUpdate) SetDispatchedAt(v time.Time) *EventUpdate {
-	_u.mutation.SetDispatchedAt(v)
+// SetPosition sets the "position" field.
+func (_u *EventUpdate) SetPosition(v int64) *EventUpdate {
+	_u.mutation.ResetPosition()
+	_u.mutation.SetPosition(v)
 	return _u
 }
 
-// SetNillableDispatchedAt sets the "dispatched_at" field if the given value is not nil.
-func (_u *EventUpdate) SetNillableDispatchedAt(v *time.Time) *EventUpdate {
+// SetNillablePosition sets the "position" field if the given value is not nil.
+func (_u *EventUpdate) SetNillablePosition(v *int64) *EventUpdate {
 	if v != nil {
-		_u.SetDispatchedAt(*v)
+		_u.SetPosition(*v)
 	}
 	return _u
 }
 
-// ClearDispatchedAt clears the value of the "dispatched_at" field.
-func (_u *EventUpdate) ClearDispatchedAt() *EventUpdate {
-	_u.mutation.ClearDispatchedAt()
+// AddPosition adds value to the "position" field.
+func (_u *EventUpdate) AddPosition(v int64) *EventUpdate {
+	_u.mutation.AddPosition(v)
+	return _u
+}
+
+// ClearPosition clears the value of the "position" field.
+func (_u *EventUpdate) ClearPosition() *EventUpdate {
+	_u.mutation.ClearPosition()
 	return _u
 }
 
@@ -116,11 +123,14 @@ func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.OccurredAt(); ok {
 		_spec.SetField(event.FieldOccurredAt, field.TypeTime, value)
 	}
-	if value, ok := _u.mutation.DispatchedAt(); ok {
-		_spec.SetField(event.FieldDispatchedAt, field.TypeTime, value)
+	if value, ok := _u.mutation.Position(); ok {
+		_spec.SetField(event.FieldPosition, field.TypeInt64, value)
 	}
-	if _u.mutation.DispatchedAtCleared() {
-		_spec.ClearField(event.FieldDispatchedAt, field.TypeTime)
+	if value, ok := _u.mutation.AddedPosition(); ok {
+		_spec.AddField(event.FieldPosition, field.TypeInt64, value)
+	}
+	if _u.mutation.PositionCleared() {
+		_spec.ClearField(event.FieldPosition, field.TypeInt64)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -158,23 +168,30 @@ func (_u *EventUpdateOne) SetNillableOccurredAt(v *time.Time) *EventUpdateOne {
 	return _u
 }
 
-// SetDispatchedAt sets the "dispatched_at" field.
-func (_u *EventUpdateOne) SetDispatchedAt(v time.Time) *EventUpdateOne {
-	_u.mutation.SetDispatchedAt(v)
+// SetPosition sets the "position" field.
+func (_u *EventUpdateOne) SetPosition(v int64) *EventUpdateOne {
+	_u.mutation.ResetPosition()
+	_u.mutation.SetPosition(v)
 	return _u
 }
 
-// SetNillableDispatchedAt sets the "dispatched_at" field if the given value is not nil.
-func (_u *EventUpdateOne) SetNillableDispatchedAt(v *time.Time) *EventUpdateOne {
+// SetNillablePosition sets the "position" field if the given value is not nil.
+func (_u *EventUpdateOne) SetNillablePosition(v *int64) *EventUpdateOne {
 	if v != nil {
-		_u.SetDispatchedAt(*v)
+		_u.SetPosition(*v)
 	}
 	return _u
 }
 
-// ClearDispatchedAt clears the value of the "dispatched_at" field.
-func (_u *EventUpdateOne) ClearDispatchedAt() *EventUpdateOne {
-	_u.mutation.ClearDispatchedAt()
+// AddPosition adds value to the "position" field.
+func (_u *EventUpdateOne) AddPosition(v int64) *EventUpdateOne {
+	_u.mutation.AddPosition(v)
+	return _u
+}
+
+// ClearPosition clears the value of the "position" field.
+func (_u *EventUpdateOne) ClearPosition() *EventUpdateOne {
+	_u.mutation.ClearPosition()
 	return _u
 }
 
@@ -261,11 +278,14 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 	if value, ok := _u.mutation.OccurredAt(); ok {
 		_spec.SetField(event.FieldOccurredAt, field.TypeTime, value)
 	}
-	if value, ok := _u.mutation.DispatchedAt(); ok {
-		_spec.SetField(event.FieldDispatchedAt, field.TypeTime, value)
+	if value, ok := _u.mutation.Position(); ok {
+		_spec.SetField(event.FieldPosition, field.TypeInt64, value)
 	}
-	if _u.mutation.DispatchedAtCleared() {
-		_spec.ClearField(event.FieldDispatchedAt, field.TypeTime)
+	if value, ok := _u.mutation.AddedPosition(); ok {
+		_spec.AddField(event.FieldPosition, field.TypeInt64, value)
+	}
+	if _u.mutation.PositionCleared() {
+		_spec.ClearField(event.FieldPosition, field.TypeInt64)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Event{config: _u.config}

@@ -8066,7 +8066,8 @@ type EventMutation struct {
 	body                *map[string]interface{}
 	grant_id            *string
 	occurred_at         *time.Time
-	dispatched_at       *time.Time
+	position            *int64
+	addposition         *int64
 	created_at          *time.Time
 	clearedFields       map[string]struct{}
 	done                bool
@@ -8463,53 +8464,74 @@ func (m *EventMutation) ResetOccurredAt() {
 	m.occurred_at = nil
 }
 
-// SetDispatchedAt sets the "dispatched_at" field.
-func (m *EventMutation) SetDispatchedAt(t time.Time) {
-	m.dispatched_at = &t
+// SetPosition sets the "position" field.
+func (m *EventMutation) SetPosition(i int64) {
+	m.position = &i
+	m.addposition = nil
 }
 
-// DispatchedAt returns the value of the "dispatched_at" field in the mutation.
-func (m *EventMutation) DispatchedAt() (r time.Time, exists bool) {
-	v := m.dispatched_at
+// Position returns the value of the "position" field in the mutation.
+func (m *EventMutation) Position() (r int64, exists bool) {
+	v := m.position
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldDispatchedAt returns the old "dispatched_at" field's value of the Event entity.
+// OldPosition returns the old "position" field's value of the Event entity.
 // If the Event object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *EventMutation) OldDispatchedAt(ctx context.Context) (v *time.Time, err error) {
+func (m *EventMutation) OldPosition(ctx context.Context) (v *int64, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldDispatchedAt is only allowed on UpdateOne operations")
+		return v, errors.New("OldPosition is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldDispatchedAt requires an ID field in the mutation")
+		return v, errors.New("OldPosition requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldDispatchedAt: %w", err)
+		return v, fmt.Errorf("querying old value for OldPosition: %w", err)
 	}
-	return oldValue.DispatchedAt, nil
+	return oldValue.Position, nil
 }
 
-// ClearDispatchedAt clears the value of the "dispatched_at" field.
-func (m *EventMutation) ClearDispatchedAt() {
-	m.dispatched_at = nil
-	m.clearedFields[event.FieldDispatchedAt] = struct{}{}
+// AddPosition adds i to the "position" field.
+func (m *EventMutation) AddPosition(i int64) {
+	if m.addposition != nil {
+		*m.addposition += i
+	} else {
+		m.addposition = &i
+	}
 }
 
-// DispatchedAtCleared returns if the "dispatched_at" field was cleared in this mutation.
-func (m *EventMutation) DispatchedAtCleared() bool {
-	_, ok := m.clearedFields[event.FieldDispatchedAt]
+// AddedPosition returns the value that was added to the "position" field in this mutation.
+func (m *EventMutation) AddedPosition() (r int64, exists bool) {
+	v := m.addposition
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearPosition clears the value of the "position" field.
+func (m *EventMutation) ClearPosition() {
+	m.position = nil
+	m.addposition = nil
+	m.clearedFields[event.FieldPosition] = struct{}{}
+}
+
+// PositionCleared returns if the "position" field was cleared in this mutation.
+func (m *EventMutation) PositionCleared() bool {
+	_, ok := m.clearedFields[event.FieldPosition]
 	return ok
 }
 
-// ResetDispatchedAt resets all changes to the "dispatched_at" field.
-func (m *EventMutation) ResetDispatchedAt() {
-	m.dispatched_at = nil
-	delete(m.clearedFields, event.FieldDispatchedAt)
+// ResetPosition resets all changes to the "position" field.
+func (m *EventMutation) ResetPosition() {
+	m.position = nil
+	m.addposition = nil
+	delete(m.clearedFields, event.FieldPosition)
 }
 
 // SetCreatedAt sets the "created_at" field.
@@ -8604,8 +8626,8 @@ func (m *EventMutation) Fields() []string {
 	if m.occurred_at != nil {
 		fields = append(fields, event.FieldOccurredAt)
 	}
-	if m.dispatched_at != nil {
-		fields = append(fields, event.FieldDispatchedAt)
+	if m.position != nil {
+		fields = append(fields, event.FieldPosition)
 	}
 	if m.created_at != nil {
 		fields = append(fields, event.FieldCreatedAt)
@@ -8632,8 +8654,8 @@ func (m *EventMutation) Field(name string) (ent.Value, bool) {
 		return m.GrantID()
 	case event.FieldOccurredAt:
 		return m.OccurredAt()
-	case event.FieldDispatchedAt:
-		return m.DispatchedAt()
+	case event.FieldPosition:
+		return m.Position()
 	case event.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -8659,8 +8681,8 @@ func (m *EventMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldGrantID(ctx)
 	case event.FieldOccurredAt:
 		return m.OldOccurredAt(ctx)
-	case event.FieldDispatchedAt:
-		return m.OldDispatchedAt(ctx)
+	case event.FieldPosition:
+		return m.OldPosition(ctx)
 	case event.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -8721,12 +8743,12 @@ func (m *EventMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetOccurredAt(v)
 		return nil
-	case event.FieldDispatchedAt:
-		v, ok := value.(time.Time)
+	case event.FieldPosition:
+		v, ok := value.(int64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetDispatchedAt(v)
+		m.SetPosition(v)
 		return nil
 	case event.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -8746,6 +8768,9 @@ func (m *EventMutation) AddedFields() []string {
 	if m.addsubject_sequence != nil {
 		fields = append(fields, event.FieldSubjectSequence)
 	}
+	if m.addposition != nil {
+		fields = append(fields, event.FieldPosition)
+	}
 	return fields
 }
 
@@ -8756,6 +8781,8 @@ func (m *EventMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
 	case event.FieldSubjectSequence:
 		return m.AddedSubjectSequence()
+	case event.FieldPosition:
+		return m.AddedPosition()
 	}
 	return nil, false
 }
@@ -8772,6 +8799,13 @@ func (m *EventMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddSubjectSequence(v)
 		return nil
+	case event.FieldPosition:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPosition(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Event numeric field %s", name)
 }
@@ -8783,8 +8817,8 @@ func (m *EventMutation) ClearedFields() []string {
 	if m.FieldCleared(event.FieldGrantID) {
 		fields = append(fields, event.FieldGrantID)
 	}
-	if m.FieldCleared(event.FieldDispatchedAt) {
-		fields = append(fields, event.FieldDispatchedAt)
+	if m.FieldCleared(event.FieldPosition) {
+		fields = append(fields, event.FieldPosition)
 	}
 	return fields
 }
@@ -8803,8 +8837,8 @@ func (m *EventMutation) ClearField(name string) error {
 	case event.FieldGrantID:
 		m.ClearGrantID()
 		return nil
-	case event.FieldDispatchedAt:
-		m.ClearDispatchedAt()
+	case event.FieldPosition:
+		m.ClearPosition()
 		return nil
 	}
 	return fmt.Errorf("unknown Event nullable field %s", name)
@@ -8835,8 +8869,8 @@ func (m *EventMutation) ResetField(name string) error {
 	case event.FieldOccurredAt:
 		m.ResetOccurredAt()
 		return nil
-	case event.FieldDispatchedAt:
-		m.ResetDispatchedAt()
+	case event.FieldPosition:
+		m.ResetPosition()
 		return nil
 	case event.FieldCreatedAt:
 		m.ResetCreatedAt()

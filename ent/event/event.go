@@ -27,8 +27,8 @@ const (
 	FieldGrantID = "grant_id"
 	// FieldOccurredAt holds the string denoting the occurred_at field in the database.
 	FieldOccurredAt = "occurred_at"
-	// FieldDispatchedAt holds the string denoting the dispatched_at field in the database.
-	FieldDispatchedAt = "dispatched_at"
+	// FieldPosition holds the string denoting the position field in the database.
+	FieldPosition = "position"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the event in the database.
@@ -45,7 +45,7 @@ var Columns = []string{
 	FieldBody,
 	FieldGrantID,
 	FieldOccurredAt,
-	FieldDispatchedAt,
+	FieldPosition,
 	FieldCreatedAt,
 }
 
@@ -110,9 +110,9 @@ func ByOccurredAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOccurredAt, opts...).ToFunc()
 }
 
-// ByDispatchedAt orders the results by the dispatched_at field.
-func ByDispatchedAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldDispatchedAt, opts...).ToFunc()
+// ByPosition orders the results by the position field.
+func ByPosition(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPosition, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -84,9 +84,9 @@ func OccurredAt(v time.Time) predicate.Event {
 	return predicate.Event(sql.FieldEQ(FieldOccurredAt, v))
 }
 
-// DispatchedAt applies equality check predicate on the "dispatched_at" field. It's identical to DispatchedAtEQ.
-func DispatchedAt(v time.Time) predicate.Event {
-	return predicate.Event(sql.FieldEQ(FieldDispatchedAt, v))
+// Position applies equality check predicate on the "position" field. It's identical to PositionEQ.
+func Position(v int64) predicate.Event {
+	return predicate.Event(sql.FieldEQ(FieldPosition, v))
 }
 
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
@@ -444,54 +444,54 @@ func OccurredAtLTE(v time.Time) predicate.Event {
 	return predicate.Event(sql.FieldLTE(FieldOccurredAt, v))
 }
 
-// DispatchedAtEQ applies the EQ predicate on the "dispatched_at" field.
-func DispatchedAtEQ(v time.Time) predicate.Event {
-	return predicate.Event(sql.FieldEQ(FieldDispatchedAt, v))
+// PositionEQ applies the EQ predicate on the "position" field.
+func PositionEQ(v int64) predicate.Event {
+	return predicate.Event(sql.FieldEQ(FieldPosition, v))
 }
 
-// DispatchedAtNEQ applies the NEQ predicate on the "dispatched_at" field.
-func DispatchedAtNEQ(v time.Time) predicate.Event {
-	return predicate.Event(sql.FieldNEQ(FieldDispatchedAt, v))
+// PositionNEQ applies the NEQ predicate on the "position" field.
+func PositionNEQ(v int64) predicate.Event {
+	return predicate.Event(sql.FieldNEQ(FieldPosition, v))
 }
 
-// DispatchedAtIn applies the In predicate on the "dispatched_at" field.
-func DispatchedAtIn(vs ...time.Time) predicate.Event {
-	return predicate.Event(sql.FieldIn(FieldDispatchedAt, vs...))
+// PositionIn applies the In predicate on the "position" field.
+func PositionIn(vs ...int64) predicate.Event {
+	return predicate.Event(sql.FieldIn(FieldPosition, vs...))
 }
 
-// DispatchedAtNotIn applies the NotIn predicate on the "dispatched_at" field.
-func DispatchedAtNotIn(vs ...time.Time) predicate.Event {
-	return predicate.Event(sql.FieldNotIn(FieldDispatchedAt, vs...))
+// PositionNotIn applies the NotIn predicate on the "position" field.
+func PositionNotIn(vs ...int64) predicate.Event {
+	return predicate.Event(sql.FieldNotIn(FieldPosition, vs...))
 }
 
-// DispatchedAtGT applies the GT predicate on the "dispatched_at" field.
-func DispatchedAtGT(v time.Time) predicate.Event {
-	return predicate.Event(sql.FieldGT(FieldDispatchedAt, v))
+// PositionGT applies the GT predicate on the "position" field.
+func PositionGT(v int64) predicate.Event {
+	return predicate.Event(sql.FieldGT(FieldPosition, v))
 }
 
-// DispatchedAtGTE applies the GTE predicate on the "dispatched_at" field.
-func DispatchedAtGTE(v time.Time) predicate.Event {
-	return predicate.Event(sql.FieldGTE(FieldDispatchedAt, v))
+// PositionGTE applies the GTE predicate on the "position" field.
+func PositionGTE(v int64) predicate.Event {
+	return predicate.Event(sql.FieldGTE(FieldPosition, v))
 }
 
-// DispatchedAtLT applies the LT predicate on the "dispatched_at" field.
-func DispatchedAtLT(v time.Time) predicate.Event {
-	return predicate.Event(sql.FieldLT(FieldDispatchedAt, v))
+// PositionLT applies the LT predicate on the "position" field.
+func PositionLT(v int64) predicate.Event {
+	return predicate.Event(sql.FieldLT(FieldPosition, v))
 }
 
-// DispatchedAtLTE applies the LTE predicate on the "dispatched_at" field.
-func DispatchedAtLTE(v time.Time) predicate.Event {
-	return predicate.Event(sql.FieldLTE(FieldDispatchedAt, v))
+// PositionLTE applies the LTE predicate on the "position" field.
+func PositionLTE(v int64) predicate.Event {
+	return predicate.Event(sql.FieldLTE(FieldPosition, v))
 }
 
-// DispatchedAtIsNil applies the IsNil predicate on the "dispatched_at" field.
-func DispatchedAtIsNil() predicate.Event {
-	return predicate.Event(sql.FieldIsNull(FieldDispatchedAt))
+// PositionIsNil applies the IsNil predicate on the "position" field.
+func PositionIsNil() predicate.Event {
+	return predicate.Event(sql.FieldIsNull(FieldPosition))
 }
 
-// DispatchedAtNotNil applies the NotNil predicate on the "dispatched_at" field.
-func DispatchedAtNotNil() predicate.Event {
-	return predicate.Event(sql.FieldNotNull(FieldDispatchedAt))
+// PositionNotNil applies the NotNil predicate on the "position" field.
+func PositionNotNil() predicate.Event {
+	return predicate.Event(sql.FieldNotNull(FieldPosition))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

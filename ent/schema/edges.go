@@ -111,10 +111,11 @@ func (IssuerKey) Edges() []ent.Edge {
 
 // WithoutOwner lists the tables without a foreign key, and why.
 var WithoutOwner = map[string]string{
-	"apps":       "an app belongs to the installation",
-	"nodes":      "a node belongs to the installation",
-	"properties": "a property belongs to the installation",
-	"secrets":    "a secret belongs to the installation",
+	"event_cursors": "a cursor belongs to the installation",
+	"apps":          "an app belongs to the installation",
+	"nodes":         "a node belongs to the installation",
+	"properties":    "a property belongs to the installation",
+	"secrets":       "a secret belongs to the installation",
 
 	"acts":                "append-only: it records who opened which door, also of a lock or a stay that is gone",
 	"events":              "append-only: it records what happened to a subject of any kind, also to one that is gone",

@@ -24,7 +24,7 @@ func (Event) Fields() []ent.Field {
 		field.JSON("body", map[string]any{}).Immutable(),
 		field.String("grant_id").MaxLen(40).Optional().Nillable().Immutable().Comment("The access it was about, where that is not its subject."),
 		moment("occurred_at"),
-		maybe("dispatched_at"),
+		field.Int64("position").Optional().Nillable().Comment("The order in which subscribers receive it, which the dispatcher assigns after the commit; 0: internal, no subscriber receives it."),
 		created(),
 	}
 }
@@ -32,7 +32,8 @@ func (Event) Fields() []ent.Field {
 func (Event) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("subject", "subject_sequence").Unique(), index.Fields("property_id", "id"),
-		index.Fields("id").Annotations(entsql.IndexWhere("dispatched_at IS NULL")),
+		index.Fields("id").Annotations(entsql.IndexWhere("position IS NULL")),
+		index.Fields("position").Unique().Annotations(entsql.IndexWhere("position > 0")),
 		index.Fields("grant_id", "id").Annotations(entsql.IndexWhere("grant_id IS NOT NULL")),
 	}
 }

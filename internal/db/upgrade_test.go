@@ -42,6 +42,13 @@ func (o oldDatabase) insert(table string, values dbtest.Values) {
 	}
 }
 
+// tables returns the tables that the database has at that time.
+func (o oldDatabase) tables() []*entschema.Table {
+	return slices.DeleteFunc(slices.Clone(tables.Tables), func(m *entschema.Table) bool {
+		return !slices.ContainsFunc(o.old.Tables, func(old *atlasschema.Table) bool { return old.Name == m.Name })
+	})
+}
+
 func (o oldDatabase) columns(table string) (names []string) {
 	i := slices.IndexFunc(o.old.Tables, func(m *atlasschema.Table) bool { return m.Name == table })
 	for _, c := range o.old.Tables[i].Columns {
@@ -106,7 +113,7 @@ func sharesID(m *entschema.Table) bool {
 
 // populate inserts a row with its owners into each table, and for each foreign key a row without that owner.
 func (o oldDatabase) populate() (orphans []orphan) {
-	inOrder := slices.Clone(tables.Tables)
+	inOrder := o.tables()
 	slices.SortStableFunc(inOrder, func(a, b *entschema.Table) int { // the old database has one foreign key: that of names
 		return len(o.references(a)) - len(o.references(b))
 	})
@@ -114,7 +121,7 @@ func (o oldDatabase) populate() (orphans []orphan) {
 		o.insert(m.Name, o.owned(m, 1))
 	}
 	n := 1
-	for _, m := range tables.Tables {
+	for _, m := range o.tables() {
 		if len(o.references(m)) > 0 {
 			continue
 		}
@@ -168,15 +175,13 @@ func TestUpgradeRemovesOrphans(t *testing.T) {
 			_, o.old = inspect(t, o.name, o.pool)
 			orphans := o.populate()
 			before := map[string]string{}
-			for _, m := range tables.Tables {
+			for _, m := range o.tables() {
 				if before[m.Name] = o.row(m.Name, rowID(m, 1)); before[m.Name] == "" {
 					t.Fatalf("%s: no row", m.Name)
 				}
 			}
-			if _, err := d.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range tables.Tables {
+			db.MigrateTo(t, d, 2)
+			for _, m := range o.tables() {
 				if after := o.row(m.Name, rowID(m, 1)); after != before[m.Name] {
 					t.Errorf("%s: was %s, is %s", m.Name, before[m.Name], after)
 				}
@@ -191,7 +196,43 @@ func TestUpgradeRemovesOrphans(t *testing.T) {
 			if err := o.pool.QueryRow("SELECT count(*) FROM key_statuses WHERE revoked_at IS NULL").Scan(&live); err != nil || live != 1 {
 				t.Errorf("%d numbers of the status list are not revoked, want 1: %v", live, err)
 			}
+			if _, err := d.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			o.checkKeys()
+		})
+	}
+}
+
+// TestUpgradeDeliversEventsOnce upgrades a database with an event that was delivered and one that was not.
+func TestUpgradeDeliversEventsOnce(t *testing.T) {
+	for _, engine := range dbtest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			url := dbtest.Empty(t, engine)
+			d, err := db.Open(t.Context(), db.Config{URL: url})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			db.MigrateTo(t, d, 2)
+			_, pool := openRaw(t, url)
+			for id, dispatched := range []string{"NULL", "'2026-11-22 09:00:00'"} {
+				_, err := pool.Exec(fmt.Sprintf(`INSERT INTO events (id, property_id, subject, subject_sequence, kind, body, occurred_at, dispatched_at, created_at)
+					VALUES (%d, 'prp_one', 'rsv_one', %d, 'access.issued', '{}', '2026-11-22 09:00:00', %s, '2026-11-22 09:00:00')`, id+1, id+1, dispatched))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := d.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var waiting, delivered int
+			if err := pool.QueryRow("SELECT sum(CASE WHEN position IS NULL THEN id END), sum(CASE WHEN position = 0 THEN id END) FROM events").Scan(&waiting, &delivered); err != nil {
+				t.Fatal(err)
+			}
+			if waiting != 1 || delivered != 2 {
+				t.Errorf("event %d waits and event %d is delivered, want 1 and 2", waiting, delivered)
+			}
 		})
 	}
 }

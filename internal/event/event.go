@@ -22,7 +22,7 @@ type Event struct {
 
 // insert stores an event with the subject's next sequence number. If two transactions choose the same number, PostgreSQL
 // makes one of them run again.
-const insert = `INSERT INTO events (property_id, subject, subject_sequence, kind, body, grant_id, occurred_at, dispatched_at, created_at)
+const insert = `INSERT INTO events (property_id, subject, subject_sequence, kind, body, grant_id, occurred_at, position, created_at)
 	VALUES ($1, $2, (SELECT COALESCE(MAX(subject_sequence), 0) + 1 FROM events WHERE subject = $3), $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (subject, subject_sequence) DO NOTHING`
 
@@ -41,14 +41,14 @@ func Append(tx *db.Tx, e Event) error {
 	if err != nil {
 		return fmt.Errorf("write an event: %w", err)
 	}
-	var grant, dispatched any
+	var grant, position any
 	if e.GrantID != "" {
 		grant = e.GrantID
 	}
 	if e.Kind.Internal() {
-		dispatched = tx.Now()
+		position = 0
 	}
-	_, err = tx.ExecContext(tx.Context(), insert, e.PropertyID, e.Subject, e.Subject, string(e.Kind), string(body), grant, e.OccurredAt.UTC(), dispatched, tx.Now())
+	_, err = tx.ExecContext(tx.Context(), insert, e.PropertyID, e.Subject, e.Subject, string(e.Kind), string(body), grant, e.OccurredAt.UTC(), position, tx.Now())
 	if err != nil {
 		return fmt.Errorf("store an event: %w", err)
 	}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -10,14 +11,22 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Forget deletes delivered events from before a time, among the limit events with the next ids after a cursor. It keeps the
-// last event of each subject, which determines the next sequence number. It returns the cursor to continue after, 0 at the
-// end.
+// undeliveredGrace is how much longer events are kept for a subscriber that has not received them. After that they are deleted, so
+// that a subscriber that always fails does not fill the database.
+const undeliveredGrace = 30 * 24 * time.Hour
+
+// Forget deletes events from before a time that all subscribers have received, among the limit events with the next ids after a
+// cursor. It keeps the last event of each subject, which determines the next sequence number. It returns the cursor to continue
+// after, 0 at the end.
 func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) {
 	page, err := tx.Event.Query().Where(event.IDGT(after)).Order(event.ByID()).Limit(limit).
-		Select(event.FieldID, event.FieldCreatedAt, event.FieldDispatchedAt).All(tx.Context())
+		Select(event.FieldID, event.FieldCreatedAt, event.FieldPosition).All(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("load old events: %w", err)
+	}
+	received := int64(math.MaxInt64)
+	if _, err := tx.ReadOne("SELECT COALESCE(MIN(position), $1) FROM event_cursors", []any{received}, &received); err != nil {
+		return 0, fmt.Errorf("load the cursors of subscribers: %w", err)
 	}
 	var old []int64
 	next := int64(0)
@@ -25,7 +34,7 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 		if !e.CreatedAt.Before(before) {
 			break // later events are newer
 		}
-		if e.DispatchedAt != nil && e.DispatchedAt.Before(before) {
+		if e.Position != nil && (*e.Position <= received || e.CreatedAt.Before(before.Add(-undeliveredGrace))) {
 			old = append(old, e.ID)
 		}
 		if i == limit-1 {

@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestForget(t *testing.T) {
 				if err := event.Append(tx, event.Event{PropertyID: "prp_1", Subject: subject, Kind: event.DoorOpened}); err != nil || !handedOver {
 					return err
 				}
-				return tx.Event.Update().Where(entevent.Subject(subject)).SetDispatchedAt(tx.Now()).Exec(tx.Context())
+				return assign(tx, subject)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -61,6 +62,85 @@ func TestForget(t *testing.T) {
 					t.Errorf("%s: number %d, want %d", subject, e.SubjectSequence, want[i])
 				}
 			}
+		}
+	}, dbtest.Clock(c))
+}
+
+// assign gives the events of a subject their positions.
+func assign(tx *db.Tx, subject string) error {
+	all, last, err := event.Unpositioned(tx, 1000)
+	if err != nil {
+		return err
+	}
+	own, err := tx.Event.Query().Where(entevent.Subject(subject), entevent.PositionIsNil()).Order(entevent.ByID()).All(tx.Context())
+	if err != nil || len(all) == 0 || len(own) == 0 {
+		return err
+	}
+	return event.AssignPositions(tx, own, last)
+}
+
+// Events that a subscriber has not received are kept for 30 more days. Then they are deleted, and the positions go on.
+func TestForgetKeepsUndeliveredEventsForAWhile(t *testing.T) {
+	c := clock.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+	start := c.Now()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c.Set(start)
+		write := func(f func(tx *db.Tx) error) {
+			t.Helper()
+			if err := d.Write(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		happen := func() {
+			t.Helper()
+			write(func(tx *db.Tx) error {
+				if err := event.Append(tx, event.Event{PropertyID: "prp_1", Subject: "lck_1", Kind: event.DoorOpened}); err != nil {
+					return err
+				}
+				return assign(tx, "lck_1")
+			})
+		}
+		left := func() (positions []int64) {
+			t.Helper()
+			write(func(tx *db.Tx) error {
+				_, err := event.Forget(tx, tx.Now().Add(-365*24*time.Hour), 0, 100)
+				return err
+			})
+			rows, err := of(d.View(t.Context()), "prp_1", "lck_1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range rows {
+				positions = append(positions, *e.Position)
+			}
+			return positions
+		}
+		happen()
+		happen()
+		write(func(tx *db.Tx) error { return event.Subscribe(tx, "fast") })
+		write(func(tx *db.Tx) error { return event.Subscribe(tx, "dead") })
+		happen()
+		happen()
+		cursors, err := event.Cursors(d.View(t.Context()), "fast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(func(tx *db.Tx) error { return event.Move(tx, cursors[0], 4) })
+		c.Advance(366 * 24 * time.Hour)
+		if got := left(); !slices.Equal(got, []int64{3, 4}) {
+			t.Errorf("positions %v, want those that the dead subscriber has not received", got)
+		}
+		c.Advance(30 * 24 * time.Hour)
+		if got := left(); !slices.Equal(got, []int64{4}) {
+			t.Errorf("positions %v, want the last event of the subject alone", got)
+		}
+		write(func(tx *db.Tx) error {
+			_, err := tx.Event.Delete().Exec(tx.Context())
+			return err
+		})
+		happen()
+		if got := left(); !slices.Equal(got, []int64{5}) {
+			t.Errorf("positions %v, want 5: the cursor at 4 would miss a position that is used again", got)
 		}
 	}, dbtest.Clock(c))
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/reservation"
@@ -31,7 +30,11 @@ func TestExplanationSaysThatEventsWereDeleted(t *testing.T) {
 		}
 		handOver := func() {
 			h.write(func(tx *db.Tx) error {
-				return tx.Event.Update().Where(entevent.DispatchedAtIsNil()).SetDispatchedAt(tx.Now()).Exec(tx.Context())
+				events, last, err := event.Unpositioned(tx, 1000)
+				if err != nil || len(events) == 0 {
+					return err
+				}
+				return event.AssignPositions(tx, events, last)
 			})
 		}
 		handOver()

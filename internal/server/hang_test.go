@@ -153,7 +153,7 @@ func TestThreeNodesReplaceALeaseHolderThatHangs(t *testing.T) {
 	exec(`CREATE FUNCTION note_dispatch() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN INSERT INTO dispatches VALUES (current_setting('application_name')); RETURN NULL; END $$`)
 	exec(`CREATE TRIGGER note_dispatch AFTER UPDATE ON events FOR EACH ROW
-		WHEN (OLD.dispatched_at IS NULL AND NEW.dispatched_at IS NOT NULL) EXECUTE FUNCTION note_dispatch()`)
+		WHEN (OLD.position IS NULL AND NEW.position IS NOT NULL) EXECUTE FUNCTION note_dispatch()`)
 	dispatches := func(n *nodeProcess) (count int) {
 		t.Helper()
 		if _, err := d.View(t.Context()).ReadOne("SELECT count(*) FROM dispatches WHERE node = $1", []any{n.name}, &count); err != nil {

@@ -24,11 +24,28 @@ type figure struct {
 	query      string // AGE(x) is how many seconds ago the oldest x was, NOW is the time
 }
 
+const (
+	// eventsWaiting counts, for each subscriber, the events without a position, those after its cursor, and those of subjects that are
+	// held back.
+	eventsWaiting = `SELECT subscriber, (SELECT count(*) FROM events WHERE position IS NULL)
+		+ (SELECT count(*) FROM events e WHERE e.position > c.position AND e.position > 0)
+		+ (SELECT count(*) FROM event_cursors h JOIN events e ON e.subject = h.subject AND e.position > h.position AND e.position <= c.position
+			WHERE h.subscriber = c.subscriber AND h.subject <> '') AS events
+		FROM event_cursors c WHERE subject = ''`
+	// nextEvents has when the event after each cursor was stored.
+	nextEvents = `SELECT subscriber, (SELECT e.created_at FROM events e WHERE e.position > c.position AND e.position > 0 ORDER BY e.position LIMIT 1) AS created_at
+		FROM event_cursors c`
+)
+
 // figures are about the whole installation. Only the node that holds the lease exports them, so that not every node reads them.
 // Each query finds few rows by an index, or reads a table that has one row per lock.
 var figures = []figure{
-	{"events_waiting", "Events that are not delivered yet.", nil, `SELECT count(*) FROM events WHERE dispatched_at IS NULL`},
-	{"events_oldest_seconds", "Age of the oldest event that is not delivered yet.", nil, `SELECT COALESCE(AGE(created_at), 0) FROM events WHERE dispatched_at IS NULL`},
+	{"events_waiting", "Events that a subscriber has not received yet.", nil, `SELECT COALESCE(max(events), 0) FROM (` + eventsWaiting + `) AS waiting`},
+	{"events_oldest_seconds", "Age of the oldest event that a subscriber has not received yet.", nil,
+		`SELECT COALESCE(AGE(created_at), 0) FROM (SELECT min(created_at) AS created_at FROM events WHERE position IS NULL UNION ALL SELECT created_at FROM (` + nextEvents + `) AS next) AS oldest`},
+	{"subscriber_events_waiting", "Events that a subscriber has not received yet.", []string{"subscriber"}, eventsWaiting},
+	{"subscriber_events_oldest_seconds", "Age of the oldest event that has a position and that a subscriber has not received yet.", []string{"subscriber"},
+		`SELECT subscriber, COALESCE(AGE(created_at), 0) FROM (` + nextEvents + `) AS next GROUP BY subscriber`},
 	{"jobs", "Unfinished jobs, by kind and state.", []string{"kind", "state"},
 		`SELECT kind, CAST(state AS text), count(*) FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded') GROUP BY kind, state`},
 	{"jobs_late_seconds", "How long the oldest due job has waited.", nil,

@@ -84,7 +84,7 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 				t.Errorf("%s: %v %v, want %v", name, got, ok, want)
 			}
 		}
-		for _, name := range []string{"events_waiting", "events_oldest_seconds", "jobs_late_seconds"} {
+		for _, name := range []string{"events_waiting", "events_oldest_seconds", "subscriber_events_waiting arrivals", "subscriber_events_oldest_seconds arrivals", "jobs_late_seconds"} {
 			if got, ok := all[name]; !ok || got < 0 || got > 60 {
 				t.Errorf("%s: %v %v", name, got, ok)
 			}

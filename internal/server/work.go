@@ -41,7 +41,7 @@ func (s *Server) wireWork(p *parts) {
 // wireEvents creates the delivery of events and what else learns of changes.
 func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{DB: s.db, Reservations: p.reservations, Every: s.sweep}
-	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
+	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber())
 	p.announcer = worker.NewAnnouncer(s.bus, p.dispatcher.Wake)
 	p.smartKeys = worker.NewSmartKeys(s.db, s.keys, s.log)
 }
@@ -54,8 +54,8 @@ func (s *Server) lease() worker.Lease {
 	return worker.PostgresLease{DB: s.db, Name: worker.LeaseName, Log: s.log}
 }
 
-// countEvents returns the subscriber that counts events by kind.
-func (s *Server) countEvents() worker.Subscriber {
+// eventCounter returns a function that counts events by kind.
+func (s *Server) eventCounter() func([]*ent.Event) {
 	happened := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_events_total", Help: "Events delivered by this process, by kind.",
 	}, []string{"kind"})
@@ -63,12 +63,11 @@ func (s *Server) countEvents() worker.Subscriber {
 	for _, kind := range event.Kinds { // start at 0, so that an alarm sees the first event
 		happened.WithLabelValues(string(kind))
 	}
-	return worker.Subscriber{Name: "metrics", Deliver: func(_ context.Context, events []*ent.Event) error {
+	return func(events []*ent.Event) {
 		for _, e := range events {
 			happened.WithLabelValues(e.Kind).Inc()
 		}
-		return nil
-	}}
+	}
 }
 
 // Empty reports whether there is no property yet, as after the first start.

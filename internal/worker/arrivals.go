@@ -90,21 +90,19 @@ var (
 
 // Subscriber reschedules the checks of arrivals that an event may affect.
 func (a Arrivals) Subscriber() Subscriber {
-	return Subscriber{Name: "arrivals", Deliver: func(ctx context.Context, events []*ent.Event) error {
-		houses, stays := map[string]bool{}, map[string]bool{}
+	return Subscriber{Name: "arrivals", Apply: func(tx *db.Tx, events []*ent.Event) error {
+		properties, reservations := map[string]bool{}, map[string]bool{}
 		for _, e := range events {
 			switch kind := event.Kind(e.Kind); {
 			case slices.Contains(propertyEvents, kind):
-				houses[e.PropertyID] = true
+				properties[e.PropertyID] = true
 			case slices.Contains(reservationEvents, kind):
-				stays[e.Subject] = true
+				reservations[e.Subject] = true
 			}
 		}
-		if len(houses)+len(stays) == 0 {
+		if len(properties)+len(reservations) == 0 {
 			return nil
 		}
-		return a.DB.Write(ctx, func(tx *db.Tx) error {
-			return readiness.RecheckSoon(tx, slices.Sorted(maps.Keys(houses)), slices.Sorted(maps.Keys(stays)))
-		})
+		return readiness.RecheckSoon(tx, slices.Sorted(maps.Keys(properties)), slices.Sorted(maps.Keys(reservations)))
 	}}
 }

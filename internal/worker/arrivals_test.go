@@ -14,7 +14,7 @@ func TestEventsRescheduleArrivalChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		dbtest.Insert(t, d, "reservations", dbtest.Values{"id": "rsv_one", "property_id": "prp_one"})
 		later := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-		hear := Arrivals{DB: d}.Subscriber().Deliver
+		hear := Arrivals{DB: d}.Subscriber().Apply
 		for _, c := range []struct {
 			name  string
 			event ent.Event
@@ -34,9 +34,7 @@ func TestEventsRescheduleArrivalChecks(t *testing.T) {
 				return tx.Arrival.Create().SetID("rsv_one").SetPropertyID("prp_one").SetFromAt(later).SetMinutes(120).SetVerdict("ready").
 					SetJudgedAt(tx.Now()).SetAgainAt(later).Exec(tx.Context())
 			})
-			if err := hear(t.Context(), []*ent.Event{&c.event}); err != nil {
-				t.Fatal(err)
-			}
+			write(t, d, func(tx *db.Tx) error { return hear(tx, []*ent.Event{&c.event}) })
 			a, err := d.Read().Arrival.Get(t.Context(), "rsv_one")
 			if err != nil {
 				t.Fatal(err)

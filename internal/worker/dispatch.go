@@ -3,31 +3,35 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	"slices"
+	"sync"
 	"time"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/ent/event"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 )
 
-// Subscriber receives every event at least once, in order per subject. It must not keep the slice. After an error, the
-// same events are delivered again later.
+// Subscriber receives every event at least once, in order per subject. It has cursors in the database, so that it delays no
+// other subscriber.
 type Subscriber struct {
-	Name    string
-	Deliver func(ctx context.Context, events []*ent.Event) error
+	Name string
+	// Apply stores the effects of events in the transaction that moves the cursor. It must not keep the slice. If it fails, the
+	// events of each subject are delivered by themselves, and those of the failing subjects again later.
+	Apply func(tx *db.Tx, events []*ent.Event) error
 }
 
 // DispatcherOptions are the options of a Dispatcher; each has a default.
 type DispatcherOptions struct {
-	Page       int           // events per delivery; default 256
+	Page       int           // events per transaction; default 256
 	Sweep      time.Duration // maximum delay of an event whose wake-up was lost; default 5 s
 	Gather     time.Duration // how long a wake-up waits for further events; default 250 ms
-	Deliver    time.Duration // timeout of one delivery to a subscriber; default 30 s
 	MinBackoff time.Duration // before the first retry of a subject, then doubling; default 100 ms
-	MaxBackoff time.Duration // default 30 s
+	MaxBackoff time.Duration // default 5 min
+	// Count is called with events as soon as they have a position; nil: not called.
+	Count func(events []*ent.Event)
 }
 
 func (o DispatcherOptions) withDefaults() DispatcherOptions {
@@ -39,189 +43,267 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 	if o.Page <= 0 {
 		o.Page = 256
 	}
+	if o.Count == nil {
+		o.Count = func([]*ent.Event) {}
+	}
 	set(&o.Sweep, 5*time.Second)
 	set(&o.Gather, 250*time.Millisecond)
-	set(&o.Deliver, 30*time.Second)
 	set(&o.MinBackoff, 100*time.Millisecond)
-	set(&o.MaxBackoff, 30*time.Second)
+	set(&o.MaxBackoff, 5*time.Minute)
 	return o
 }
 
-// maxBlocked bounds the subjects in backoff. With more, the failure is probably general, and the dispatcher pauses all
-// deliveries.
-const maxBlocked = 200
+// maxHeldBack bounds the subjects that a subscriber holds back. With more, the failure is probably general, and the subscriber
+// receives no new events until some subjects succeed.
+const maxHeldBack = 200
 
-// Dispatcher delivers the events of the outbox to its subscribers. Only one may run in an installation; see [Lease].
+var errHeldBack = errors.New("the delivery of too many subjects fails")
+
+// Dispatcher assigns positions to events and delivers them to its subscribers. Only one may run in an installation; see [Lease].
 type Dispatcher struct {
 	db      *db.DB
 	log     *slog.Logger
 	options DispatcherOptions
-	subs    []Subscriber
-	wake    chan struct{}
-	blocked map[string]backoff // by subject; used only by the goroutine of Run
+	subs    []subscription
+	wake    chan struct{} // capacity 1
 }
 
-type backoff struct {
-	failures int
-	until    time.Time
+type subscription struct {
+	Subscriber
+	wake chan struct{} // capacity 1
 }
 
 // NewDispatcher creates a dispatcher of the events in d.
 func NewDispatcher(d *db.DB, log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *Dispatcher {
-	return &Dispatcher{db: d, log: log, options: o.withDefaults(), subs: subs, wake: make(chan struct{}, 1)}
+	x := &Dispatcher{db: d, log: log, options: o.withDefaults(), wake: make(chan struct{}, 1)}
+	for _, s := range subs {
+		x.subs = append(x.subs, subscription{s, make(chan struct{}, 1)})
+	}
+	return x
 }
 
 // Wake announces new events. It never blocks and is safe for concurrent use.
-func (x *Dispatcher) Wake() {
-	select {
-	case x.wake <- struct{}{}:
-	default:
-	}
-}
+func (x *Dispatcher) Wake() { notify(x.wake) }
 
 // Run delivers events until ctx ends.
 func (x *Dispatcher) Run(ctx context.Context) error {
-	x.blocked = make(map[string]backoff)
+	subscribed := false
+	var all sync.WaitGroup
+	for _, s := range x.subs {
+		all.Go(func() {
+			x.repeat(ctx, s.wake, 0, "subscriber "+s.Name, func() (time.Duration, error) { return x.deliver(ctx, s.Subscriber) })
+		})
+	}
+	x.repeat(ctx, x.wake, x.options.Gather, "positions", func() (time.Duration, error) {
+		defer x.wakeSubscribers() // also after an error: the outcome of a commit may be unknown
+		if !subscribed {
+			if err := x.subscribe(ctx); err != nil {
+				return 0, err
+			}
+			subscribed = true
+		}
+		return x.options.Sweep, x.assignPositions(ctx)
+	})
+	all.Wait()
+	return nil
+}
+
+func (x *Dispatcher) wakeSubscribers() {
+	for _, s := range x.subs {
+		notify(s.wake)
+	}
+}
+
+// repeat runs pass at once, after the wait that it returns, and some time after each wake-up, until ctx ends. After errors it
+// waits longer each time, whatever wakes it.
+func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather time.Duration, what string, pass func() (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	minWait := time.Duration(0) // delay after failures, doubling; without it, subjects whose backoff has ended would be retried in a busy loop
-	for {
+	for failures := 0; ; {
+		woken := wake
+		if failures > 0 {
+			woken = nil
+		}
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-x.wake:
-			x.waitForMore(ctx)
+			return
+		case <-woken:
+			clock.Sleep(ctx, gather)
 		case <-timer.C:
 		}
-		if err := x.deliverAll(ctx); err == nil {
-			minWait = 0
-		} else if ctx.Err() == nil {
-			x.log.Error("events cannot be delivered now", "error", err)
-			minWait = min(max(2*minWait, x.options.MinBackoff), x.options.Sweep)
+		wait, err := pass()
+		switch {
+		case err == nil:
+			failures = 0
+		case ctx.Err() == nil:
+			x.log.Error("events cannot be delivered now", "part", what, "error", err)
+			failures++
+			wait = backoff(failures, x.options.MinBackoff, x.options.Sweep)
 		}
-		timer.Reset(max(minWait, x.nextWait(time.Now())))
+		timer.Reset(withJitter(wait))
 	}
 }
 
-// waitForMore waits briefly for further events, so that one commit marks them all as delivered.
-func (x *Dispatcher) waitForMore(ctx context.Context) {
-	timer := time.NewTimer(x.options.Gather)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+// backoff returns how long to wait after a number of failures: the least time, then twice as long after each.
+func backoff(failures int, least, most time.Duration) time.Duration {
+	if failures > 20 {
+		return most
 	}
+	return min(least<<(failures-1), most)
 }
 
-// deliverAll delivers all events except those of blocked subjects.
-func (x *Dispatcher) deliverAll(ctx context.Context) error {
-	for len(x.blocked) < maxBlocked {
-		page, err := x.loadPage(ctx)
-		if err != nil || len(page) == 0 {
+// subscribe stores the cursors of new subscribers, before the first event gets a position that they would miss.
+func (x *Dispatcher) subscribe(ctx context.Context) error {
+	return x.db.Write(ctx, func(tx *db.Tx) error {
+		for _, s := range x.subs {
+			if err := event.Subscribe(tx, s.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// assignPositions gives every committed event a position.
+func (x *Dispatcher) assignPositions(ctx context.Context) error {
+	for {
+		events, last, err := event.Unpositioned(x.db.View(ctx), x.options.Page)
+		if err != nil || len(events) == 0 {
 			return err
 		}
-		if failure := x.deliver(ctx, page); failure != nil {
-			err = x.deliverBySubject(ctx, page, failure)
-		} else {
-			err = x.markDelivered(ctx, page)
+		if err := x.db.Write(ctx, func(tx *db.Tx) error { return event.AssignPositions(tx, events, last) }); err != nil {
+			return err
 		}
+		x.options.Count(events)
+		x.wakeSubscribers()
+	}
+}
+
+// deliver delivers all events that are due to a subscriber, and returns when to retry the next subject that is held back.
+func (x *Dispatcher) deliver(ctx context.Context, s Subscriber) (time.Duration, error) {
+	for {
+		view := x.db.View(ctx)
+		cursors, err := event.Cursors(view, s.Name)
 		if err != nil {
-			return err
+			return 0, err
 		}
-	}
-	for subject, b := range x.blocked {
-		if !b.until.After(time.Now()) {
-			delete(x.blocked, subject)
+		if len(cursors) == 0 {
+			return x.options.Sweep, nil // it is not subscribed yet
 		}
-	}
-	return errors.New("the delivery of too many subjects fails")
-}
-
-// deliverBySubject retries a failed page subject by subject, and blocks only the subjects that fail.
-func (x *Dispatcher) deliverBySubject(ctx context.Context, page []*ent.Event, failure error) error {
-	groups := bySubject(page)
-	for _, group := range groups {
-		if ctx.Err() != nil {
-			return ctx.Err()
+		c, wait := nextCursor(cursors, view.Now())
+		if c == nil {
+			return 0, errHeldBack
 		}
-		if len(groups) > 1 {
-			failure = x.deliver(ctx, group)
-		}
-		if failure != nil {
-			x.blockSubject(group[0].Subject, failure)
-			continue
-		}
-		if err := x.markDelivered(ctx, group); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// loadPage loads the oldest undelivered events of subjects that are not blocked.
-func (x *Dispatcher) loadPage(ctx context.Context) ([]*ent.Event, error) {
-	q := x.db.Read().Event.Query().Where(event.DispatchedAtIsNil())
-	now := time.Now()
-	for subject, b := range x.blocked {
-		if b.until.After(now) {
-			q = q.Where(event.SubjectNEQ(subject))
-		}
-	}
-	page, err := q.Order(event.ByID()).Limit(x.options.Page).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("load events: %w", err)
-	}
-	return page, nil
-}
-
-func (x *Dispatcher) deliver(ctx context.Context, events []*ent.Event) error {
-	for _, s := range x.subs {
-		bounded, cancel := context.WithTimeout(ctx, x.options.Deliver)
-		err := s.Deliver(bounded, events)
-		cancel()
+		events, err := event.After(view, c, cursors[0], x.options.Page)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+			return 0, err
+		}
+		if len(events) == 0 && c.Subject == "" {
+			return min(wait, x.options.Sweep), nil
+		}
+		if err := x.deliverPage(ctx, s, newPage(c, cursors, events, x.options.Page)); err != nil {
+			return 0, err
 		}
 	}
-	return nil
 }
 
-// markDelivered marks events as delivered. After a crash before it, they are delivered again.
-func (x *Dispatcher) markDelivered(ctx context.Context, events []*ent.Event) error {
-	ids := make([]int64, len(events))
-	for i, e := range events {
-		ids[i] = e.ID
+// nextCursor returns the cursor whose events are due: that of a subject to retry, else that of all subjects, which is the first,
+// unless too many subjects are held back. It returns how long to wait for the next retry.
+func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Duration) {
+	wait := time.Duration(1<<63 - 1)
+	for _, c := range cursors[1:] {
+		left := c.RetryAt.Sub(now)
+		if left <= 0 {
+			return c, 0
+		}
+		wait = min(wait, left)
 	}
+	if len(cursors) > maxHeldBack {
+		return nil, wait
+	}
+	return cursors[0], wait
+}
+
+// page is what one transaction delivers to a subscriber.
+type page struct {
+	cursor *event.Cursor
+	main   *event.Cursor // the cursor of all subjects
+	due    []*ent.Event  // the events to deliver
+	end    int64         // where the cursor is after them
+	last   bool          // there are no more events up to the main cursor
+}
+
+// newPage returns the page of the events after a cursor. The first cursor passes the events of subjects that are held back.
+func newPage(c *event.Cursor, cursors []*event.Cursor, events []*ent.Event, limit int) page {
+	p := page{cursor: c, main: cursors[0], due: events, end: c.Position, last: len(events) < limit}
+	if len(events) > 0 {
+		p.end = *events[len(events)-1].Position
+	}
+	if c == cursors[0] {
+		p.due = slices.DeleteFunc(slices.Clone(events), func(e *ent.Event) bool {
+			return slices.ContainsFunc(cursors[1:], func(held *event.Cursor) bool { return held.Subject == e.Subject })
+		})
+	}
+	return p
+}
+
+// deliverPage delivers a page and moves the cursor in one transaction. If the subscriber fails, it delivers the events of each
+// subject by themselves and holds back the subjects that fail.
+func (x *Dispatcher) deliverPage(ctx context.Context, s Subscriber, p page) error {
 	err := x.db.Write(ctx, func(tx *db.Tx) error {
-		return tx.Event.Update().Where(event.IDIn(ids...)).SetDispatchedAt(tx.Now()).Exec(tx.Context())
+		if len(p.due) > 0 {
+			if err := s.Apply(tx, p.due); err != nil {
+				return err
+			}
+		}
+		return p.store(tx, nil)
+	})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	var failures []event.Failure
+	err = x.db.Write(ctx, func(tx *db.Tx) error {
+		failures = x.applyBySubject(tx, s, p)
+		return p.store(tx, failures)
 	})
 	if err != nil {
-		return fmt.Errorf("mark events as delivered: %w", err)
+		return err
 	}
-	for _, e := range events {
-		delete(x.blocked, e.Subject)
+	for _, f := range failures {
+		x.log.Warn("an event was not delivered", "subscriber", s.Name, "subject", f.Subject, "attempt", p.cursor.Attempts+1, "retryAt", f.RetryAt, "error", f.Err)
 	}
 	return nil
 }
 
-func (x *Dispatcher) blockSubject(subject string, err error) {
-	b := x.blocked[subject]
-	wait := x.options.MaxBackoff
-	if b.failures < 20 {
-		wait = min(wait, x.options.MinBackoff<<b.failures)
+func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures []event.Failure) {
+	wait := backoff(p.cursor.Attempts+1, x.options.MinBackoff, x.options.MaxBackoff)
+	for _, group := range bySubject(p.due) {
+		if err := tx.Savepoint(func() error { return s.Apply(tx, group) }); err != nil {
+			failures = append(failures, event.Failure{Subject: group[0].Subject, After: *group[0].Position - 1, RetryAt: tx.Now().Add(withJitter(wait)), Err: err})
+		}
 	}
-	b.failures, b.until = b.failures+1, time.Now().Add(wait/2+rand.N(wait/2+1))
-	x.blocked[subject] = b
-	x.log.Warn("an event was not delivered", "subject", subject, "failures", b.failures, "error", err)
+	return failures
 }
 
-// nextWait returns how long to wait if there is no wake-up.
-func (x *Dispatcher) nextWait(now time.Time) time.Duration {
-	wait := withJitter(x.options.Sweep)
-	for _, b := range x.blocked {
-		wait = min(wait, max(b.until.Sub(now), 0))
+// store moves the cursor past the page, or postpones it if it is that of a subject that failed again.
+func (p page) store(tx *db.Tx, failures []event.Failure) error {
+	switch {
+	case p.cursor == p.main:
+		if err := event.Move(tx, p.main, p.end); err != nil {
+			return err
+		}
+		for _, f := range failures {
+			if err := event.HoldBack(tx, p.main.Subscriber, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	case len(failures) > 0:
+		return event.Postpone(tx, p.cursor, failures[0])
+	case p.last:
+		return event.Release(tx, p.cursor, p.main)
 	}
-	return max(wait, time.Millisecond)
+	return event.Move(tx, p.cursor, p.end)
 }
 
 // bySubject groups events by subject and keeps their order.

@@ -316,7 +316,7 @@ var (
 		{Name: "body", Type: field.TypeJSON},
 		{Name: "grant_id", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "occurred_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
-		{Name: "dispatched_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "position", Type: field.TypeInt64, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
 	// EventsTable holds the schema information for the "events" table.
@@ -340,7 +340,15 @@ var (
 				Unique:  false,
 				Columns: []*schema.Column{EventsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
-					Where: "dispatched_at IS NULL",
+					Where: "position IS NULL",
+				},
+			},
+			{
+				Name:    "event_position",
+				Unique:  true,
+				Columns: []*schema.Column{EventsColumns[8]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "position > 0",
 				},
 			},
 			{
@@ -350,6 +358,30 @@ var (
 				Annotation: &entsql.IndexAnnotation{
 					Where: "grant_id IS NOT NULL",
 				},
+			},
+		},
+	}
+	// EventCursorsColumns holds the columns for the "event_cursors" table.
+	EventCursorsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "subscriber", Type: field.TypeString, Size: 64},
+		{Name: "subject", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "position", Type: field.TypeInt64},
+		{Name: "attempts", Type: field.TypeInt, Default: 0},
+		{Name: "retry_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// EventCursorsTable holds the schema information for the "event_cursors" table.
+	EventCursorsTable = &schema.Table{
+		Name:       "event_cursors",
+		Columns:    EventCursorsColumns,
+		PrimaryKey: []*schema.Column{EventCursorsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "eventcursor_subscriber_subject",
+				Unique:  true,
+				Columns: []*schema.Column{EventCursorsColumns[1], EventCursorsColumns[2]},
 			},
 		},
 	}
@@ -1320,6 +1352,7 @@ var (
 		DoorRulesTable,
 		EndpointsTable,
 		EventsTable,
+		EventCursorsTable,
 		GatesTable,
 		GrantsTable,
 		GuessesTable,
@@ -1380,6 +1413,9 @@ func init() {
 	}
 	EventsTable.Annotation = &entsql.Annotation{
 		Table: "events",
+	}
+	EventCursorsTable.Annotation = &entsql.Annotation{
+		Table: "event_cursors",
 	}
 	GatesTable.ForeignKeys[0].RefTable = PropertiesTable
 	GatesTable.Annotation = &entsql.Annotation{

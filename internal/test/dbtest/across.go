@@ -19,6 +19,11 @@ var acrossProperties = map[string]string{
 	"access.Reconciler.notifyLateCodes":   sweep,
 	"event.Append":                        "the subject is an id, and only its numbers are read",
 	"event.Forget":                        sweep,
+	"event.Unpositioned":                  sweep,
+	"event.change":                        sweep,
+	"event.Subscribe":                     sweep,
+	"event.lastPosition":                  sweep,
+	"event.After":                         sweep,
 	"lock.ClearSlot":                      loaded,
 	"lock.CloseSession":                   session,
 	"bridge.Enrol":                        secret,
@@ -65,8 +70,6 @@ var acrossProperties = map[string]string{
 	"credential.Sweep":                    sweep,
 	"worker.deleteExpiredAnswers":         sweep,
 
-	"api/idem.(*Memory).loadAnswer":      secret,
-	"api/idem.(*Memory).storeAnswer":     secret,
-	"worker.(*Dispatcher).loadPage":      sweep,
-	"worker.(*Dispatcher).markDelivered": sweep,
+	"api/idem.(*Memory).loadAnswer":  secret,
+	"api/idem.(*Memory).storeAnswer": secret,
 }

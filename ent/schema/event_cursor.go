@@ -1,0 +1,32 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// EventCursor is up to which position a subscriber has received events. The cursor of a subscriber names no subject. A subject
+// whose delivery failed has a cursor of its own until its delivery succeeds.
+type EventCursor struct{ ent.Schema }
+
+func (EventCursor) Annotations() []schema.Annotation { return table("event_cursors") }
+
+func (EventCursor) Fields() []ent.Field {
+	return []ent.Field{
+
+		field.Int64("id"),
+		field.String("subscriber").MaxLen(64).Immutable(),
+		field.String("subject").MaxRuneLen(40).Default("").Immutable(),
+		field.Int64("position"),
+		field.Int("attempts").Default(0).Comment("Failed deliveries after the position."),
+		maybe("retry_at"),
+		text("reason", 64),
+		created(),
+	}
+}
+
+func (EventCursor) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("subscriber", "subject").Unique()}
+}

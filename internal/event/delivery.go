@@ -1,0 +1,167 @@
+package event
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/event"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// Positions order events for their subscribers. Ids cannot: on PostgreSQL a transaction may commit after another one with higher
+// ids, and a subscriber that has passed those would miss it. The dispatcher assigns positions to committed events, without
+// gaps, in the order of the subject within each subject.
+
+// ErrMoved is the error of a change that another dispatcher made in the meantime.
+var ErrMoved = errors.New("another dispatcher delivers events at the same time")
+
+// lastPosition is the last position that was assigned, even if its event was deleted.
+func lastPosition(tx *db.Tx) (last int64, err error) {
+	const query = `SELECT COALESCE(MAX(position), 0) FROM (
+		SELECT MAX(position) AS position FROM events WHERE position > 0 UNION ALL SELECT MAX(position) FROM event_cursors) AS assigned`
+	_, err = tx.ReadOne(query, nil, &last)
+	return last, err
+}
+
+// Unpositioned returns the oldest committed events that have no position, and the last position.
+func Unpositioned(view *db.Tx, limit int) (events []*ent.Event, last int64, err error) {
+	events, err = view.Event.Query().Where(event.PositionIsNil()).Order(event.ByID()).Limit(limit).Select(event.FieldID, event.FieldKind).All(view.Context())
+	if err == nil && len(events) > 0 {
+		last, err = lastPosition(view)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("load events without a position: %w", err)
+	}
+	return events, last, nil
+}
+
+// AssignPositions gives events the positions after the last one. It reads nothing but these events, so that it conflicts with no
+// transaction that appends events.
+func AssignPositions(tx *db.Tx, events []*ent.Event, last int64) error {
+	var values strings.Builder
+	for i, e := range events {
+		fmt.Fprintf(&values, ", (%d, %d)", e.ID, last+int64(i)+1)
+	}
+	return change(tx, int64(len(events)), "assign positions to events",
+		`UPDATE events SET position = v.column2 FROM (VALUES `+values.String()[2:]+`) AS v WHERE id = v.column1 AND position IS NULL`)
+}
+
+// Cursor is up to which position a subscriber has received events.
+type Cursor struct {
+	ID         int64
+	Subscriber string
+	Subject    string // empty: all subjects but those that are held back, which have cursors of their own
+	Position   int64
+	Attempts   int       // failed deliveries after the position
+	RetryAt    time.Time // of a subject that is held back
+}
+
+// Cursors returns the cursors of a subscriber: first the one for all subjects, then those of the subjects that are held back, the
+// first to be retried first.
+func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
+	const query = `SELECT id, subscriber, subject, position, attempts, retry_at FROM event_cursors WHERE subscriber = $1 ORDER BY subject <> '', retry_at, id`
+	rows, err := view.QueryContext(view.Context(), query, subscriber)
+	if err != nil {
+		return nil, fmt.Errorf("load the cursors of %s: %w", subscriber, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		c, retryAt := Cursor{}, sql.NullTime{}
+		if err := rows.Scan(&c.ID, &c.Subscriber, &c.Subject, &c.Position, &c.Attempts, &retryAt); err != nil {
+			return nil, fmt.Errorf("load the cursors of %s: %w", subscriber, err)
+		}
+		c.RetryAt = retryAt.Time
+		all = append(all, &c)
+	}
+	return all, rows.Err()
+}
+
+// Subscribe stores the cursor of a new subscriber, which receives the events that get a position from now on. It does nothing if
+// there is one.
+func Subscribe(tx *db.Tx, subscriber string) error {
+	last, err := lastPosition(tx)
+	if err == nil {
+		const insert = `INSERT INTO event_cursors (subscriber, position, created_at) VALUES ($1, $2, $3) ON CONFLICT (subscriber, subject) DO NOTHING`
+		_, err = tx.ExecContext(tx.Context(), insert, subscriber, last, tx.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("store the cursor of %s: %w", subscriber, err)
+	}
+	return nil
+}
+
+// After returns the events after a cursor, in order. Those of one subject end where the subscriber's cursor for all subjects is.
+func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
+	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)))
+	if c.Subject != "" {
+		q = q.Where(event.Subject(c.Subject), event.PositionLTE(main.Position))
+	}
+	events, err := q.Order(event.ByPosition()).Limit(limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load events after a cursor: %w", err)
+	}
+	return events, nil
+}
+
+// Failure is a failed delivery of the events of one subject.
+type Failure struct {
+	Subject string
+	After   int64 // the position before the first of the events
+	RetryAt time.Time
+	Err     error
+}
+
+// reason returns why it failed, without text that may contain personal data.
+func (f Failure) reason() string {
+	if known, ok := fault.Of(f.Err); ok {
+		return string(known.Reason)
+	}
+	return string(fault.InternalError)
+}
+
+// Move sets the position of a cursor.
+func Move(tx *db.Tx, c *Cursor, position int64) error {
+	const update = `UPDATE event_cursors SET position = $1, attempts = 0 WHERE id = $2 AND position = $3`
+	return change(tx, 1, "move a cursor", update, position, c.ID, c.Position)
+}
+
+// HoldBack stores the cursor of a subject whose delivery failed. The subscriber's cursor for all subjects passes its events.
+func HoldBack(tx *db.Tx, subscriber string, f Failure) error {
+	const insert = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6)`
+	return change(tx, 1, "hold back a subject", insert, subscriber, f.Subject, f.After, f.RetryAt, f.reason(), tx.Now())
+}
+
+// Postpone records that the delivery of a subject that is held back failed again.
+func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
+	const update = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
+	return change(tx, 1, "postpone a subject", update, f.RetryAt, f.reason(), c.ID, c.Attempts)
+}
+
+// Release deletes the cursor of a subject that is no longer held back, unless the main cursor has passed further events of it.
+func Release(tx *db.Tx, c, main *Cursor) error {
+	if err := Move(tx, main, main.Position); err != nil {
+		return err
+	}
+	return change(tx, 1, "release a subject", `DELETE FROM event_cursors WHERE id = $1 AND position = $2`, c.ID, c.Position)
+}
+
+// change runs a statement that must affect a number of rows.
+func change(tx *db.Tx, want int64, what, statement string, args ...any) error {
+	result, err := tx.ExecContext(tx.Context(), statement, args...)
+	got := int64(0)
+	if err == nil {
+		got, err = result.RowsAffected()
+	}
+	if err == nil && got != want {
+		err = ErrMoved
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
