@@ -79,11 +79,7 @@ func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
 	if err != nil {
 		return fmt.Errorf("load the grant of a slot: %w", err)
 	}
-	rules, err := rec.RulesFor(g.PropertyID)
-	if err != nil {
-		return err
-	}
-	_, err = rec.reconcileGrant(g, rules, Report{
+	_, err = rec.reconcileGrant(g, Report{
 		Refused: c.After == slot.Failed && c.Before != slot.Failed, Confirmed: c.After.Confirmed() && !c.Before.Confirmed(),
 	})
 	return err
@@ -91,8 +87,8 @@ func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
 
 // reconcileGrant does for one grant what Apply does for a stay, from what the grant itself stores. It runs after a report from a
 // lock, after another stay takes over a door, and at the end of the window.
-func (rec Reconciler) reconcileGrant(g *ent.Grant, rules Rules, r Report) (Plan, error) {
-	run, err := rec.loadGrant(g, rules)
+func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
+	run, err := rec.loadGrant(g)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -143,11 +139,7 @@ func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, 
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
 		return false, err
 	}
-	rules, err := rec.RulesFor(g.PropertyID)
-	if err != nil {
-		return false, err
-	}
-	p, err := rec.reconcileGrant(g, rules, Report{})
+	p, err := rec.reconcileGrant(g, Report{})
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == lock.SlotsFull }), err
 }
 

@@ -44,14 +44,15 @@ func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
 }
 
 // loadGrant loads for a grant what loadStay loads for a stay, from what the grant itself stores.
-func (rec Reconciler) loadGrant(g *ent.Grant, r Rules) (*stayRun, error) {
-	run := rec.newStayRun(g.PropertyID, g.ReservationID, r)
+func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
+	rules, err := rec.RulesFor(g.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	run := rec.newStayRun(g.PropertyID, g.ReservationID, rules)
 	run.startFrom(g)
-	var err error
-	if isLive(g) {
-		if run.olderGrants, err = run.otherGrants(); err != nil {
-			return nil, err
-		}
+	if run.olderGrants, err = run.otherGrants(); err != nil {
+		return nil, err
 	}
 	if run.Right = rightOf(g, rec.Tx.Now()); run.Right.Open {
 		err = run.loadPlace()
@@ -198,44 +199,25 @@ func (run *Run) loadLocks(ids []string) error {
 	if err != nil {
 		return fmt.Errorf("load the locks a stay leaves: %w", err)
 	}
-	bridges, err := run.bridgesOf(found)
+	bridges := make([]string, len(found))
+	for i, l := range found {
+		bridges[i] = l.BridgeID
+	}
+	rows, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(bridges...)).All(run.Tx.Context())
 	if err != nil {
-		return err
+		return fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
 	}
 	if run.locks == nil {
 		run.locks = map[string]installedLock{}
 	}
 	for _, l := range found {
-		run.locks[l.ID] = installedLock{lock: l, bridge: bridges[l.BridgeID]}
+		at := installedLock{lock: l}
+		if i := slices.IndexFunc(rows, func(b *ent.Bridge) bool { return b.ID == l.BridgeID }); i >= 0 {
+			at.bridge = rows[i]
+		}
+		run.locks[l.ID] = at
 	}
 	return nil
-}
-
-// bridgesOf returns the bridges of locks, by id. Those of the loaded locks are loaded already.
-func (run *Run) bridgesOf(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
-	out := map[string]*ent.Bridge{}
-	for _, f := range run.locks {
-		if f.bridge != nil {
-			out[f.bridge.ID] = f.bridge
-		}
-	}
-	var missing []string
-	for _, l := range locks {
-		if out[l.BridgeID] == nil {
-			missing = append(missing, l.BridgeID)
-		}
-	}
-	if len(missing) == 0 {
-		return out, nil
-	}
-	found, err := run.Tx.Bridge.Query().Where(entbridge.PropertyID(run.PropertyID), entbridge.IDIn(missing...)).All(run.Tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
-	}
-	for _, b := range found {
-		out[b.ID] = b
-	}
-	return out, nil
 }
 
 // markTakenOver marks the codes on private doors that now belong to another stay.

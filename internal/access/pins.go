@@ -98,18 +98,15 @@ func (c *pinSet) inUse() (all []PIN) {
 
 // ensure makes sure that every door with a lock has a PIN that the lock takes: the shared PIN if possible, else one of its own.
 func (c *pinSet) ensure(doors []Door) error {
-	wanted := make([]Door, 0, len(doors))
-	for _, d := range doors {
-		if d.takesCode() {
-			wanted = append(wanted, d)
-		}
-	}
-	if c.shared == nil {
-		if err := c.generateShared(wanted); err != nil {
+	locked := slices.DeleteFunc(slices.Clone(doors), func(d Door) bool { return !d.takesCode() })
+	if c.shared == nil && len(locked) > 0 {
+		p, err := c.generate("", locked) // as many as can share it, the first doors first
+		if err != nil && !errors.Is(err, errNoPIN) {
 			return err
 		}
+		c.shared = p
 	}
-	for _, d := range wanted {
+	for _, d := range locked {
 		fits, err := c.fits(d)
 		if err == nil && !fits {
 			err = c.generateForDoor(d)
@@ -119,19 +116,6 @@ func (c *pinSet) ensure(doors []Door) error {
 		}
 	}
 	return nil
-}
-
-// generateShared generates the PIN that all doors share, or as many as can share one, the first doors first.
-func (c *pinSet) generateShared(wanted []Door) error {
-	if len(wanted) == 0 {
-		return nil
-	}
-	p, err := c.generate("", wanted)
-	if errors.Is(err, errNoPIN) {
-		return nil
-	}
-	c.shared = p
-	return err
 }
 
 // generateForDoor replaces the PIN of one door by one of its own.

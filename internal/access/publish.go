@@ -17,22 +17,17 @@ import (
 // publish emits the events and notices of a run, and reconciles the stays that it concerns.
 func (run *stayRun) publish(p Plan) error {
 	d := run.delta()
-	var others []*ent.Grant
-	if d.Released && len(run.held) > 0 {
-		var err error
-		if others, err = run.otherGrants(); err != nil {
-			return err
-		}
-	}
-	if err := run.appendEvents(d, p, len(others) > 0); err != nil {
+	if err := run.appendEvents(d, p); err != nil {
 		return err
 	}
 	if isLive(run.grant) {
 		if err := run.notify(d, p); err != nil {
 			return err
 		}
-	} else if err := run.reconcileOpenGrants(others); err != nil {
-		return err
+	} else if d.Released && len(run.held) > 0 {
+		if err := run.reconcileOpenGrants(); err != nil {
+			return err
+		}
 	}
 	if !run.isNew() {
 		run.Tx.Notify(Changed, run.PropertyID)
@@ -42,12 +37,12 @@ func (run *stayRun) publish(p Plan) error {
 
 // reconcileOpenGrants reconciles the open grant of a stay after the codes of an earlier one are removed: its plan no longer lists
 // them, and its notice about them may be sent again.
-func (run *stayRun) reconcileOpenGrants(others []*ent.Grant) error {
-	for _, g := range others {
+func (run *stayRun) reconcileOpenGrants() error {
+	for _, g := range run.olderGrants {
 		if !isLive(g) {
 			continue
 		}
-		if _, err := run.reconcileGrant(g, run.Rules, Report{Confirmed: true}); err != nil {
+		if _, err := run.reconcileGrant(g, Report{Confirmed: true}); err != nil {
 			return err
 		}
 	}
@@ -64,15 +59,15 @@ func (run *stayRun) reconcileDeparting(d Delta) error {
 		return fmt.Errorf("look for stays that leave a door: %w", err)
 	}
 	for _, g := range leaving {
-		if _, err := run.reconcileGrant(g, run.Rules, Report{}); err != nil {
+		if _, err := run.reconcileGrant(g, Report{}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// appendEvents appends the events of a run. pending reports that other grants of the stay are not removed yet.
-func (run *stayRun) appendEvents(d Delta, p Plan, pending bool) error {
+// appendEvents appends the events of a run.
+func (run *stayRun) appendEvents(d Delta, p Plan) error {
 	e := event.Event{PropertyID: run.PropertyID, Subject: run.reservationID}
 	if len(d.NewPINs) > 0 {
 		e.Kind, e.Body = event.PINGenerated, map[string]any{"reservationId": run.reservationID, "pinId": run.grant.PinID}
@@ -83,7 +78,7 @@ func (run *stayRun) appendEvents(d Delta, p Plan, pending bool) error {
 	e.Kind = d.eventOfStay(p, run.unplaced != "")
 	if !isLive(run.grant) {
 		e.Kind = ""
-		if d.Released && len(run.held) > 0 && !pending {
+		if d.Released && len(run.held) > 0 && len(run.olderGrants) == 0 {
 			e.Kind = event.AccessRemoved
 		}
 	}

@@ -57,18 +57,12 @@ func (run *stayRun) addGate(to *StayPINs, d Door) error {
 
 // loadLive loads the live access of a stay with its doors, codes and PINs, or nil.
 func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, error) {
-	g, older, err := loadGrants(rec.Tx, propertyID, reservationID)
+	g, _, err := loadGrants(rec.Tx, propertyID, reservationID)
 	if err != nil || !isLive(g) || !g.NotAfter.After(rec.Tx.Now()) {
 		return nil, err
 	}
-	rules, err := rec.RulesFor(propertyID)
+	run, err := rec.loadGrant(g)
 	if err != nil {
-		return nil, err
-	}
-	run := rec.newStayRun(propertyID, reservationID, rules)
-	run.startFrom(g)
-	run.olderGrants, run.Right = older, rightOf(g, rec.Tx.Now())
-	if err := run.loadPlace(); err != nil {
 		return nil, err
 	}
 	if _, err := run.loadFacts(); err != nil {

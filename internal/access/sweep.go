@@ -7,7 +7,6 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 
-	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
@@ -26,9 +25,15 @@ func Expire(rec Reconciler, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find windows that are over: %w", err)
 	}
-	n, err := rec.forEachGrant(due, rec.expire)
-	if err != nil {
-		return n, err
+	n := 0
+	for _, g := range due {
+		done, err := rec.Isolate("grant", g.ID, g.PropertyID, func() error { _, err := rec.reconcileGrant(g, Report{}); return err })
+		if err != nil {
+			return n, err
+		}
+		if done {
+			n++
+		}
 	}
 	if err := rec.deleteExpiredPINs(limit); err != nil {
 		return n, err
@@ -36,29 +41,19 @@ func Expire(rec Reconciler, limit int) (int, error) {
 	return n, rec.notifyLateCodes(limit)
 }
 
-func (rec Reconciler) expire(g *ent.Grant) error {
-	rules, err := rec.RulesFor(g.PropertyID)
-	if err != nil {
-		return err
+// Isolate runs do in a savepoint of its own, and logs a failure, so that it does not block other grants and codes. It returns an
+// error only if the whole change must end.
+func (rec Reconciler) Isolate(kind, id, propertyID string, do func() error) (done bool, err error) {
+	err = rec.Tx.Savepoint(do)
+	switch {
+	case err == nil:
+		return true, nil
+	case rec.Tx.Context().Err() != nil:
+		return false, err
+	case rec.Log != nil:
+		rec.Log.Error("a "+kind+" could not be reconciled; retrying", slog.String(kind, id), slog.String("property", propertyID), slog.Any("error", err))
 	}
-	_, err = rec.reconcileGrant(g, rules, Report{})
-	return err
-}
-
-// forEachGrant calls do for each grant in a savepoint of its own, and counts the successes.
-func (rec Reconciler) forEachGrant(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
-	n := 0
-	for _, g := range grants {
-		switch err := rec.Tx.Savepoint(func() error { return do(g) }); {
-		case err == nil:
-			n++
-		case rec.Tx.Context().Err() != nil:
-			return n, err
-		case rec.Log != nil:
-			rec.Log.Error("a grant could not be reconciled", slog.String("grant", g.ID), slog.String("property", g.PropertyID), slog.Any("error", err))
-		}
-	}
-	return n, nil
+	return false, nil
 }
 
 // deleteExpiredPINs deletes the PINs that ended stays kept in case of an extension.
@@ -90,11 +85,11 @@ const lateAfter = 10 * time.Minute
 // notifyLateCodes notifies staff once of each stay that waits for a lock longer than lateAfter.
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
-	untold := func(s *sql.Selector) {
+	notNotified := func(s *sql.Selector) {
 		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + codeLate + "')"))
 	}
 	ids, err := rec.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
-		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(untold)).
+		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(notNotified)).
 		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil || len(ids) == 0 {
 		return err

@@ -135,39 +135,24 @@ func parseEventToken(token string) (int64, error) {
 
 // The access last changed with the last event of its grants, or with the reservation as subject.
 const (
-	lastOfGrants = `SELECT g.reservation_id, e.created_at FROM grants AS g
+	lastOfGrants = `SELECT e.created_at FROM grants AS g
 		JOIN events AS e ON e.id = (SELECT MAX(x.id) FROM events AS x WHERE x.grant_id = g.id)
-		WHERE g.property_id = $1 AND g.reservation_id = $2`
-	lastOfSubject = `SELECT e.subject, e.created_at FROM events AS e WHERE e.property_id = $1 AND e.subject = $2
+		WHERE g.property_id = $1 AND g.reservation_id = $2 ORDER BY e.created_at DESC LIMIT 1`
+	lastOfSubject = `SELECT e.created_at FROM events AS e WHERE e.property_id = $1 AND e.subject = $2
 		AND e.subject_sequence = (SELECT MAX(x.subject_sequence) FROM events AS x WHERE x.subject = e.subject)`
 )
 
 // AccessChangedAt returns when the access of a reservation last changed: new evidence for a code, a new PIN, an end. It is zero
 // if the reservation never had access, or if its events were deleted.
-func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (time.Time, error) {
-	var last time.Time
+func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (last time.Time, err error) {
 	for _, query := range []string{lastOfGrants, lastOfSubject} {
-		rows, err := tx.Client.QueryContext(tx.Context(), query, propertyID, reservationID)
-		if err != nil {
+		var at time.Time
+		if _, err := tx.ReadOne(query, []any{propertyID, reservationID}, &at); err != nil {
 			return last, fmt.Errorf("find the last change of access: %w", err)
 		}
-		err = func() error {
-			defer rows.Close()
-			for rows.Next() {
-				var of string
-				var at time.Time
-				if err := rows.Scan(&of, &at); err != nil {
-					return err
-				}
-				if at.After(last) {
-					last = at
-				}
-			}
-			return rows.Err()
-		}()
-		if err != nil {
-			return last, fmt.Errorf("find the last change of access: %w", err)
+		if at.After(last) {
+			last = at.UTC()
 		}
 	}
-	return last.UTC(), nil
+	return last, nil
 }

@@ -2,7 +2,6 @@ package code
 
 import (
 	"fmt"
-	"log/slog"
 	"time"
 
 	"latchkey.dev/ent"
@@ -181,15 +180,12 @@ func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
 		return 0, fmt.Errorf("find codes that are due: %w", err)
 	}
 	for _, c := range due {
-		err := rec.Tx.Savepoint(func() error { _, err := Reconcile(rec, c); return err })
-		if err == nil {
-			continue
-		}
-		if rec.Tx.Context().Err() != nil {
+		done, err := rec.Isolate("code", c.ID, c.PropertyID, func() error { _, err := Reconcile(rec, c); return err })
+		if err != nil {
 			return 0, err
 		}
-		if rec.Log != nil {
-			rec.Log.Error("a code could not be reconciled; retrying", slog.String("code", c.ID), slog.String("property", c.PropertyID), slog.Any("error", err))
+		if done {
+			continue
 		}
 		if err := rec.Tx.Code.UpdateOneID(c.ID).SetNextAt(rec.Tx.Now().Add(retryAfter)).Exec(rec.Tx.Context()); err != nil {
 			return 0, err
