@@ -67,11 +67,11 @@ func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 		return d.after
 	}
 	if errors.Is(err, errRevoked) || isRefused(err) {
-		return p.revokedRetry/2 + rand.N(p.revokedRetry/2)
+		return clock.Jitter(p.revokedRetry)
 	}
 	most := p.maxRetry
 	if errors.Is(err, errSuperseded) {
-		return most/2 + rand.N(most/2)
+		return clock.Jitter(most)
 	}
 	if attempt < 16 {
 		most = min(most, p.firstRetry<<attempt)

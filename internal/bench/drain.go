@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/test/pgtemp"
@@ -223,7 +224,7 @@ func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 			m.serverOf[n].Store(int32(at) + 1)
 			keepAlive(ctx, r)
 			m.serverOf[n].Store(0)
-			most, pause = firstRetry, time.Second/2+rand.N(time.Second/2)
+			most, pause = firstRetry, clock.Jitter(time.Second)
 		}
 		sleep(ctx, pause)
 	}

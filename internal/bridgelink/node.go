@@ -155,9 +155,6 @@ func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	}
 }
 
-// jitter is a random duration between half of d and d.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
-
 // Run does the node's periodic work: it answers other nodes, records which bridges are connected, and ends revoked sessions and what
 // dead nodes left behind. It returns when ctx ends.
 func (n *Node) Run(ctx context.Context) error {

@@ -10,6 +10,7 @@ import (
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
 )
@@ -201,7 +202,7 @@ func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1
 	}
 	s.initKeyState(hello)
 	now := time.Now()
-	s.heartbeatAt, s.sweepAt = now.Add(n.cfg.timings.heartbeat), now.Add(jitter(n.cfg.timings.slotSweep))
+	s.heartbeatAt, s.sweepAt = now.Add(n.cfg.timings.heartbeat), now.Add(clock.Jitter(n.cfg.timings.slotSweep))
 	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{
 		Epoch: uint64(opened.Epoch), ServerTime: n.now(), HeartbeatSeconds: uint32(max(n.cfg.timings.heartbeat/time.Second, 1)),
 		EventAck: &lockv1.EventAck{Sequence: uint64(opened.EventSequence)}, RenewCertificate: opened.RenewalDue,
@@ -246,7 +247,7 @@ func (s *session) advance(now time.Time) cause {
 		}
 	}
 	if !now.Before(s.sweepAt) {
-		s.sweepAt = now.Add(jitter(t.slotSweep))
+		s.sweepAt = now.Add(clock.Jitter(t.slotSweep))
 		s.sweep()
 	}
 	if at := s.mailbox.drainTime(); !at.IsZero() && s.drainAt.IsZero() {
@@ -314,7 +315,7 @@ func (s *session) enqueue(m *lockv1.ConnectResponse) {
 
 // enqueueDrain asks the bridge to reconnect after a random part of d.
 func (s *session) enqueueDrain(d time.Duration) {
-	after := uint32(jitter(d) / time.Millisecond)
+	after := uint32(clock.Jitter(d) / time.Millisecond)
 	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
 }
 

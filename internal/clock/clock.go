@@ -3,6 +3,7 @@ package clock
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -64,3 +65,6 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// Jitter returns a random duration between half of d and d, so that many callers do not act at the same time.
+func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

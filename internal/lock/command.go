@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/text"
 )
 
 // Unlock is the operation of a command by staff. For those of SmartKeys see [SmartKeyUnlock].
@@ -186,7 +187,7 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 	case at.Before(a.CreatedAt): // the bridge's clock is behind
 		at = a.CreatedAt
 	}
-	result = cut(result, 32)
+	result = text.Truncate(result, 32)
 	ended, err := endCommand(tx, a, outcome, result, at)
 	if err != nil {
 		return Outcome{}, err
@@ -223,13 +224,6 @@ func EndAbandonedCommands(tx *db.Tx) error {
 		}
 	}
 	return nil
-}
-
-func cut(s string, most int) string {
-	if len(s) > most {
-		return s[:most]
-	}
-	return s
 }
 
 // ReleaseCommand takes back the claim that was stored with a command, so that another session may claim it. Only the caller that stored

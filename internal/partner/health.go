@@ -2,7 +2,6 @@ package partner
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
@@ -10,6 +9,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/text"
 )
 
 // failuresToNotify is the number of consecutive failures after which staff are notified. Single failures are normal.
@@ -35,7 +35,7 @@ func RecordTest(tx *db.Tx, propertyID, integrationID, action, failure string) er
 	if err != nil {
 		return err
 	}
-	if err := row.Update().SetLastError(truncate(failure, maxError)).Exec(tx.Context()); err != nil {
+	if err := row.Update().SetLastError(text.Truncate(failure, maxError)).Exec(tx.Context()); err != nil {
 		return wrapError("store the health of an endpoint", err)
 	}
 	return nil
@@ -62,7 +62,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 		}
 		return nil
 	}
-	err = row.Update().AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(truncate(failure, maxError)).Exec(tx.Context())
+	err = row.Update().AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(text.Truncate(failure, maxError)).Exec(tx.Context())
 	if err != nil {
 		return wrapError("store the health of an endpoint", err)
 	}
@@ -93,7 +93,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: row.PropertyID, Kind: "endpointFailing", Subject: row.IntegrationID,
-		Params:  message.Params{"app": own.Name, "failures": failuresToNotify, "action": row.Action, "problem": truncate(failure, 512)},
+		Params:  message.Params{"app": own.Name, "failures": failuresToNotify, "action": row.Action, "problem": text.Truncate(failure, 512)},
 		OnceKey: failingKey(row.IntegrationID, row.Action),
 	})
 }
@@ -104,15 +104,4 @@ func clearFailingNotice(tx *db.Tx, integrationID, action string) error {
 
 func failingKey(integrationID, action string) string {
 	return integrationID + "/endpointFailing/" + action
-}
-
-// truncate shortens a text to at most n bytes without splitting a character.
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

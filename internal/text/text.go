@@ -110,3 +110,14 @@ func Words(name string) []string {
 	}, norm.NFKD.String(foldedLetters.Replace(name)))
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
+
+// Truncate shortens a text to at most n bytes without splitting a character.
+func Truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -65,7 +65,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {
-		row, secret, err := s.createStaffToken(ctx, tx, r)
+		row, secret, err := s.createStaffToken(tx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -74,9 +74,9 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 }
 
 // createStaffToken creates a token for a person or script, or a session for one command of the calling operator.
-func (s *tokens) createStaffToken(ctx context.Context, tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
+func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
-		who, _ := actor.From(ctx)
+		who, _ := actor.From(tx.Context())
 		return credential.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), minutes(r.GetTtlMinutes()))
 	}
 	return credential.CreateStaffToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), minutes(r.GetTtlMinutes()))

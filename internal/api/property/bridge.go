@@ -38,7 +38,7 @@ func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCo
 		if err != nil {
 			return nil, err
 		}
-		m, err := bridgeWithLocks(tx.Context(), tx, propertyID, row)
+		m, err := bridgeWithLocks(tx, propertyID, row)
 		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: optional.At(row.JoinExpiresAt)}, err
 	})
 }
@@ -72,13 +72,13 @@ func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRe
 		if err := s.Replan(tx, propertyID, space.Touched{All: true}); err != nil {
 			return nil, err
 		}
-		m, err := bridgeWithLocks(tx.Context(), tx, propertyID, row)
+		m, err := bridgeWithLocks(tx, propertyID, row)
 		return &propertyv1.RevokeBridgeResponse{Data: m}, err
 	})
 }
 
-func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1.Bridge, error) {
-	counts, err := lock.CountPerBridge(ctx, tx.Client, propertyID)
+func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1.Bridge, error) {
+	counts, err := lock.CountPerBridge(tx.Context(), tx.Client, propertyID)
 	if err != nil {
 		return nil, err
 	}

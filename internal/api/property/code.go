@@ -129,12 +129,12 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 // RevealCode returns a PIN. An answer that is repeated under an Idempotency-Key decrypts it again: see renderPIN.
 func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
-		return s.reveal(ctx, tx, propertyID, r.GetId())
+		return s.reveal(tx, propertyID, r.GetId())
 	})
 }
 
-func (s *codes) reveal(ctx context.Context, tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
-	who, _ := actor.From(ctx)
+func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
+	who, _ := actor.From(tx.Context())
 	c, err := code.Get(tx, propertyID, codeID)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
 	}
 	m := answer.(*propertyv1.RevealCodeResponse)
 	return s.DB.Write(ctx, func(tx *db.Tx) error {
-		now, err := s.reveal(ctx, tx, propertyID, m.GetData().GetId())
+		now, err := s.reveal(tx, propertyID, m.GetData().GetId())
 		if err == nil {
 			m.Pin, m.DoorPins = now.GetPin(), now.GetDoorPins()
 		}

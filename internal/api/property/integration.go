@@ -53,7 +53,7 @@ func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppR
 		if err != nil {
 			return nil, err
 		}
-		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx, propertyID, row)
 		return &propertyv1.ConnectAppResponse{Data: m, AccessToken: secret}, err
 	})
 }
@@ -67,7 +67,7 @@ func (s *integrations) ListIntegrations(ctx context.Context, _ *propertyv1.ListI
 	if err != nil {
 		return nil, err
 	}
-	list, err := integrationMessages(ctx, s.DB.View(ctx), propertyID, rows...)
+	list, err := integrationMessages(s.DB.View(ctx), propertyID, rows...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetInte
 	if err != nil {
 		return nil, err
 	}
-	m, err := integrationMessage(ctx, s.DB.View(ctx), propertyID, row)
+	m, err := integrationMessage(s.DB.View(ctx), propertyID, row)
 	return &propertyv1.GetIntegrationResponse{Data: m}, err
 }
 
@@ -98,7 +98,7 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 		if err != nil {
 			return nil, err
 		}
-		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx, propertyID, row)
 		return &propertyv1.UpdateIntegrationResponse{Data: m}, err
 	})
 }
@@ -109,7 +109,7 @@ func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.Rota
 		if err != nil {
 			return nil, err
 		}
-		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx, propertyID, row)
 		return &propertyv1.RotateAccessTokenResponse{Data: m, AccessToken: secret}, err
 	})
 }
@@ -120,7 +120,7 @@ func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.Revo
 		if err != nil {
 			return nil, err
 		}
-		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx, propertyID, row)
 		return &propertyv1.RevokeAccessTokenResponse{Data: m}, err
 	})
 }
@@ -168,20 +168,20 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}}, nil
 }
 
-func integrationMessage(ctx context.Context, view *db.Tx, propertyID string, row *partner.IntegrationRow) (*propertyv1.Integration, error) {
-	list, err := integrationMessages(ctx, view, propertyID, row)
+func integrationMessage(view *db.Tx, propertyID string, row *partner.IntegrationRow) (*propertyv1.Integration, error) {
+	list, err := integrationMessages(view, propertyID, row)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-func integrationMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*partner.IntegrationRow) ([]*propertyv1.Integration, error) {
-	endpoints, err := partner.EndpointsOf(ctx, view.Client, propertyID)
+func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.IntegrationRow) ([]*propertyv1.Integration, error) {
+	endpoints, err := partner.EndpointsOf(view.Context(), view.Client, propertyID)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := partner.AccessTokens(ctx, view.Client, propertyID, view.Now())
+	tokens, err := partner.AccessTokens(view.Context(), view.Client, propertyID, view.Now())
 	if err != nil {
 		return nil, err
 	}

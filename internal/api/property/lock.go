@@ -38,7 +38,7 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	if err != nil {
 		return nil, err
 	}
-	list, err := lockMessages(ctx, s.DB.View(ctx), propertyID, rows...)
+	list, err := lockMessages(s.DB.View(ctx), propertyID, rows...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	m, err := lockMessage(ctx, s.DB.View(ctx), propertyID, row)
+	m, err := lockMessage(s.DB.View(ctx), propertyID, row)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest)
 		if err != nil {
 			return nil, err
 		}
-		m, err := lockMessage(tx.Context(), tx, propertyID, row)
+		m, err := lockMessage(tx, propertyID, row)
 		return &propertyv1.UpdateLockResponse{Data: m}, err
 	})
 }
@@ -110,7 +110,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err := s.Replan(tx, propertyID, touched); err != nil {
 			return nil, err
 		}
-		m, err := lockMessage(tx.Context(), tx, propertyID, row)
+		m, err := lockMessage(tx, propertyID, row)
 		return &propertyv1.AssignLockResponse{Data: m}, err
 	})
 }
@@ -188,16 +188,16 @@ func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	m.FinishedAt = optional.Time(o.At)
 }
 
-func lockMessage(ctx context.Context, view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Lock, error) {
-	list, err := lockMessages(ctx, view, propertyID, row)
+func lockMessage(view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Lock, error) {
+	list, err := lockMessages(view, propertyID, row)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propertyv1.Lock, error) {
-	states, err := lock.LoadStates(ctx, view.Client, view.Now(), propertyID, rows)
+func lockMessages(view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propertyv1.Lock, error) {
+	states, err := lock.LoadStates(view.Context(), view.Client, view.Now(), propertyID, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	mathrand "math/rand/v2"
 	"net"
 	"slices"
 	"time"
@@ -54,7 +53,7 @@ func (d *Driver) keepConnected(ctx context.Context) {
 		if time.Since(began) > d.timings.maxRetry {
 			wait = d.timings.firstRetry
 		}
-		pause := wait/2 + mathrand.N(wait/2+1)
+		pause := clock.Jitter(wait)
 		wait = min(2*wait, d.timings.maxRetry)
 		d.log.Warn("no connection to the MQTT broker", "broker", d.host, "error", err, "retry_in", pause.Round(time.Millisecond))
 		clock.Sleep(ctx, pause)
