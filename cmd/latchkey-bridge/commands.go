@@ -60,33 +60,33 @@ func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 
 // runOnce runs a bridge until it ends or its locks change.
 func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err error) {
-	drv, closeDriver, err := r.open(ctx, c.Dir, log)
+	drv, closeDriver, err := r.openDriver(ctx, c.Dir, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, closeDriver()) }()
-	local, err := r.SmartKey.open()
+	defer func() { err = joinErrors(err, closeDriver()) }()
+	local, err := r.SmartKey.listen()
 	if err != nil {
-		return join(err, drv.Close())
+		return joinErrors(err, drv.Close())
 	}
 	if local != nil {
 		defer func() { _ = local.Listener.Close() }()
 	}
-	settings, err := r.stored()
+	settings, err := r.encodeSettings()
 	if err != nil {
-		return join(err, drv.Close())
+		return joinErrors(err, drv.Close())
 	}
 	b, err := agent.Open(agent.Config{Dir: c.Dir, Driver: drv, Log: log, Software: software(), Local: local, Settings: settings})
 	if err != nil {
-		return join(err, drv.Close())
+		return joinErrors(err, drv.Close())
 	}
-	defer func() { err = join(err, b.Close()) }()
+	defer func() { err = joinErrors(err, b.Close()) }()
 	log.Info("starting the bridge", "bridge", b.ID(), "driver", r.Driver)
 	return b.Run(ctx)
 }
 
-// join does not wrap err if other is nil.
-func join(err, other error) error {
+// joinErrors joins two errors, and returns err unchanged if other is nil.
+func joinErrors(err, other error) error {
 	if other == nil {
 		return err
 	}

@@ -49,27 +49,27 @@ func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", f.Advice)
 		}
 	}
-	return join(table.Flush(), err)
+	return joinErrors(table.Flush(), err)
 }
 
 // checkDriver asks the driver itself, with the given settings or those of the bridge's last run.
 func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
-	h, f := d.settings(last)
+	h, f := d.driverSettings(last)
 	if f != nil {
 		return []agent.Finding{*f}
 	}
-	return h.locks(ctx)
+	return h.checkLocks(ctx)
 }
 
-const giveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
+const adviceToGiveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
-// settings returns the settings of the hardware, or a finding why they are unknown.
-func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
+// driverSettings returns the settings of the hardware, or a finding why they are unknown.
+func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
 	}
-	f := &agent.Finding{What: "driver", Advice: giveDriver}
+	f := &agent.Finding{What: "driver", Advice: adviceToGiveDriver}
 	raw, err := stored()
 	switch {
 	case err != nil:
@@ -79,7 +79,7 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Find
 		f.Detail = "unknown: the bridge never ran on this directory"
 		return nil, f
 	}
-	var last lastRun
+	var last storedSettings
 	if err := json.Unmarshal(raw, &last); err != nil {
 		f.Detail = "the settings of the bridge's last run cannot be read: " + err.Error()
 		return nil, f
@@ -96,14 +96,14 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Find
 	return &h, nil
 }
 
-// locks checks the driver and each of its locks.
-func (h *hardware) locks(ctx context.Context) []agent.Finding {
+// checkLocks checks the driver and each of its locks.
+func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {
 		f.OK, f.Detail = true, "simulated locks only. To check real locks, give --driver and its settings as for run"
 		return []agent.Finding{f}
 	}
-	drv, err := h.MQTT.open(slog.New(slog.DiscardHandler))
+	drv, err := h.MQTT.openDriver(slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Detail, f.Advice = err.Error(), "see latchkey-bridge run --help"
 		return []agent.Finding{f}
@@ -120,13 +120,13 @@ func (h *hardware) locks(ctx context.Context) []agent.Finding {
 	}
 	out := []agent.Finding{f}
 	for _, l := range locks {
-		out = append(out, readLock(ctx, l))
+		out = append(out, checkLock(ctx, l))
 	}
 	return out
 }
 
-// readLock checks one lock.
-func readLock(ctx context.Context, l driver.Lock) agent.Finding {
+// checkLock checks one lock.
+func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
 		return agent.Finding{What: "lock " + l.Address(), Detail: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
@@ -141,7 +141,7 @@ const weakBattery = 20 // percent
 
 // examineLock checks a lock's state.
 func examineLock(l agent.LockHealth) agent.Finding {
-	f := agent.Finding{What: "lock " + title(l), OK: true, Detail: l.Model + ", online"}
+	f := agent.Finding{What: "lock " + lockTitle(l), OK: true, Detail: l.Model + ", online"}
 	switch {
 	case unreachable[l.OfflineCause] != "" && !l.Online:
 		f.OK, f.Detail, f.Advice = false, l.Model+", unknown: "+unreachable[l.OfflineCause], "see the line of the driver"

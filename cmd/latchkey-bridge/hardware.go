@@ -49,26 +49,26 @@ type simulation struct {
 	Script  string            `help:"File with faults of the simulated locks and when they happen, one JSON object per line." type:"path"`
 }
 
-// lastRun is what a bridge stores of its settings: everything but passwords.
-type lastRun struct {
+// storedSettings are the settings of the last run that a bridge stores, without passwords.
+type storedSettings struct {
 	Hardware hardware `json:"hardware"`
 	Password bool     `json:"password"` // the broker's password was given, not in a file
 }
 
-func (h *hardware) stored() ([]byte, error) {
-	return json.Marshal(lastRun{Hardware: *h, Password: h.MQTT.Password != ""})
+func (h *hardware) encodeSettings() ([]byte, error) {
+	return json.Marshal(storedSettings{Hardware: *h, Password: h.MQTT.Password != ""})
 }
 
-// open creates the driver. The returned function stops what open started; the bridge closes the driver itself.
-func (h *hardware) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
+// openDriver creates the driver. The returned function stops what openDriver started; the bridge closes the driver itself.
+func (h *hardware) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if h.Driver == "zigbee2mqtt" {
-		d, err := h.MQTT.open(log)
+		d, err := h.MQTT.openDriver(log)
 		return d, func() error { return nil }, err
 	}
-	return h.Sim.open(ctx, dir, log)
+	return h.Sim.openDriver(ctx, dir, log)
 }
 
-func (m *mqtt) open(log *slog.Logger) (driver.Driver, error) {
+func (m *mqtt) openDriver(log *slog.Logger) (driver.Driver, error) {
 	c := zigbee2mqtt.Config{
 		URL: m.URL, Base: m.Base, User: m.User, Password: m.Password, Insecure: m.Insecure, Log: log, Tunings: map[string]zigbee2mqtt.Tuning{},
 	}
@@ -87,13 +87,13 @@ func (m *mqtt) open(log *slog.Logger) (driver.Driver, error) {
 		c.Tunings[address] = t
 	}
 	var err error
-	if c.TLS, err = m.tls(); err != nil {
+	if c.TLS, err = m.tlsConfig(); err != nil {
 		return nil, err
 	}
 	return zigbee2mqtt.New(c)
 }
 
-func (m *mqtt) tls() (*tls.Config, error) {
+func (m *mqtt) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if m.CA != "" {
 		raw, err := os.ReadFile(m.CA)
@@ -115,8 +115,8 @@ func (m *mqtt) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// open creates the simulated locks, which store their state in the bridge's directory.
-func (s *simulation) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
+// openDriver creates the simulated locks, which store their state in the bridge's directory.
+func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -142,14 +142,14 @@ func (s *simulation) open(ctx context.Context, dir string, log *slog.Logger) (dr
 		return err
 	}
 	if s.Script != "" {
-		stop, err := s.play(ctx, house, log)
+		stop, err := s.playScript(ctx, house, log)
 		if err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}
 		closers = append([]func() error{stop}, closers...)
 	}
 	if s.Keypads != "" {
-		stop, err := s.serve(ctx, house, log)
+		stop, err := s.serveKeypads(ctx, house, log)
 		if err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}
@@ -158,7 +158,7 @@ func (s *simulation) open(ctx context.Context, dir string, log *slog.Logger) (dr
 	return house.Driver(), closeAll, nil
 }
 
-func (s *simulation) play(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
+func (s *simulation) playScript(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
 	f, err := os.Open(s.Script)
 	if err != nil {
 		return nil, fmt.Errorf("the script: %w", err)
@@ -178,7 +178,7 @@ func (s *simulation) play(ctx context.Context, house *sim.House, log *slog.Logge
 	return func() error { cancel(); <-done; return nil }, nil
 }
 
-func (s *simulation) serve(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
+func (s *simulation) serveKeypads(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
 	lis, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Keypads)
 	if err != nil {
 		return nil, fmt.Errorf("keypads: %w", err)

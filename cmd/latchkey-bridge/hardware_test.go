@@ -65,7 +65,7 @@ func TestInvalidSettingsOfTheBroker(t *testing.T) {
 		"a certificate of junk":  {URL: "mqtts://localhost", Cert: junk, Key: junk},
 		"half a lock":            {URL: "mqtt://localhost", Lock: []string{"front:slots=3"}},
 	} {
-		if d, err := m.open(discard()); err == nil {
+		if d, err := m.openDriver(discard()); err == nil {
 			t.Errorf("%s: was taken", name)
 			_ = d.Close()
 		}
@@ -130,7 +130,7 @@ func TestStatusShowsEverything(t *testing.T) {
 	behind := -3 * time.Second
 	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
 	var text strings.Builder
-	err := describe(&text, agent.Health{
+	err := printHealth(&text, agent.Health{
 		BridgeID: "brg_1", PropertyID: "prp_1", Software: "latchkey-bridge/1.2", Service: "bridges.example.com:7090", Trouble: "the name is not known",
 		Started: at, CertificateUntil: at, ClockQuality: "drifting", EventsWaiting: 12, Ready: true,
 		Connection: &agent.ConnectionHealth{Peer: "MQTT broker 127.0.0.1:1883", Since: at},
@@ -169,7 +169,7 @@ cellar                         M4     unknown, no connection to the MQTT broker 
 func TestStatusOfABridgeThatWaitsForItsLocks(t *testing.T) {
 	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
 	var text strings.Builder
-	if err := describe(&text, agent.Health{Started: at, Connection: &agent.ConnectionHealth{
+	if err := printHealth(&text, agent.Health{Started: at, Connection: &agent.ConnectionHealth{
 		Cause: slot.BrokerUnreachable, Detail: "no connection to the MQTT broker 127.0.0.1:1883: connection refused", Since: at,
 	}}); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestDoctorUsesTheSettingsOfTheLastRun(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
 	z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: "0x00158d0000000001", Name: "front", Users: 21})
 	ran := func(h hardware) func() ([]byte, error) {
-		settings, err := h.stored()
+		settings, err := h.encodeSettings()
 		if h.MQTT.Password != "" && strings.Contains(string(settings), h.MQTT.Password) {
 			t.Errorf("the password is stored: %s", settings)
 		}
@@ -227,7 +227,7 @@ func TestSimulatedLocksWithAScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := simulation{Locks: map[string]string{"front": "zwave"}, Keypads: "127.0.0.1:0", Script: script}
-	drv, stop, err := s.open(t.Context(), dir, discard())
+	drv, stop, err := s.openDriver(t.Context(), dir, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,14 +243,14 @@ func TestSimulatedLocksWithAScript(t *testing.T) {
 		t.Error(err)
 	}
 	s.Script = filepath.Join(dir, "none")
-	if _, _, err := s.open(t.Context(), dir, discard()); err == nil {
+	if _, _, err := s.openDriver(t.Context(), dir, discard()); err == nil {
 		t.Error("a script that is not there was played")
 	}
 }
 
 func TestServedSimulatedLocksTakeNoOtherFlag(t *testing.T) {
 	s := simulation{House: "http://127.0.0.1:1", Locks: map[string]string{"front": "zwave"}}
-	if _, _, err := s.open(t.Context(), t.TempDir(), discard()); err == nil || !strings.Contains(err.Error(), "--sim-house") {
+	if _, _, err := s.openDriver(t.Context(), t.TempDir(), discard()); err == nil || !strings.Contains(err.Error(), "--sim-house") {
 		t.Errorf("two sorts of simulated locks at once: %v", err)
 	}
 }

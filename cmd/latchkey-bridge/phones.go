@@ -18,8 +18,8 @@ type phones struct {
 	Origin string `help:"Origin of the guest app, the only web page that may call." placeholder:"https://keys.example.com" env:"ORIGIN"`
 }
 
-// open listens; nil: phones are not served.
-func (p *phones) open() (*agent.Local, error) {
+// listen opens the listener for phones. It returns nil if phones are not served.
+func (p *phones) listen() (*agent.Local, error) {
 	if p.Listen == "" {
 		return nil, nil
 	}

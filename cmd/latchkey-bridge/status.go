@@ -27,16 +27,16 @@ func (s *status) Run(ctx context.Context, c *commands) error {
 	h, err := agent.AskHealth(ctx, c.Dir)
 	switch {
 	case errors.Is(err, agent.ErrNotRunning):
-		return s.stopped(c)
+		return s.printStopped(c)
 	case err != nil:
 		return err
 	case s.JSON:
 		return json.NewEncoder(os.Stdout).Encode(h)
 	}
-	return describe(text.Terminal(os.Stdout), h)
+	return printHealth(text.Terminal(os.Stdout), h)
 }
 
-func (s *status) stopped(c *commands) error {
+func (s *status) printStopped(c *commands) error {
 	id, connect, until, err := agent.Enrolled(c.Dir)
 	if err != nil {
 		return err
@@ -44,19 +44,19 @@ func (s *status) stopped(c *commands) error {
 	if s.JSON {
 		return json.NewEncoder(os.Stdout).Encode(map[string]any{"bridgeId": id, "service": connect, "certificateUntil": until, "running": false})
 	}
-	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nrunning      no\nservice      %s\ncertificate  until %s\n", id, connect, local(until))
+	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nrunning      no\nservice      %s\ncertificate  until %s\n", id, connect, formatLocalTime(until))
 	return err
 }
 
-func local(t time.Time) string { return t.Local().Format(time.DateTime) }
+func formatLocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-// describe prints the state of a bridge and its locks.
-func describe(w io.Writer, h agent.Health) error {
-	running := "since " + local(h.Started)
+// printHealth prints the state of a bridge and its locks.
+func printHealth(w io.Writer, h agent.Health) error {
+	running := "since " + formatLocalTime(h.Started)
 	if !h.Ready {
 		running += ", waiting for its locks"
 	}
-	session := "in session since " + local(h.Since)
+	session := "in session since " + formatLocalTime(h.Since)
 	if h.Epoch == 0 {
 		session = "no session: " + orElse(h.Trouble, "not yet")
 	}
@@ -68,10 +68,10 @@ func describe(w io.Writer, h agent.Health) error {
 	for _, line := range [][]string{
 		{"bridge", h.BridgeID + " of " + h.PropertyID + ", " + h.Software},
 		{"running", running},
-		{"driver", connection(h.Connection)},
+		{"driver", describeConnection(h.Connection)},
 		{"service", h.Service + ", " + session},
 		{"clock", h.ClockQuality + ", " + offset},
-		{"certificate", "until " + local(h.CertificateUntil)},
+		{"certificate", "until " + formatLocalTime(h.CertificateUntil)},
 		{"events", fmt.Sprintf("%d not yet delivered", h.EventsWaiting)},
 		{},
 		{"LOCK", "MODEL", "STATE", "BATTERY", "CLOCK", "CODES", "FAILED TRIES"},
@@ -84,42 +84,42 @@ func describe(w io.Writer, h agent.Health) error {
 		}
 	}
 	for _, l := range h.Locks {
-		if _, err := fmt.Fprintln(table, strings.Join(cells(l), "\t")); err != nil {
+		if _, err := fmt.Fprintln(table, strings.Join(lockRow(l), "\t")); err != nil {
 			return err
 		}
 	}
 	return table.Flush()
 }
 
-// connection describes the driver's connection; empty: it needs none.
-func connection(c *agent.ConnectionHealth) string {
+// describeConnection describes the driver's connection, or returns "" if the driver needs none.
+func describeConnection(c *agent.ConnectionHealth) string {
 	switch {
 	case c == nil:
 		return ""
 	case c.Cause == "":
-		return "connected to the " + c.Peer + " since " + local(c.Since)
+		return "connected to the " + c.Peer + " since " + formatLocalTime(c.Since)
 	}
-	return c.Detail + ", since " + local(c.Since)
+	return c.Detail + ", since " + formatLocalTime(c.Since)
 }
 
-// unreachable describes the causes why no lock of a driver can be reached.
+// unreachable describes, by cause, why no lock of a driver can be reached.
 var unreachable = map[string]string{
 	slot.BrokerUnreachable: "no connection to the MQTT broker",
 	slot.GatewayOffline:    "Zigbee2MQTT does not run",
 }
 
-// title is a lock's name and address.
-func title(l agent.LockHealth) string {
+// lockTitle returns a lock's name and address.
+func lockTitle(l agent.LockHealth) string {
 	if l.Name == "" || l.Name == l.Address {
 		return l.Address
 	}
 	return l.Name + " (" + l.Address + ")"
 }
 
-// cells are a lock's row in the table.
-func cells(l agent.LockHealth) []string {
+// lockRow returns a lock's row in the table.
+func lockRow(l agent.LockHealth) []string {
 	const none = "-"
-	state, battery, clock, failed := "offline since "+local(l.LastSeen), none, none, none
+	state, battery, clock, failed := "offline since "+formatLocalTime(l.LastSeen), none, none, none
 	switch {
 	case l.Online:
 		state = "online, " + l.Bolt
@@ -129,7 +129,7 @@ func cells(l agent.LockHealth) []string {
 		state = "offline, never seen"
 	}
 	if !l.KeypadPausedUntil.IsZero() {
-		state += ", keypad paused until " + local(l.KeypadPausedUntil)
+		state += ", keypad paused until " + formatLocalTime(l.KeypadPausedUntil)
 	}
 	if l.BatteryPercent != nil {
 		battery = fmt.Sprintf("%d%%", *l.BatteryPercent)
@@ -138,35 +138,35 @@ func cells(l agent.LockHealth) []string {
 		clock = l.ClockOffset.Round(time.Second).String()
 	}
 	if l.FailedTries > 0 {
-		failed = fmt.Sprintf("%d since %s", l.FailedTries, local(l.FailingSince))
+		failed = fmt.Sprintf("%d since %s", l.FailedTries, formatLocalTime(l.FailingSince))
 	}
-	return []string{title(l), l.Model, state, battery, clock, codes(l), failed}
+	return []string{lockTitle(l), l.Model, state, battery, clock, describeCodes(l), failed}
 }
 
-// codes describes how many codes a lock holds, how many slots are empty, and which slots are changing.
-func codes(l agent.LockHealth) string {
+// describeCodes describes how many codes a lock holds, how many slots are empty, and which slots are changing.
+func describeCodes(l agent.LockHealth) string {
 	held := 0
 	for _, n := range l.Codes {
 		held += n
 	}
 	out := "no code"
 	if held > 0 {
-		out = counted(l.Codes)
+		out = formatCounts(l.Codes)
 	}
 	if l.EmptySlots > 0 {
 		out += fmt.Sprintf(", %d empty", l.EmptySlots)
 	}
 	if len(l.Changing) > 0 {
-		out += "; changing: " + counted(l.Changing)
+		out += "; changing: " + formatCounts(l.Changing)
 	}
 	if len(l.Results) > 0 {
-		out += "; " + counted(l.Results)
+		out += "; " + formatCounts(l.Results)
 	}
 	return out
 }
 
-// counted lists the counts by word. The empty word means that the lock has not answered yet.
-func counted[W ~string](of map[W]int) string {
+// formatCounts formats counts such as "3 verified, 1 queued". The empty key means that the lock has not answered yet.
+func formatCounts[W ~string](of map[W]int) string {
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(of)) {
 		parts = append(parts, fmt.Sprintf("%d %s", of[word], orElse(string(word), "new")))

@@ -71,7 +71,7 @@ func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 		return nil, err
 	}
 	r := &Ring{store: store, keks: keks, open: map[string]tink.AEAD{}}
-	if r.mac, err = r.load(ctx, macKey, newMACKey); err != nil {
+	if r.mac, err = r.loadOrStoreKey(ctx, macKey, newMACKey); err != nil {
 		return nil, err
 	}
 	if err := r.EnsureKey(ctx, System); err != nil {
@@ -144,7 +144,7 @@ func (r *Ring) loadAll(ctx context.Context) error {
 		if id == macKey {
 			continue
 		}
-		if _, err := r.aead(ctx, id); err != nil {
+		if _, err := r.cipherFor(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (r *Ring) loadAll(ctx context.Context) error {
 // EnsureKey creates the property's data key if it has none. It writes to the database: call it before the transaction that
 // needs the key, not inside it.
 func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
-	raw, err := r.load(ctx, propertyID, newKeyset)
+	raw, err := r.loadOrStoreKey(ctx, propertyID, newKeyset)
 	if err != nil {
 		return err
 	}
@@ -165,20 +165,20 @@ func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
 // Seal encrypts plaintext with the property's data key. Open needs the same purpose, which names the kind of secret and its
 // object, as in "pin/slt_...".
 func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext []byte) ([]byte, error) {
-	a, err := r.aead(ctx, propertyID)
+	a, err := r.cipherFor(ctx, propertyID)
 	if err != nil {
 		return nil, err
 	}
-	return a.Encrypt(plaintext, associated(propertyID, purpose))
+	return a.Encrypt(plaintext, associatedData(propertyID, purpose))
 }
 
 // Open decrypts a result of Seal for the same property and purpose.
 func (r *Ring) Open(ctx context.Context, propertyID, purpose string, sealed []byte) ([]byte, error) {
-	a, err := r.aead(ctx, propertyID)
+	a, err := r.cipherFor(ctx, propertyID)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := a.Decrypt(sealed, associated(propertyID, purpose))
+	plain, err := a.Decrypt(sealed, associatedData(propertyID, purpose))
 	if err != nil {
 		return nil, fmt.Errorf("keyring: cannot decrypt %s of property %q: it was changed, moved, or encrypted with another key", purpose, propertyID)
 	}
@@ -203,12 +203,12 @@ func lengthPrefixed(parts ...string) []byte {
 	return b
 }
 
-func associated(propertyID, purpose string) []byte {
+func associatedData(propertyID, purpose string) []byte {
 	return lengthPrefixed("latchkey/1", propertyID, purpose)
 }
 
-// aead returns the property's cipher, and loads it if necessary.
-func (r *Ring) aead(ctx context.Context, id string) (tink.AEAD, error) {
+// cipherFor returns the cipher of a property's data key, and loads the key if it is not cached.
+func (r *Ring) cipherFor(ctx context.Context, id string) (tink.AEAD, error) {
 	r.mu.RLock()
 	a, ok := r.open[id]
 	r.mu.RUnlock()
@@ -229,8 +229,8 @@ func (r *Ring) aead(ctx context.Context, id string) (tink.AEAD, error) {
 	return r.cacheCipher(id, raw)
 }
 
-// load returns the decrypted key with that id. If there is none, load stores a new key from generate.
-func (r *Ring) load(ctx context.Context, id string, generate func() ([]byte, error)) ([]byte, error) {
+// loadOrStoreKey returns the decrypted key with that id. If there is none, load stores a new key from generate.
+func (r *Ring) loadOrStoreKey(ctx context.Context, id string, generate func() ([]byte, error)) ([]byte, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (r *Ring) load(ctx context.Context, id string, generate func() ([]byte, err
 }
 
 func (r *Ring) cacheCipher(id string, raw []byte) (tink.AEAD, error) {
-	h, err := keyset.Read(keyset.NewBinaryReader(bytes.NewReader(raw)), plain{})
+	h, err := keyset.Read(keyset.NewBinaryReader(bytes.NewReader(raw)), noEncryption{})
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func newKeyset() ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = h.Write(keyset.NewBinaryWriter(&b), plain{})
+	err = h.Write(keyset.NewBinaryWriter(&b), noEncryption{})
 	return b.Bytes(), err
 }
 
@@ -282,11 +282,13 @@ func newMACKey() ([]byte, error) {
 	return raw, nil
 }
 
-// plain makes Tink write and read an unencrypted keyset. wrap encrypts it before it leaves this package.
-type plain struct{}
+// noEncryption makes Tink read and write unencrypted keysets. Ring.wrap encrypts them before they are stored.
+type noEncryption struct{}
 
-func (plain) Encrypt(plaintext, _ []byte) ([]byte, error)  { return bytes.Clone(plaintext), nil }
-func (plain) Decrypt(ciphertext, _ []byte) ([]byte, error) { return bytes.Clone(ciphertext), nil }
+func (noEncryption) Encrypt(plaintext, _ []byte) ([]byte, error) { return bytes.Clone(plaintext), nil }
+func (noEncryption) Decrypt(ciphertext, _ []byte) ([]byte, error) {
+	return bytes.Clone(ciphertext), nil
+}
 
 // A stored key is version 1, the KEK's id (8 bytes), and the output of the KEK.
 const (
@@ -294,6 +296,7 @@ const (
 	sealHeader  = 1 + 8
 )
 
+// wrap encrypts a key with the first key-encryption key.
 func (r *Ring) wrap(ctx context.Context, id string, raw []byte) ([]byte, error) {
 	r.mu.RLock()
 	kek := r.keks[0]
@@ -302,13 +305,14 @@ func (r *Ring) wrap(ctx context.Context, id string, raw []byte) ([]byte, error) 
 	if err != nil || len(kekID) != sealHeader-1 {
 		return nil, fmt.Errorf("keyring: key id %q: want 16 hex digits", kek.ID())
 	}
-	sealed, err := kek.Wrap(ctx, raw, associated(id, "data key"))
+	sealed, err := kek.Wrap(ctx, raw, associatedData(id, "data key"))
 	if err != nil {
 		return nil, err
 	}
 	return append(append([]byte{sealVersion}, kekID...), sealed...), nil
 }
 
+// unwrap decrypts a stored key with the key-encryption key that it names.
 func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, error) {
 	kekID, err := kekIDOf(sealed)
 	if err != nil {
@@ -320,7 +324,7 @@ func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, er
 	if !ok {
 		return nil, fmt.Errorf("keyring: the data key of %q was encrypted with key %s, which is not in the key file: restore the key file", id, kekID)
 	}
-	raw, err := kek.Unwrap(ctx, sealed[sealHeader:], associated(id, "data key"))
+	raw, err := kek.Unwrap(ctx, sealed[sealHeader:], associatedData(id, "data key"))
 	if err != nil {
 		return nil, fmt.Errorf("keyring: cannot decrypt the data key of %q with key %s: it was changed or moved", id, kekID)
 	}

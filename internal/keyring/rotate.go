@@ -20,7 +20,7 @@ func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	}
 	n := 0
 	for _, id := range ids {
-		changed, err := r.reseal(ctx, id, kek)
+		changed, err := r.rewrapKey(ctx, id, kek)
 		if err != nil {
 			return n, fmt.Errorf("data key of %q: %w", id, err)
 		}
@@ -31,7 +31,8 @@ func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	return n, nil
 }
 
-func (r *Ring) reseal(ctx context.Context, id string, kek KEK) (bool, error) {
+// rewrapKey encrypts a stored key with kek, and reports whether it was encrypted with another one before.
+func (r *Ring) rewrapKey(ctx context.Context, id string, kek KEK) (bool, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {
 		return false, err

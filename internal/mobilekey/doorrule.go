@@ -21,7 +21,7 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
 		return 0, err
 	}
-	i, err := loadOrCreate(tx, keys, propertyID)
+	i, err := loadOrCreateIssuer(tx, keys, propertyID)
 	if err != nil {
 		return 0, err
 	}
@@ -31,7 +31,7 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	if err := setRule(tx, propertyID, lockID, entdoorrule.FieldFloor, i.row.Generation); err != nil {
 		return 0, fmt.Errorf("store the floor of a door: %w", err)
 	}
-	if _, err := i.publish(true); err != nil {
+	if _, err := i.publishList(true); err != nil {
 		return 0, err
 	}
 	return i.row.Generation, bridge.NotifyKeysChanged(tx, propertyID)
@@ -42,14 +42,14 @@ func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age ti
 	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
 		return err
 	}
-	i, err := loadOrCreate(tx, keys, propertyID)
+	i, err := loadOrCreateIssuer(tx, keys, propertyID)
 	if err != nil {
 		return err
 	}
 	if err := setRule(tx, propertyID, lockID, entdoorrule.FieldListAgeSeconds, int(age/time.Second)); err != nil {
 		return fmt.Errorf("store the rule of a door: %w", err)
 	}
-	if _, err := i.publish(false); err != nil {
+	if _, err := i.publishList(false); err != nil {
 		return err
 	}
 	return bridge.NotifyKeysChanged(tx, propertyID)

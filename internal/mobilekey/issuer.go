@@ -44,12 +44,12 @@ type issuer struct {
 // EnsureIssuer creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the issuer when
 // they enrol.
 func EnsureIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
-	_, err := loadOrCreate(tx, keys, propertyID)
+	_, err := loadOrCreateIssuer(tx, keys, propertyID)
 	return err
 }
 
-func loadOrCreate(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
-	i, err := load(tx, keys, propertyID)
+func loadOrCreateIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
+	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i != nil {
 		return i, err
 	}
@@ -68,12 +68,12 @@ func loadOrCreate(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, er
 	if err := i.signKeySet(signer, key); err != nil {
 		return nil, err
 	}
-	_, err = i.publish(true)
+	_, err = i.publishList(true)
 	return i, err
 }
 
-// load returns a property's issuer, or nil if it has none.
-func load(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
+// loadIssuer returns a property's issuer, or nil if it has none.
+func loadIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	row, err := tx.Issuer.Get(tx.Context(), propertyID)
 	if ent.IsNotFound(err) {
 		return nil, nil
@@ -81,12 +81,12 @@ func load(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load an issuer: %w", err)
 	}
-	set, err := currentSet(tx.Context(), tx.Client, row)
+	set, err := loadNewestKeySet(tx.Context(), tx.Client, row)
 	return &issuer{tx, keys, row, set}, err
 }
 
-// currentSet returns the newest key set of an issuer.
-func currentSet(ctx context.Context, c *ent.Client, row *ent.Issuer) (smartkey.KeySet, error) {
+// loadNewestKeySet returns the newest key set of an issuer.
+func loadNewestKeySet(ctx context.Context, c *ent.Client, row *ent.Issuer) (smartkey.KeySet, error) {
 	signed, err := c.KeySet.Query().Where(entkeyset.PropertyID(row.ID), entkeyset.Version(row.KeySetVersion)).Only(ctx)
 	if err != nil {
 		return smartkey.KeySet{}, fmt.Errorf("load key set %d of an issuer: %w", row.KeySetVersion, err)
@@ -114,7 +114,7 @@ func (i *issuer) generateKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	}
 	defer clear(raw)
 	ctx, now, name := i.tx.Context(), i.tx.Now(), key.Key.KeyID().String()
-	sealed, err := i.keys.Seal(ctx, i.row.ID, purpose(name), raw)
+	sealed, err := i.keys.Seal(ctx, i.row.ID, sealPurpose(name), raw)
 	if err != nil {
 		return key, nil, fmt.Errorf("seal an issuer key: %w", err)
 	}
@@ -127,7 +127,7 @@ func (i *issuer) generateKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	return key, signer, nil
 }
 
-func purpose(keyID string) string { return "smartkey issuer/" + keyID }
+func sealPurpose(keyID string) string { return "smartkey issuer/" + keyID }
 
 // openSigner decrypts the private half of one of the issuer's keys.
 func (i *issuer) openSigner(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
@@ -139,7 +139,7 @@ func (i *issuer) openSigner(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
 	if len(row.Sealed) == 0 {
 		return nil, errors.New("the private half of an issuer key was deleted")
 	}
-	raw, err := i.keys.Open(i.tx.Context(), i.row.ID, purpose(name), row.Sealed)
+	raw, err := i.keys.Open(i.tx.Context(), i.row.ID, sealPurpose(name), row.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open an issuer key: %w", err)
 	}
@@ -176,8 +176,8 @@ func (i *issuer) signKeySet(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey
 	return err
 }
 
-// minter returns the signer of tokens.
-func (i *issuer) minter() (smartkey.Issuer, error) {
+// tokenIssuer returns the issuer of tokens that signs with the current key.
+func (i *issuer) tokenIssuer() (smartkey.Issuer, error) {
 	_, signer, err := i.currentKey()
 	if err != nil {
 		return smartkey.Issuer{}, err

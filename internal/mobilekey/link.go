@@ -25,12 +25,12 @@ const (
 )
 
 var (
-	errLink      = fault.New(fault.Invalid, fault.LinkInvalid, "the link is not valid: it is mistyped, used by another phone, or expired; ask for a new one")
-	errTooMany   = fault.New(fault.Precondition, fault.InUse, "this stay has %d open links; wait until one is used or expires", maxOpenLinks)
-	errChallenge = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongChallenge: the challenge has expired or was answered before; ask for a new one")
+	errInvalidLink  = fault.New(fault.Invalid, fault.LinkInvalid, "the link is not valid: it is mistyped, used by another phone, or expired; ask for a new one")
+	errTooManyLinks = fault.New(fault.Precondition, fault.InUse, "this stay has %d open links; wait until one is used or expires", maxOpenLinks)
+	errChallenge    = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongChallenge: the challenge has expired or was answered before; ask for a new one")
 )
 
-// Link is a new link. Only this answer contains its secret.
+// Link is a new link for enrolling a phone. Its secret is not stored and cannot be shown again.
 type Link struct {
 	Secret  string
 	Expires time.Time
@@ -42,7 +42,7 @@ func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string,
 	if err := requireReservation(tx, propertyID, reservationID); err != nil {
 		return Link{}, err
 	}
-	if _, err := loadOrCreate(tx, keys, propertyID); err != nil {
+	if _, err := loadOrCreateIssuer(tx, keys, propertyID); err != nil {
 		return Link{}, err
 	}
 	open, err := tx.PhoneLink.Query().Where(entphonelink.PropertyID(propertyID), entphonelink.ReservationID(reservationID),
@@ -51,7 +51,7 @@ func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string,
 	case err != nil:
 		return Link{}, fmt.Errorf("count the links of a stay: %w", err)
 	case open >= maxOpenLinks:
-		return Link{}, errTooMany
+		return Link{}, errTooManyLinks
 	case lifetime <= 0:
 		lifetime = linkLifetime
 	}
@@ -75,22 +75,22 @@ func requireReservation(tx *db.Tx, propertyID, reservationID string) error {
 // findLink returns the open link with a secret.
 func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, error) {
 	if !keyring.IsToken(secret, keyring.PhoneLink) {
-		return nil, errLink
+		return nil, errInvalidLink
 	}
 	l, err := tx.PhoneLink.Query().Where(entphonelink.MAC(keys.MAC(linkMAC, secret))).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, errLink
+		return nil, errInvalidLink
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load a link: %w", err)
 	}
 	if l.UsedAt != nil || !tx.Now().Before(l.ExpiresAt) {
-		return nil, errLink
+		return nil, errInvalidLink
 	}
 	return l, nil
 }
 
-// LinkInfo describes a link.
+// LinkInfo is what an open link shows to the phone before it enrols.
 type LinkInfo struct {
 	PropertyID, PropertyName string
 	Challenge                []byte
@@ -147,18 +147,18 @@ func verifyChallenge(keys *keyring.Ring, subject string, challenge []byte, now t
 func verifyPossession(keys *keyring.Ring, propertyID, subject string, purpose smartkey.Purpose, raw []byte, now time.Time) (smartkey.PublicKey, int64, error) {
 	answered, err := smartkey.ChallengeOf(raw)
 	if err != nil {
-		return smartkey.PublicKey{}, 0, refusal(err)
+		return smartkey.PublicKey{}, 0, refusalFault(err)
 	}
 	key, err := smartkey.VerifyPossession(raw, smartkey.PossessionSpec{Property: propertyID, Purpose: purpose, Challenge: answered})
 	if err != nil {
-		return key, 0, refusal(err)
+		return key, 0, refusalFault(err)
 	}
 	at, err := verifyChallenge(keys, subject, answered, now)
 	return key, at, err
 }
 
-// refusal converts an error of package smartkey to the fault for the phone.
-func refusal(err error) error {
+// refusalFault converts an error of package smartkey to the fault for the phone.
+func refusalFault(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the meaning", smartkey.ReasonOf(err)).With(err)
 }
 

@@ -40,7 +40,7 @@ const (
 // publishes the status list if it has changed or is due. It wakes the bridges, and reports whether it did. [Inspect] returns
 // the suspected tokens.
 func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...string) (bool, error) {
-	i, err := load(tx, keys, propertyID)
+	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	if err != nil {
 		return false, err
 	}
-	listed, err := i.publish(false)
+	listed, err := i.publishList(false)
 	if err != nil {
 		return false, err
 	}
@@ -76,8 +76,8 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	return true, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// findOutdated returns the ids of the indexes whose tokens may no longer open their doors: the phone's access was revoked,
-// the stay has ended or changed, or a door no longer belongs to the stay.
+// findOutdated returns the ids of the status indexes whose tokens may no longer open their doors, because the phone's access was
+// revoked, the stay has ended or changed, or a door no longer belongs to the stay.
 func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
 	ctx := tx.Context()
 	which = append(which, entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()))
@@ -132,9 +132,9 @@ func containsAll(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
-// publish signs the next status list if its content has changed or it is due, or if forced.
-func (i *issuer) publish(forced bool) (bool, error) {
-	spec, digest, err := i.content()
+// publishList signs and stores the next status list if its content has changed, it is due, or forced is set. It reports whether it did.
+func (i *issuer) publishList(forced bool) (bool, error) {
+	spec, digest, err := i.nextListContent()
 	if err != nil {
 		return false, err
 	}
@@ -171,7 +171,7 @@ const maxSkippedLists = 1 << 20
 // since the restore may have another content on bridges, so tokens that wait for a list wait for the new one. SkipListNumbers
 // ignores a number that newer lists have passed, and one that is implausibly great.
 func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
-	i, err := load(tx, keys, propertyID)
+	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxSkippedLists {
 		return err
 	}
@@ -179,7 +179,7 @@ func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int6
 	if i.row, err = tx.Issuer.UpdateOne(i.row).SetListNumber(held).Save(ctx); err != nil {
 		return fmt.Errorf("raise the number of a status list: %w", err)
 	}
-	if _, err := i.publish(true); err != nil {
+	if _, err := i.publishList(true); err != nil {
 		return err
 	}
 	of := func(more predicate.KeyStatus) *ent.KeyStatusUpdate {
@@ -194,8 +194,8 @@ func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int6
 	return bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// content returns the content of the next list, and a digest of the parts that do not change with time.
-func (i *issuer) content() (smartkey.ListSpec, []byte, error) {
+// nextListContent returns the content of the next status list, and a digest of the parts that do not depend on the time.
+func (i *issuer) nextListContent() (smartkey.ListSpec, []byte, error) {
 	ctx, now := i.tx.Context(), i.tx.Now()
 	spec := smartkey.ListSpec{
 		Property: i.row.ID, URI: listURI(i.row.ID), Number: uint64(i.row.ListNumber + 1), IssuedAt: now, Expires: now.Add(smartkey.DefaultMaxListAge),
@@ -211,7 +211,7 @@ func (i *issuer) content() (smartkey.ListSpec, []byte, error) {
 		spec.Revoked = append(spec.Revoked, uint32(s.Number))
 		hash([]byte("index"), uint64(s.Number))
 	}
-	if spec.Floors, err = i.floors(); err != nil {
+	if spec.Floors, err = i.doorFloors(); err != nil {
 		return spec, nil, err
 	}
 	for _, f := range spec.Floors {
@@ -223,7 +223,7 @@ func (i *issuer) content() (smartkey.ListSpec, []byte, error) {
 	return spec, h.Sum(nil), nil
 }
 
-func (i *issuer) floors() ([]smartkey.Floor, error) {
+func (i *issuer) doorFloors() ([]smartkey.Floor, error) {
 	rules, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.FloorGT(0)).
 		Order(entdoorrule.ByFloor(), entdoorrule.ByID()).All(i.tx.Context())
 	if err != nil || len(rules) == 0 {
@@ -270,7 +270,7 @@ func IssuersAfter(ctx context.Context, c *ent.Client, after string, most int) ([
 
 // Inspect checks, without writing, whether [Reconcile] has work to do, and for which tokens.
 func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err error) {
-	i, err := load(view, nil, propertyID)
+	i, err := loadIssuer(view, nil, propertyID)
 	if err != nil || i == nil {
 		return false, nil, err
 	}
@@ -281,10 +281,10 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	if err != nil || view.Now().Sub(i.row.ListAt) >= renewInterval {
 		return true, nil, err
 	}
-	if next, err := i.nextStep(); err != nil || next != wait {
+	if next, err := i.nextStep(); err != nil || next != stepWait {
 		return true, nil, err
 	}
-	_, digest, err := i.content()
+	_, digest, err := i.nextListContent()
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 

@@ -26,12 +26,12 @@ import (
 const maxPhones = 100
 
 var (
-	errPhones       = fault.New(fault.Precondition, fault.InUse, "this stay has %d phones, which is the maximum", maxPhones)
-	errPhone        = fault.New(fault.NotFound, fault.NotFoundReason, "no such phone")
-	errRevokedPhone = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: this phone's access was revoked; ask for a new link")
-	errNoStay       = fault.New(fault.Precondition, access.NotCheckedIn, "this stay has no access now; ask again after check-in")
-	errEnded        = fault.New(fault.Precondition, fault.StayEnded, "this stay is over: it was checked out or cancelled, or its end has passed. Do not ask again for it")
-	errNoDoors      = fault.New(fault.Precondition, access.NoLock, "no door of this stay has a lock that opens to a SmartKey")
+	errTooManyPhones = fault.New(fault.Precondition, fault.InUse, "this stay has %d phones, which is the maximum", maxPhones)
+	errPhoneNotFound = fault.New(fault.NotFound, fault.NotFoundReason, "no such phone")
+	errRevokedPhone  = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: this phone's access was revoked; ask for a new link")
+	errNoAccessNow   = fault.New(fault.Precondition, access.NotCheckedIn, "this stay has no access now; ask again after check-in")
+	errStayEnded     = fault.New(fault.Precondition, fault.StayEnded, "this stay is over: it was checked out or cancelled, or its end has passed. Do not ask again for it")
+	errNoDoors       = fault.New(fault.Precondition, access.NoLock, "no door of this stay has a lock that opens to a SmartKey")
 )
 
 // Row is a stored phone.
@@ -68,7 +68,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 		return nil, nil, fmt.Errorf("load the phones of a stay: %w", err)
 	}
 	if len(companions) >= maxPhones {
-		return nil, nil, errPhones
+		return nil, nil, errTooManyPhones
 	}
 	subject := ""
 	if len(companions) > 0 {
@@ -104,7 +104,7 @@ func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (prope
 func Get(ctx context.Context, c *ent.Client, phoneID string) (*ent.Phone, error) {
 	p, err := c.Phone.Query().Where(entphone.ID(phoneID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, errPhone
+		return nil, errPhoneNotFound
 	}
 	return p, err
 }
@@ -120,7 +120,7 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	case err != nil:
 		return nil, err
 	case !slices.Equal(key.Encode(), p.Key):
-		return nil, refusal(&smartkey.Refusal{Reason: smartkey.BadSignature, Detail: "the phone was enrolled with another key"})
+		return nil, refusalFault(&smartkey.Refusal{Reason: smartkey.BadSignature, Detail: "the phone was enrolled with another key"})
 	case at <= p.ChallengeAt:
 		return nil, errChallenge
 	case p.RevokedAt != nil:
@@ -132,23 +132,23 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	return mintToken(tx, keys, p, key)
 }
 
-// noAccessReason says why a stay without access has none: it is over, or may still be checked in.
+// noAccessReason returns the error for a stay without access: it is over, or it may still be checked in.
 func noAccessReason(tx *db.Tx, p *ent.Phone) error {
 	stay, err := tx.Reservation.Query().Where(entreservation.PropertyID(p.PropertyID), entreservation.ID(p.ReservationID)).Only(tx.Context())
 	switch {
 	case ent.IsNotFound(err):
-		return errEnded
+		return errStayEnded
 	case err != nil:
 		return fmt.Errorf("load the stay of a phone: %w", err)
 	}
 	switch access.State(stay.State) {
 	case access.Processed, access.Canceled:
-		return errEnded
+		return errStayEnded
 	}
 	if !stay.ToAt.After(tx.Now()) {
-		return errEnded
+		return errStayEnded
 	}
-	return errNoStay
+	return errNoAccessNow
 }
 
 // mintToken issues a token for the doors that the phone's stay may open now.
@@ -169,15 +169,15 @@ func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicK
 	if len(doors) == 0 {
 		return nil, errNoDoors
 	}
-	i, err := loadOrCreate(tx, keys, p.PropertyID)
+	i, err := loadOrCreateIssuer(tx, keys, p.PropertyID)
 	if err != nil {
 		return nil, err
 	}
-	status, err := i.statusIndex(p, g, ids)
+	status, err := i.indexForNextToken(p, g, ids)
 	if err != nil {
 		return nil, err
 	}
-	mints, err := i.minter()
+	mints, err := i.tokenIssuer()
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicK
 	switch err {
 	case nil:
 	case smartkey.ErrGrantOver:
-		return nil, errNoStay
+		return nil, errNoAccessNow
 	case smartkey.ErrGrantEarly:
 		return nil, fault.New(fault.Precondition, access.WindowInFuture, "the stay begins more than a day from now; ask again then")
 	default:
@@ -239,8 +239,9 @@ func audience(propertyID string, doors []KeyDoor) string {
 	return doors[0].BridgeID
 }
 
-// statusIndex returns the index for a phone's next token: the present one, unless the doors of the stay have changed.
-func (i *issuer) statusIndex(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyStatus, error) {
+// indexForNextToken returns the status index for a phone's next token: the present one, or a new one if the doors of the stay have
+// changed.
+func (i *issuer) indexForNextToken(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyStatus, error) {
 	ctx := i.tx.Context()
 	held, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(p.PropertyID), entkeystatus.PhoneID(p.ID), entkeystatus.GrantID(g.ID),
 		entkeystatus.KeyGeneration(g.KeyGeneration), entkeystatus.RevokedAtIsNil()).Order(entkeystatus.ByID()).All(ctx)
@@ -264,7 +265,7 @@ func (i *issuer) statusIndex(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent
 	return s, nil
 }
 
-// nextFreeIndex reserves the next index that no token uses.
+// nextFreeIndex reserves the next status index that no token uses.
 func (i *issuer) nextFreeIndex() (int64, error) {
 	next := i.row.NextNumber
 	for range smartkey.MaxStatusIndexes {
@@ -292,7 +293,7 @@ func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) er
 	if err := i.tx.Phone.UpdateOne(p).SetTokenExpiresAt(until).Exec(ctx); err != nil {
 		return fmt.Errorf("store the end of a token: %w", err)
 	}
-	listed, err := i.publish(false)
+	listed, err := i.publishList(false)
 	if err != nil {
 		return err
 	}
@@ -355,7 +356,7 @@ func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, errPhone
+		return nil, errPhoneNotFound
 	}
 	if err != nil || p.RevokedAt != nil {
 		return p, err

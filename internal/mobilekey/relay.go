@@ -25,25 +25,25 @@ type Bearer struct {
 func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	propertyID, err := smartkey.ClaimedProperty(raw)
 	if err != nil {
-		return Bearer{}, refusal(err)
+		return Bearer{}, refusalFault(err)
 	}
 	row, err := view.Issuer.Get(view.Context(), propertyID)
 	if ent.IsNotFound(err) {
-		return Bearer{}, refusal(&smartkey.Refusal{Reason: smartkey.UnknownIssuer, Detail: "no issuer of that name"})
+		return Bearer{}, refusalFault(&smartkey.Refusal{Reason: smartkey.UnknownIssuer, Detail: "no issuer of that name"})
 	}
 	if err != nil {
 		return Bearer{}, fmt.Errorf("load an issuer: %w", err)
 	}
-	set, err := currentSet(view.Context(), view.Client, row)
+	set, err := loadNewestKeySet(view.Context(), view.Client, row)
 	if err != nil {
 		return Bearer{}, err
 	}
 	token, err := set.OpenToken(raw)
 	if err != nil {
-		return Bearer{}, refusal(err)
+		return Bearer{}, refusalFault(err)
 	}
 	b := Bearer{Token: token}
-	p, err := byKey(view, propertyID, token.Phone.KeyID().String())
+	p, err := findByKey(view, propertyID, token.Phone.KeyID().String())
 	if err != nil {
 		return Bearer{}, err
 	}
@@ -58,15 +58,15 @@ func (b Bearer) Actor() string {
 	if b.PhoneID == "" {
 		return "phone"
 	}
-	return actorOf(b.PhoneID)
+	return actorName(b.PhoneID)
 }
 
-var errDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")
+var errWrongDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")
 
 // LockAt returns the lock of one of the token's doors.
 func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (*ent.Lock, error) {
 	if !b.CoversDoor(door) {
-		return nil, errDoor
+		return nil, errWrongDoor
 	}
 	query := c.Lock.Query().Where(entlock.PropertyID(b.Property))
 	if b.Audience != Site(b.Property) {
@@ -81,7 +81,7 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 			return lk, nil
 		}
 	}
-	return nil, errDoor
+	return nil, errWrongDoor
 }
 
 // StoreCommand records the use of a token before it is sent to the bridge, which verifies the presentation.
@@ -133,7 +133,7 @@ func (b Bearer) grantID(tx *db.Tx) (string, error) {
 		return "", nil
 	}
 	p, err := Get(tx.Context(), tx.Client, b.PhoneID)
-	if errors.Is(err, errPhone) {
+	if errors.Is(err, errPhoneNotFound) {
 		return "", nil
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	// and from the announcement. After that the bridge's status list is too old to open a door, and the newer list comes with
 	// newer keys.
 	maxOffline = smartkey.DefaultMaxListAge
-	overlap    = smartkey.MaxLife + time.Minute // time from B becoming current until the last token of A expires
+	keyOverlap = smartkey.MaxLife + time.Minute // time from B becoming current until the last token of A expires
 )
 
 // renewKeysBefore is how long before its end the server replaces an issuer key automatically.
@@ -40,7 +40,7 @@ type Rotation struct {
 // Rotate starts to replace a property's issuer key. With atOnce it replaces the key in one step, and everything signed with
 // the old key becomes invalid.
 func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rotation, error) {
-	i, err := loadOrCreate(tx, keys, propertyID)
+	i, err := loadOrCreateIssuer(tx, keys, propertyID)
 	if err != nil {
 		return Rotation{}, err
 	}
@@ -67,7 +67,7 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 	if err := bridge.NotifyKeysChanged(tx, propertyID); err != nil {
 		return Rotation{}, err
 	}
-	return i.rotation()
+	return i.rotationState()
 }
 
 // replaceAtOnce replaces the key in one step. Tokens of the old key become invalid, so phones have to renew.
@@ -82,18 +82,18 @@ func (i *issuer) replaceAtOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey
 	return nil
 }
 
-func (i *issuer) rotation() (Rotation, error) {
+func (i *issuer) rotationState() (Rotation, error) {
 	k, err := i.set.Current()
 	return Rotation{i.row.KeySetVersion, KeyName(k.Key.KeyID())}, err
 }
 
-// changeSigner calls change, which changes the signing key, then signs the list with the new key and deletes the private
-// halves of removed keys.
+// changeSigner calls change, which stores a key set with another signing key. Then it signs the status list with that key and deletes
+// the private halves of removed keys.
 func (i *issuer) changeSigner(change func() error) error {
 	if err := change(); err != nil {
 		return err
 	}
-	if _, err := i.publish(true); err != nil {
+	if _, err := i.publishList(true); err != nil {
 		return err
 	}
 	var kept []string
@@ -147,44 +147,44 @@ func (i *issuer) bridgeKeys() ([]BridgeKeys, error) {
 type step int
 
 const (
-	wait step = iota
-	begin
-	use  // the new key starts to sign
-	drop // the old key is removed
+	stepWait step = iota
+	stepBegin
+	stepUse  // the new key starts to sign
+	stepDrop // the old key is removed
 )
 
 func (i *issuer) nextStep() (step, error) {
 	held, now := i.set.Keys(), i.tx.Now()
 	if len(held) == 1 {
 		if now.Before(held[0].NotAfter.Add(-renewKeysBefore)) {
-			return wait, nil
+			return stepWait, nil
 		}
-		return begin, nil
+		return stepBegin, nil
 	}
 	newest, err := i.newestKey(held)
 	if err != nil {
-		return wait, err
+		return stepWait, err
 	}
 	if newest.Key == held[0].Key {
-		if now.Sub(i.row.KeySetAt) < overlap {
-			return wait, nil
+		if now.Sub(i.row.KeySetAt) < keyOverlap {
+			return stepWait, nil
 		}
-		return drop, nil
+		return stepDrop, nil
 	}
 	bridges, err := i.bridgeKeys()
 	if err != nil || !KeyConfirmed(bridges, i.row.KeySetVersion, i.row.KeySetAt, now) {
-		return wait, err
+		return stepWait, err
 	}
-	return use, nil
+	return stepUse, nil
 }
 
 // takeNextStep takes the next step of a rotation if it is due, and reports whether it did.
 func (i *issuer) takeNextStep() (moved bool, err error) {
 	next, err := i.nextStep()
-	if err != nil || next == wait {
+	if err != nil || next == stepWait {
 		return false, err
 	}
-	if next == begin {
+	if next == stepBegin {
 		_, err := Rotate(i.tx, i.keys, i.row.ID, false)
 		return true, err
 	}
@@ -197,7 +197,7 @@ func (i *issuer) takeNextStep() (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if next == use {
+	if next == stepUse {
 		return true, i.changeSigner(func() error { return i.signKeySet(signer, newest, held[0]) })
 	}
 	return true, i.changeSigner(func() error { return i.signKeySet(signer, newest) })

@@ -19,8 +19,8 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// actorOf returns a phone's name in the records of doors.
-func actorOf(phoneID string) string { return lock.PhoneActorPrefix + phoneID }
+// actorName returns a phone's name in the records of door openings.
+func actorName(phoneID string) string { return lock.PhoneActorPrefix + phoneID }
 
 // AttributeToPhones adds the phone and the access grant to a bridge's reports about SmartKeys, as far as the server knows them.
 func AttributeToPhones(tx *db.Tx, propertyID string, batch []lock.LockEvent) error {
@@ -28,14 +28,14 @@ func AttributeToPhones(tx *db.Tx, propertyID string, batch []lock.LockEvent) err
 		if h.Phone == "" {
 			continue
 		}
-		p, err := byKey(tx, propertyID, h.Phone)
+		p, err := findByKey(tx, propertyID, h.Phone)
 		if err != nil {
 			return err
 		}
 		if p == nil {
 			continue
 		}
-		batch[i].Actor = actorOf(p.ID)
+		batch[i].Actor = actorName(p.ID)
 		if batch[i].GrantID, err = grantAt(tx, p, h.TrustedTime(tx.Now())); err != nil {
 			return err
 		}
@@ -63,8 +63,8 @@ func grantAt(tx *db.Tx, p *ent.Phone, at time.Time) (string, error) {
 	return found, nil
 }
 
-// byKey returns the phone that enrolled last with a key, or nil.
-func byKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
+// findByKey returns the phone that enrolled last with the key of an id, or nil.
+func findByKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 	p, err := view.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.KeyID(keyID)).
 		Order(ent.Desc(entphone.FieldID)).First(view.Context())
 	if err != nil && !ent.IsNotFound(err) {

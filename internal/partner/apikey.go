@@ -28,7 +28,7 @@ func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, strin
 
 // RotateAPIKey creates an api-key, which is shown once, and ends the previous one immediately or after the overlap.
 func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Duration) (*ent.Token, string, error) {
-	own, err := builtIn(tx, propertyID)
+	own, err := getOrCreateBuiltIn(tx, propertyID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -60,8 +60,8 @@ func APIKey(ctx context.Context, c *ent.Client, propertyID string, now time.Time
 	return rows[len(rows)-1], nil
 }
 
-// builtIn returns the integration for a property's own scripts, and creates it if needed.
-func builtIn(tx *db.Tx, propertyID string) (*ent.Integration, error) {
+// getOrCreateBuiltIn returns the built-in integration, which the property's own scripts use, and creates it if needed.
+func getOrCreateBuiltIn(tx *db.Tx, propertyID string) (*ent.Integration, error) {
 	if err := requireProperty(tx, propertyID); err != nil {
 		return nil, err
 	}

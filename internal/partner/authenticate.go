@@ -20,7 +20,7 @@ type Credentials struct {
 	APIKey      string // of the property's own scripts
 }
 
-// key returns a hash that identifies the credentials.
+// key returns a hash of the credentials, as a key of the cache.
 func (c Credentials) key() [sha256.Size]byte {
 	h := sha256.New()
 	for _, part := range []string{c.ClientToken, c.AccessToken, c.Bearer, c.APIKey} {
@@ -61,7 +61,7 @@ func (r *Registry) authenticate(ctx context.Context, c Credentials) (actor.Actor
 		if err != nil {
 			return actor.Actor{}, nil, err
 		}
-		a, err := r.actorOf(ctx, row)
+		a, err := r.actorOfToken(ctx, row)
 		return a, row.ExpiresAt, err
 	case c.APIKey == "" && access != "" && (c.ClientToken != "" || c.Bearer != ""):
 		return r.authenticateApp(ctx, c.ClientToken, access)
@@ -89,11 +89,11 @@ func (r *Registry) authenticateApp(ctx context.Context, client, access string) (
 			until = own.ExpiresAt
 		}
 	}
-	a, err := r.actorOf(ctx, row)
+	a, err := r.actorOfToken(ctx, row)
 	return a, until, err
 }
 
-func (r *Registry) actorOf(ctx context.Context, t *ent.Token) (actor.Actor, error) {
+func (r *Registry) actorOfToken(ctx context.Context, t *ent.Token) (actor.Actor, error) {
 	row, err := r.db.Read().Integration.Query().
 		Where(integrationIs(t.PropertyID, t.IntegrationID), integration.DisabledAtIsNil()).Only(ctx)
 	if ent.IsNotFound(err) {

@@ -139,7 +139,7 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 // changes. The first registration of an integration also returns the signing secret, which is shown once.
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
-	row, err := tx.Endpoint.Query().Where(endpointOf(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
+	row, err := tx.Endpoint.Query().Where(endpointsOfIntegration(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
 	if err != nil && !ent.IsNotFound(err) {
 		return Endpoint{}, "", wrapError("find an endpoint", err)
 	}
@@ -183,7 +183,7 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 
 // Endpoints returns the endpoints of an integration in the order of [Actions], without tokens.
 func Endpoints(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Endpoint, error) {
-	rows, err := c.Endpoint.Query().Where(endpointOf(propertyID, integrationID)).All(ctx)
+	rows, err := c.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID)).All(ctx)
 	if err != nil {
 		return nil, wrapError("list endpoints", err)
 	}
@@ -252,7 +252,7 @@ func (r *Registry) decryptEndpoint(ctx context.Context, row *ent.Endpoint) (Endp
 }
 
 func loadEndpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (*ent.Endpoint, error) {
-	row, err := c.Endpoint.Query().Where(endpointOf(propertyID, integrationID), endpoint.Action(action)).Only(ctx)
+	row, err := c.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID), endpoint.Action(action)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
 	}
@@ -279,7 +279,7 @@ func sortEndpoints(rows []*ent.Endpoint) []Endpoint {
 	return list
 }
 
-func endpointOf(propertyID, integrationID string) predicate.Endpoint {
+func endpointsOfIntegration(propertyID, integrationID string) predicate.Endpoint {
 	return endpoint.And(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID))
 }
 

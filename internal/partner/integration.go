@@ -67,7 +67,7 @@ func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []s
 	if err != nil {
 		return nil, "", wrapError("store an integration", err)
 	}
-	_, secret, err := r.createToken(tx, accessSpec(row))
+	_, secret, err := r.createToken(tx, accessTokenSpec(row))
 	if err != nil {
 		return nil, "", err
 	}
@@ -123,7 +123,7 @@ func (r *Registry) RotateAccessToken(tx *db.Tx, propertyID, integrationID string
 	if err != nil {
 		return nil, "", err
 	}
-	_, secret, err := r.rotateToken(tx, accessSpec(row), overlap)
+	_, secret, err := r.rotateToken(tx, accessTokenSpec(row), overlap)
 	return row, secret, err
 }
 
@@ -165,7 +165,7 @@ func appIntegration(tx *db.Tx, propertyID, integrationID string) (*ent.Integrati
 	return row, nil
 }
 
-func accessSpec(row *ent.Integration) credential.Spec {
+func accessTokenSpec(row *ent.Integration) credential.Spec {
 	return credential.Spec{Kind: credential.Access, Name: row.Name, PropertyID: row.PropertyID, IntegrationID: row.ID, AppID: *row.AppID}
 }
 

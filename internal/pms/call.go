@@ -127,7 +127,7 @@ func (c *Client) executeWithRetries(ctx, limited context.Context, state *integra
 		return a, nil
 	}
 	if last == nil {
-		last = classify(req.call.action, ctx, limited, err)
+		last = classifyError(req.call.action, ctx, limited, err)
 	}
 	return nil, last
 }
@@ -165,7 +165,7 @@ func (c *Client) prepare(t Target, what call) (*request, *CallError) {
 	if t.Action != what.action {
 		return nil, setting("the target is registered for " + t.Action)
 	}
-	u, fields := c.rules.parse(t.URL)
+	u, fields := c.rules.parseURL(t.URL)
 	if fields != nil {
 		return nil, &CallError{Action: what.action, Cause: CauseAddress, Violations: fields}
 	}
@@ -223,7 +223,7 @@ func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrati
 	if err := state.bulkhead.AcquirePermitWithMaxWait(limited, c.limits.Wait); err != nil {
 		c.states.release(state)
 		if ctx.Err() != nil {
-			return nil, classify(req.call.action, ctx, limited, err)
+			return nil, classifyError(req.call.action, ctx, limited, err)
 		}
 		return nil, busy
 	}
@@ -287,7 +287,7 @@ func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState,
 	// URL with the token into its errors.
 	res, err := state.transport.RoundTrip(hr)
 	if err != nil {
-		failure := classify(req.call.action, ctx, limited, err)
+		failure := classifyError(req.call.action, ctx, limited, err)
 		failure.notSent = !wrote.Load()
 		return nil, failure
 	}
@@ -351,7 +351,7 @@ func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.
 	case int64(len(body)) > c.limits.Body:
 		return nil, tooLarge
 	case err != nil:
-		return nil, classify(req.call.action, ctx, limited, err)
+		return nil, classifyError(req.call.action, ctx, limited, err)
 	}
 	return body, nil
 }
@@ -365,7 +365,7 @@ func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	}
 	failure := &CallError{Action: req.call.action, Cause: CauseError}
 	if !ok {
-		failure.Cause, failure.RetryAfter = CauseStatus, retryAfter(res.Header.Get("Retry-After"), time.Now())
+		failure.Cause, failure.RetryAfter = CauseStatus, parseRetryAfter(res.Header.Get("Retry-After"), time.Now())
 	}
 	if res.StatusCode/100 == 3 {
 		failure.detail = "it redirects, and redirects are not followed; register the final address"
@@ -375,8 +375,8 @@ func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	return failure
 }
 
-// retryAfter parses both forms of the Retry-After header. The result is at most one hour.
-func retryAfter(value string, now time.Time) time.Duration {
+// parseRetryAfter parses both forms of the Retry-After header. The result is at most one hour.
+func parseRetryAfter(value string, now time.Time) time.Duration {
 	var wait time.Duration
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		wait = time.Duration(seconds) * time.Second

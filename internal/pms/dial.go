@@ -35,7 +35,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err != nil {
 		return nil, errAddress
 	}
-	guard := d.rules.guard(host, port)
+	guard := d.rules.addressCheck(host, port)
 	if err := d.resolveAll(ctx, host, guard); err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (d *dialer) resolveAll(ctx context.Context, host string, guard func(netip.A
 	return nil
 }
 
-// guard returns the address check for the host and port of a URL.
-func (r *Rules) guard(host, port string) func(netip.Addr) bool {
+// addressCheck returns a function that reports whether a call to a URL's host and port may use an address.
+func (r *Rules) addressCheck(host, port string) func(netip.Addr) bool {
 	host = strings.ToLower(host)
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

@@ -139,8 +139,8 @@ func (e *CallError) isTransient() bool {
 	}
 }
 
-// classify converts a transport error. It does not keep the error's text, which may contain data from the server.
-func classify(action string, parent, limited context.Context, err error) *CallError {
+// classifyError converts a transport error. It does not keep the error's text, which may contain data from the server.
+func classifyError(action string, parent, limited context.Context, err error) *CallError {
 	e := &CallError{Action: action}
 	var certificate *tls.CertificateVerificationError
 	var dns *net.DNSError

@@ -28,7 +28,7 @@ type RulesOptions struct {
 }
 
 // Rules decide where calls to partners may go: [Rules.CheckURL] when an endpoint is registered and before every call,
-// guard for each address that is dialled.
+// addressCheck for each address that is dialled.
 type Rules struct {
 	listed  map[string]ports
 	ports   []uint16
@@ -129,11 +129,11 @@ func (r *Rules) isListed(host string, port uint16) bool {
 // CheckURL returns why a URL cannot be registered or called, or nil. It does not resolve names; addresses are checked
 // when they are dialled. The path of the fields is "url".
 func (r *Rules) CheckURL(raw string) []fault.Field {
-	_, fields := r.parse(raw)
+	_, fields := r.parseURL(raw)
 	return fields
 }
 
-func (r *Rules) parse(raw string) (*url.URL, []fault.Field) {
+func (r *Rules) parseURL(raw string) (*url.URL, []fault.Field) {
 	if raw == "" {
 		return nil, urlField(fault.Required, "is required: the https address of your endpoint")
 	}

@@ -49,7 +49,7 @@ func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f Conf
 	if err != nil {
 		return nil, 0, fmt.Errorf("count conflicts: %w", err)
 	}
-	limit, offset := f.bounds()
+	limit, offset := f.limitAndOffset()
 	list, err := c.Conflict.Query().Where(where...).Order(conflict.ByID(sql.OrderDesc())).Limit(limit).Offset(offset).All(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list conflicts: %w", err)
@@ -57,25 +57,25 @@ func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f Conf
 	return list, total, nil
 }
 
-// apply stores the changes of the conflicts, and notifies staff and the partner.
-func (m Mappings) apply(tx *db.Tx, s *listingState, out Outcome) error {
+// storeConflicts stores the opened, changed and closed conflicts of a reading, and notifies staff and the partner.
+func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out Outcome) error {
 	rows := make(map[string]*ent.Conflict, len(s.open))
 	for _, c := range s.open {
 		rows[openKey(s.integrationID, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID})] = c
 	}
 	for _, f := range out.Closed {
-		if err := m.close(tx, rows[openKey(s.integrationID, f)]); err != nil {
+		if err := m.closeConflict(tx, rows[openKey(s.integrationID, f)]); err != nil {
 			return err
 		}
 	}
 	for _, f := range out.StillOpen {
-		if err := m.refresh(tx, rows[openKey(s.integrationID, f)], f); err != nil {
+		if err := m.refreshConflict(tx, rows[openKey(s.integrationID, f)], f); err != nil {
 			return err
 		}
 	}
 	opened := map[Kind][]*ent.Conflict{}
 	for _, f := range out.Opened {
-		row, err := m.open(tx, s, f)
+		row, err := m.openConflict(tx, s, f)
 		if err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func (m Mappings) apply(tx *db.Tx, s *listingState, out Outcome) error {
 	return nil
 }
 
-func (m Mappings) open(tx *db.Tx, s *listingState, f Finding) (*ent.Conflict, error) {
-	affected, err := m.affected(tx, s.propertyID, s.integrationID, f)
+func (m Mappings) openConflict(tx *db.Tx, s *listingState, f Finding) (*ent.Conflict, error) {
+	affected, err := m.affectedReservations(tx, s.propertyID, s.integrationID, f)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	return notice.Add(tx, n)
 }
 
-// refresh updates an open conflict without a notice.
-func (m Mappings) refresh(tx *db.Tx, row *ent.Conflict, f Finding) error {
-	affected, err := m.affected(tx, row.PropertyID, row.IntegrationID, f)
+// refreshConflict updates the detail and the affected reservations of an open conflict without a notice.
+func (m Mappings) refreshConflict(tx *db.Tx, row *ent.Conflict, f Finding) error {
+	affected, err := m.affectedReservations(tx, row.PropertyID, row.IntegrationID, f)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (m Mappings) refresh(tx *db.Tx, row *ent.Conflict, f Finding) error {
 	return nil
 }
 
-func (m Mappings) close(tx *db.Tx, row *ent.Conflict) error {
+func (m Mappings) closeConflict(tx *db.Tx, row *ent.Conflict) error {
 	key := openKey(row.IntegrationID, Finding{Kind: Kind(row.Kind), ExternalID: row.ExternalID})
 	if err := tx.Conflict.UpdateOneID(row.ID).SetClosedAt(tx.Now()).ClearOpenKey().Exec(tx.Context()); err != nil {
 		return fmt.Errorf("store a conflict: %w", err)
@@ -158,7 +158,7 @@ func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
-func (m Mappings) affected(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {
+func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {
 	if m.Affected == nil || f.ExternalID == "" {
 		return []string{}, nil
 	}

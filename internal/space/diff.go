@@ -40,7 +40,7 @@ type Mapped struct {
 	Type       string
 }
 
-// Known is the state before a reading.
+// Known is what is stored before a reading of getSpaces.
 type Known struct {
 	Listing  []Listed  // the last good reading
 	Gone     []Listed  // listed once, but not in the last good reading
@@ -70,10 +70,10 @@ type Outcome struct {
 // Diff compares a reading of getSpaces with the previous one and with the mapping. A failed or empty reading changes only the
 // count of failures and, at the limit, opens one conflict.
 func Diff(known Known, reading Reading, o Options) Outcome {
-	if problem := reading.problem(len(known.Listing) > 0); problem != "" {
+	if problem := reading.rejectReason(len(known.Listing) > 0); problem != "" {
 		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
 	}
-	before, gone := byID(known.Listing), byID(known.Gone)
+	before, gone := indexByID(known.Listing), indexByID(known.Gone)
 	listing, twice := deduplicate(reading.Spaces, before)
 	out := Outcome{}
 	for _, id := range sortedKeys(listing) {
@@ -87,11 +87,11 @@ func Diff(known Known, reading Reading, o Options) Outcome {
 		}
 	}
 	first := len(before) == 0 && len(gone) == 0
-	findings := contradictions(listing, known.Mappings)
+	findings := mappingConflicts(listing, known.Mappings)
 	for _, id := range sortedKeys(twice) {
 		findings = append(findings, Finding{DuplicateID, id, fmt.Sprintf("The partner lists the id %q more than once.", id)})
 	}
-	findings = append(findings, newUnmapped(listing, known, func(id string) bool {
+	findings = append(findings, newUnmappedSpaces(listing, known, func(id string) bool {
 		return !first && !before[id].IsActive
 	})...)
 	out.sortFindings(known.Open, findings)
@@ -100,9 +100,9 @@ func Diff(known Known, reading Reading, o Options) Outcome {
 
 // Review recomputes the conflicts after a change of the mapping, without a reading.
 func Review(known Known) Outcome {
-	listing := byID(known.Listing)
-	findings := contradictions(listing, known.Mappings)
-	findings = append(findings, newUnmapped(listing, known, func(string) bool { return false })...)
+	listing := indexByID(known.Listing)
+	findings := mappingConflicts(listing, known.Mappings)
+	findings = append(findings, newUnmappedSpaces(listing, known, func(string) bool { return false })...)
 	for _, f := range known.Open {
 		// Only a reading can close these two kinds.
 		if f.Kind == DuplicateID || f.Kind == Unreadable {
@@ -125,8 +125,8 @@ func rejectReading(known Known, problem string, limit int) Outcome {
 	return out
 }
 
-// contradictions returns the conflicts between a listing and the mappings.
-func contradictions(listing map[string]Listed, mappings []Mapped) []Finding {
+// mappingConflicts returns the conflicts between a listing and the mappings, and the beds without a listed room.
+func mappingConflicts(listing map[string]Listed, mappings []Mapped) []Finding {
 	var found []Finding
 	for _, m := range mappings {
 		s, ok := listing[m.ExternalID]
@@ -176,8 +176,8 @@ func bedsWithoutRoom(listing map[string]Listed) []Finding {
 	return found
 }
 
-// newUnmapped returns active spaces without a mapping that have just appeared or whose conflict is already open.
-func newUnmapped(listing map[string]Listed, known Known, appeared func(id string) bool) []Finding {
+// newUnmappedSpaces returns active spaces without a mapping that have just appeared or whose conflict is already open.
+func newUnmappedSpaces(listing map[string]Listed, known Known, appeared func(id string) bool) []Finding {
 	mapped, open := make(map[string]bool, len(known.Mappings)), make(map[string]bool)
 	for _, m := range known.Mappings {
 		mapped[m.ExternalID] = true
@@ -231,7 +231,7 @@ func (o *Outcome) sortFindings(open, findings []Finding) {
 	}
 }
 
-func byID(listing []Listed) map[string]Listed {
+func indexByID(listing []Listed) map[string]Listed {
 	m := make(map[string]Listed, len(listing))
 	for _, s := range listing {
 		m[s.ExternalID] = s

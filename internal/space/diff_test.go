@@ -262,7 +262,7 @@ func TestDiffIsIdempotent(t *testing.T) {
 }
 
 func dedupe(spaces []Listed) []Listed {
-	m := byID(spaces)
+	m := indexByID(spaces)
 	var all []Listed
 	for _, id := range sortedKeys(m) {
 		all = append(all, m[id])
@@ -272,7 +272,7 @@ func dedupe(spaces []Listed) []Listed {
 
 // after applies an outcome as the shell does.
 func after(known Known, out Outcome) Known {
-	listing, gone := byID(known.Listing), byID(known.Gone)
+	listing, gone := indexByID(known.Listing), indexByID(known.Gone)
 	for _, s := range out.Upsert {
 		listing[s.ExternalID] = s
 		delete(gone, s.ExternalID)

@@ -20,8 +20,8 @@ const dueAtOnce = 500
 // Source is an integration whose listing is due for a reading.
 type Source struct{ PropertyID, IntegrationID string }
 
-// Due lists integrations with a registered getSpaces whose last attempt is longer ago than interval, plus or minus a tenth
-// that varies by integration and attempt.
+// Due lists integrations with a registered getSpaces whose last attempt is longer ago than interval, which is varied by up to a tenth so
+// that the readings spread.
 func Due(ctx context.Context, c *ent.Client, now time.Time, interval time.Duration) ([]Source, error) {
 	rows, err := c.Integration.Query().
 		Where(integration.DisabledAtIsNil(), integration.Or(

@@ -90,7 +90,7 @@ func DeleteGate(tx *db.Tx, propertyID, gateID string) (Touched, error) {
 	if err != nil {
 		return Touched{}, err
 	}
-	if err := refuseLock(tx, propertyID, g.ID, g.Name); err != nil {
+	if err := refuseIfLocked(tx, propertyID, g.ID, g.Name); err != nil {
 		return Touched{}, err
 	}
 	touched, err := touchedByGate(tx, propertyID, g.SpaceIds)
@@ -125,7 +125,7 @@ func ListGates(ctx context.Context, c *ent.Client, propertyID string, f GateFilt
 	if err != nil {
 		return nil, 0, fmt.Errorf("count gates: %w", err)
 	}
-	limit, offset := f.bounds()
+	limit, offset := f.limitAndOffset()
 	list, err := c.Gate.Query().Where(where...).Order(gate.ByName(), gate.ByID()).Limit(limit).Offset(offset).All(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list gates: %w", err)

@@ -48,9 +48,9 @@ type Reading struct {
 	Err    error // staff see its text, so it contains no token
 }
 
-// problem returns why a reading must be rejected, or "". An empty listing after a non-empty one is a fault of the partner: no
-// hotel loses all its rooms between two readings.
-func (r Reading) problem(listedBefore bool) string {
+// rejectReason returns why a reading must be rejected, or "". An empty listing after a non-empty one is an error of the partner, because
+// no hotel loses all its rooms between two readings.
+func (r Reading) rejectReason(listedBefore bool) string {
 	if r.Err != nil {
 		return r.Err.Error()
 	}

@@ -30,7 +30,7 @@ type Mappings struct {
 // and refuses a Latchkey space that is mapped to another one. Mapping the same pair again accepts the partner's present name
 // and type.
 func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID string) (*ent.Mapping, Touched, error) {
-	if err := requireIntegration(tx, propertyID, integrationID); err != nil {
+	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
 		return nil, Touched{}, err
 	}
 	own, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
@@ -78,14 +78,14 @@ func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.Partner
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("store a mapping: %w", err)
 	}
-	touched, err = addBeds(tx, own.PropertyID, touched)
+	touched, err = addPartnersBeds(tx, own.PropertyID, touched)
 	return row, touched, err
 }
 
 // Unmap deletes a mapping and returns it. Access that depends on it ends when the returned reservations get a new access
 // plan.
 func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (*ent.Mapping, Touched, error) {
-	if err := requireIntegration(tx, propertyID, integrationID); err != nil {
+	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
 		return nil, Touched{}, err
 	}
 	row, err := tx.Mapping.Query().
@@ -96,7 +96,7 @@ func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string)
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("load a mapping: %w", err)
 	}
-	touched, err := addBeds(tx, propertyID, Touched{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
+	touched, err := addPartnersBeds(tx, propertyID, Touched{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
 	if err != nil {
 		return nil, Touched{}, err
 	}
@@ -136,7 +136,7 @@ func Listing(ctx context.Context, c *ent.Client, propertyID, integrationID strin
 	slices.SortFunc(all, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ExternalID, b.ExternalID))
 	})
-	limit, offset := page.bounds()
+	limit, offset := page.limitAndOffset()
 	total := len(all)
 	return all[min(offset, total):min(offset+limit, total)], total, nil
 }
@@ -155,7 +155,7 @@ func Suggestions(ctx context.Context, c *ent.Client, propertyID, integrationID s
 	for i, s := range spaces {
 		ours[i] = Own{ID: s.ID, Type: s.Type, Name: s.Name, ParentID: s.ParentID}
 	}
-	known := state.asKnown()
+	known := state.toKnown()
 	return Suggest(known.Listing, ours, known.Mappings), nil
 }
 
@@ -173,7 +173,7 @@ func ExternalIDs(ctx context.Context, c *ent.Client, propertyID, integrationID s
 	return ids, nil
 }
 
-func requireIntegration(tx *db.Tx, propertyID, integrationID string) error {
+func checkIntegrationExists(tx *db.Tx, propertyID, integrationID string) error {
 	ok, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Exist(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load an integration: %w", err)

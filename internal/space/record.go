@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// chunk limits the rows and parameters of one statement.
-const chunk = 200
+// chunkSize limits the rows and parameters of one statement.
+const chunkSize = 200
 
 // Recorded is the result of a reading.
 type Recorded struct {
@@ -44,7 +44,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 		return Recorded{}, err
 	}
 	s.failures = in.SpacesFailures
-	out := Diff(s.asKnown(), r, Options{UnreadableAfter: m.UnreadableAfter})
+	out := Diff(s.toKnown(), r, Options{UnreadableAfter: m.UnreadableAfter})
 	change := tx.Integration.UpdateOneID(in.ID).SetSpacesTriedAt(tx.Now()).SetSpacesFailures(out.Failures)
 	if out.Failed == "" {
 		change.SetSpacesReadAt(tx.Now())
@@ -63,7 +63,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 			}
 		}
 	}
-	return result, m.apply(tx, s, out)
+	return result, m.storeConflicts(tx, s, out)
 }
 
 // reevaluateConflicts recomputes the conflicts after a change of the mapping.
@@ -72,7 +72,7 @@ func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID strin
 	if err != nil {
 		return err
 	}
-	return m.apply(tx, s, Review(s.asKnown()))
+	return m.storeConflicts(tx, s, Review(s.toKnown()))
 }
 
 // listingState is what the database holds about a partner's listing.
@@ -108,7 +108,7 @@ func loadListing(ctx context.Context, c *ent.Client, propertyID, integrationID s
 	return s, nil
 }
 
-func (s *listingState) asKnown() Known {
+func (s *listingState) toKnown() Known {
 	k := Known{Failures: s.failures}
 	for _, row := range s.rows {
 		if row.GoneAt == nil {
@@ -141,14 +141,14 @@ var listedColumns = []string{
 
 // storeListing updates the listing in the database to the reading.
 func (s *listingState) storeListing(tx *db.Tx, out Outcome) error {
-	for part := range slices.Chunk(out.Gone, chunk) {
+	for part := range slices.Chunk(out.Gone, chunkSize) {
 		err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).
 			SetGoneAt(tx.Now()).Exec(tx.Context())
 		if err != nil {
 			return fmt.Errorf("mark what a partner no longer lists: %w", err)
 		}
 	}
-	for part := range slices.Chunk(out.Upsert, chunk) {
+	for part := range slices.Chunk(out.Upsert, chunkSize) {
 		insert := sql.Insert(partnerspace.Table).Columns(slices.Concat(listedColumns, []string{partnerspace.FieldPropertyID, partnerspace.FieldIntegrationID,
 			partnerspace.FieldExternalID, partnerspace.FieldSeenAt})...)
 		for _, u := range part {

@@ -52,7 +52,7 @@ func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, string, erro
 		return Place{}, "", err
 	}
 	place, ok := choosePlace(r, mapped)
-	bedMapped := slices.ContainsFunc(mapped, func(f found) bool { return f.externalID == r.ExternalID })
+	bedMapped := slices.ContainsFunc(mapped, func(f foundPlace) bool { return f.externalID == r.ExternalID })
 	if ok && (bedMapped || r.ExternalID == "") {
 		return place, place.inactiveReason(), nil
 	}
@@ -66,8 +66,8 @@ func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, string, erro
 
 // choosePlace chooses among the mapped spaces that a reservation names. A bed without a mapping falls back to its room only
 // if the room is let as a whole: in a dorm the guest would get access to another guest's bed.
-func choosePlace(r Request, mapped []found) (Place, bool) {
-	var bed, room *found
+func choosePlace(r Request, mapped []foundPlace) (Place, bool) {
+	var bed, room *foundPlace
 	for i, m := range mapped {
 		switch m.externalID {
 		case r.ExternalID:
@@ -94,7 +94,7 @@ func choosePlace(r Request, mapped []found) (Place, bool) {
 
 // roomContradictsBed reports whether a reservation names another room than that of its bed, according to the partner's
 // listing or, without a listed parent, to the mapped spaces.
-func roomContradictsBed(r Request, bed, room *found) bool {
+func roomContradictsBed(r Request, bed, room *foundPlace) bool {
 	switch {
 	case r.ExternalParentID == "" || r.ExternalParentID == r.ExternalID:
 		return false
@@ -137,7 +137,7 @@ func reasonForNoPlace(ctx context.Context, c *ent.Client, r Request) (Place, str
 		return Place{}, "", fmt.Errorf("resolve a space: %w", err)
 	}
 	place := Place{}
-	if roomContradictsBed(r, &found{listedParent: row.ParentExternalID}, nil) {
+	if roomContradictsBed(r, &foundPlace{listedParent: row.ParentExternalID}, nil) {
 		place.Doubt = SpacesDisagree
 	}
 	return place, SpaceNotMapped, nil
@@ -156,8 +156,8 @@ func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, string, e
 	return place, place.inactiveReason(), nil
 }
 
-// found is a place and the partner's id that it was found by.
-type found struct {
+// foundPlace is a place and the partner's id that is mapped to it.
+type foundPlace struct {
 	externalID   string
 	listedParent string // the bed's room in the partner's listing, "" if the listing names none
 	Place
@@ -177,15 +177,16 @@ const (
 		WHERE own.property_id = $1 AND own.id = $2`
 )
 
-func queryPlaces(ctx context.Context, c *ent.Client, query, propertyID string, args ...any) ([]found, error) {
+// queryPlaces runs placesMapped or placesOwn.
+func queryPlaces(ctx context.Context, c *ent.Client, query, propertyID string, args ...any) ([]foundPlace, error) {
 	rows, err := c.QueryContext(ctx, query, append([]any{propertyID}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("resolve a space: %w", err)
 	}
 	defer rows.Close()
-	var all []found
+	var all []foundPlace
 	for rows.Next() {
-		f, own := found{}, &ent.Space{PropertyID: propertyID}
+		f, own := foundPlace{}, &ent.Space{PropertyID: propertyID}
 		var dormID, dormType, dormName, dormFloor sql.NullString
 		var dormPrivate, dormActive sql.NullBool
 		err := rows.Scan(&f.externalID, &f.listedParent, &own.ID, &own.Type, &own.Name, &own.Floor, &own.ParentID, &own.IsPrivate, &own.IsActive,

@@ -29,7 +29,7 @@ type Row = ent.Space
 // Page selects a page of a list. Limit is 1 to 200, 0 means 50; Number counts from 0.
 type Page struct{ Limit, Number int }
 
-func (p Page) bounds() (limit, offset int) {
+func (p Page) limitAndOffset() (limit, offset int) {
 	limit = min(max(p.Limit, 0), 200)
 	if limit == 0 {
 		limit = 50
@@ -121,7 +121,7 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touche
 		return nil, Touched{}, fault.Fields(wrong...)
 	}
 	if kind == Room && s.Type == Dorm {
-		if err := refuseBeds(tx, propertyID, s); err != nil {
+		if err := refuseIfBeds(tx, propertyID, s); err != nil {
 			return nil, Touched{}, err
 		}
 	}
@@ -150,10 +150,10 @@ func Delete(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 	if err != nil {
 		return Touched{}, err
 	}
-	if err := refuseBeds(tx, propertyID, s); err != nil {
+	if err := refuseIfBeds(tx, propertyID, s); err != nil {
 		return Touched{}, err
 	}
-	if err := refuseLock(tx, propertyID, s.ID, s.Name); err != nil {
+	if err := refuseIfLocked(tx, propertyID, s.ID, s.Name); err != nil {
 		return Touched{}, err
 	}
 	mapped, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.SpaceID(s.ID)).Exist(tx.Context())
@@ -181,7 +181,7 @@ func removeFromGates(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 		return Touched{}, fmt.Errorf("list gates: %w", err)
 	}
 	for _, g := range gates {
-		rest := remove(g.SpaceIds, spaceID)
+		rest := without(g.SpaceIds, spaceID)
 		if len(rest) == len(g.SpaceIds) {
 			continue
 		}
@@ -223,7 +223,7 @@ func List(ctx context.Context, c *ent.Client, propertyID string, f Filter) ([]*e
 	if err != nil {
 		return nil, 0, fmt.Errorf("count spaces: %w", err)
 	}
-	limit, offset := f.bounds()
+	limit, offset := f.limitAndOffset()
 	list, err := c.Space.Query().Where(where...).Order(entspace.ByName(), entspace.ByID()).Limit(limit).Offset(offset).All(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list spaces: %w", err)
@@ -257,7 +257,8 @@ func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 	return nil
 }
 
-func refuseBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
+// refuseIfBeds returns an error if the dorm has beds.
+func refuseIfBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentID(s.ID)).Count(tx.Context())
 	if err != nil {
 		return fmt.Errorf("count beds: %w", err)
@@ -268,7 +269,7 @@ func refuseBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 	return nil
 }
 
-func refuseLock(tx *db.Tx, propertyID, doorID, name string) error {
+func refuseIfLocked(tx *db.Tx, propertyID, doorID, name string) error {
 	locked, err := tx.Lock.Query().Where(lock.PropertyID(propertyID), lock.DoorID(doorID)).Exist(tx.Context())
 	if err != nil {
 		return fmt.Errorf("check for a lock: %w", err)
@@ -306,7 +307,7 @@ func valueOr[T any](p *T, otherwise T) T {
 	return *p
 }
 
-func remove(list []string, gone string) []string {
+func without(list []string, gone string) []string {
 	rest := make([]string, 0, len(list))
 	for _, s := range list {
 		if s != gone {

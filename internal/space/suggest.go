@@ -35,9 +35,9 @@ type Suggestion struct {
 // Suggest pairs unmapped spaces one to one by name: first rooms and dorms, then the beds of paired dorms. If a name is
 // ambiguous, it suggests nothing for it.
 func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
-	p := pairing{taken: map[string]string{}, held: map[string]bool{}}
+	p := pairing{pairedWith: map[string]string{}, pairedOwn: map[string]bool{}}
 	for _, m := range mappings {
-		p.taken[m.ExternalID], p.held[m.SpaceID] = m.SpaceID, true
+		p.pairedWith[m.ExternalID], p.pairedOwn[m.SpaceID] = m.SpaceID, true
 	}
 	var rooms, beds []Listed
 	for _, s := range listing {
@@ -60,8 +60,8 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 			ownRooms = append(ownRooms, s)
 		}
 	}
-	p.pair(entries(rooms, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""),
-		entries(ownRooms, func(s Own) (string, string) { return s.ID, s.Name }, ""), Exact)
+	p.pair(newEntries(rooms, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""),
+		newEntries(ownRooms, func(s Own) (string, string) { return s.ID, s.Name }, ""), Exact)
 
 	inRoom, loose := map[string][]Listed{}, []Listed{}
 	for _, b := range beds {
@@ -75,14 +75,14 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 		}
 	}
 	for _, room := range sortedKeys(inRoom) {
-		dorm, ok := p.taken[room]
+		dorm, ok := p.pairedWith[room]
 		if !ok {
 			continue
 		}
-		p.pair(entries(inRoom[room], func(s Listed) (string, string) { return s.ExternalID, s.Name }, theirs[room].Name),
-			entries(ownBeds[dorm], func(s Own) (string, string) { return s.ID, s.Name }, own[dorm].Name), p.confidence(room))
+		p.pair(newEntries(inRoom[room], func(s Listed) (string, string) { return s.ExternalID, s.Name }, theirs[room].Name),
+			newEntries(ownBeds[dorm], func(s Own) (string, string) { return s.ID, s.Name }, own[dorm].Name), p.confidence(room))
 	}
-	p.pair(entries(loose, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""), bedsWithDormName(ownBeds, own), Likely)
+	p.pair(newEntries(loose, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""), bedsWithDormName(ownBeds, own), Likely)
 	slices.SortFunc(p.found, func(a, b Suggestion) int { return cmp.Compare(a.ExternalID, b.ExternalID) })
 	return p.found
 }
@@ -93,9 +93,9 @@ func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
 	var all []entry
 	for _, dorm := range sortedKeys(beds) {
 		for _, b := range beds[dorm] {
-			words := tokens(own[dorm].Name + " " + b.Name)
-			bare := tokens(b.Name)
-			if own[dorm].Name == "" || hasPrefix(bare, tokens(own[dorm].Name)) {
+			words := splitWords(own[dorm].Name + " " + b.Name)
+			bare := splitWords(b.Name)
+			if own[dorm].Name == "" || hasPrefix(bare, splitWords(own[dorm].Name)) {
 				words = bare
 			}
 			all = append(all, entry{id: b.ID, exact: strings.Join(words, " "), likely: strings.Join(withoutGeneric(words), " ")})
@@ -107,13 +107,14 @@ func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
 // entry is one side of a possible pair: an id and its normalised names.
 type entry struct{ id, exact, likely string }
 
-func entries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
+// newEntries returns the entries of spaces. For beds, parent is the name of their dorm, which is left out of their likely names.
+func newEntries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
 	all := make([]entry, 0, len(spaces))
-	prefix := tokens(parent)
+	prefix := splitWords(parent)
 	short := withoutGeneric(prefix) // "B" of "Dorm B", whose bed may be called "B1"
 	for _, s := range spaces {
 		id, n := name(s)
-		words := tokens(n)
+		words := splitWords(n)
 		rest := words
 		switch {
 		case hasPrefix(words, prefix):
@@ -127,9 +128,9 @@ func entries[S any](spaces []S, name func(S) (id, name string), parent string) [
 }
 
 type pairing struct {
-	taken map[string]string // Latchkey id by partner's id
-	held  map[string]bool   // Latchkey ids that are paired
-	found []Suggestion
+	pairedWith map[string]string // id of the paired Latchkey space, by the partner's id
+	pairedOwn  map[string]bool   // ids of paired Latchkey spaces
+	found      []Suggestion
 }
 
 func (p *pairing) confidence(externalID string) Confidence {
@@ -152,12 +153,12 @@ func (p *pairing) pair(theirs, ours []entry, most Confidence) {
 func (p *pairing) pairUnique(theirs, ours []entry, name func(entry) string, c Confidence) {
 	left, right := map[string][]string{}, map[string][]string{}
 	for _, e := range theirs {
-		if _, ok := p.taken[e.id]; !ok && name(e) != "" {
+		if _, ok := p.pairedWith[e.id]; !ok && name(e) != "" {
 			left[name(e)] = append(left[name(e)], e.id)
 		}
 	}
 	for _, e := range ours {
-		if !p.held[e.id] && name(e) != "" {
+		if !p.pairedOwn[e.id] && name(e) != "" {
 			right[name(e)] = append(right[name(e)], e.id)
 		}
 	}
@@ -166,13 +167,13 @@ func (p *pairing) pairUnique(theirs, ours []entry, name func(entry) string, c Co
 			continue
 		}
 		ext, own := left[n][0], right[n][0]
-		p.taken[ext], p.held[own] = own, true
+		p.pairedWith[ext], p.pairedOwn[own] = own, true
 		p.found = append(p.found, Suggestion{ExternalID: ext, SpaceID: own, Confidence: c})
 	}
 }
 
-// generic are words that describe the type of a space and do not identify it.
-var generic = []string{
+// genericWords are words that describe the type of a space and do not identify it.
+var genericWords = []string{
 	"room", "rm", "dorm", "dormitory", "bed", "bunk", "no", "nr", "number",
 	"zimmer", "bett", "schlafsaal", "chambre", "dortoir", "lit", "habitacion", "habitación", "dormitorio", "cama",
 	"camera", "letto", "quarto", "kamer", "the",
@@ -180,7 +181,7 @@ var generic = []string{
 
 // withoutGeneric removes generic words. It returns a name of only generic words unchanged.
 func withoutGeneric(words []string) []string {
-	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(generic, w) })
+	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(genericWords, w) })
 	if len(rest) == 0 {
 		return words
 	}
@@ -192,8 +193,8 @@ func hasPrefix(words, prefix []string) bool {
 	return len(prefix) > 0 && len(words) > len(prefix) && slices.Equal(words[:len(prefix)], prefix)
 }
 
-// tokens splits a name into lower-case words and numbers without leading zeros: "Room-007B" becomes room, 7, b.
-func tokens(name string) []string {
+// splitWords splits a name into lower-case words and numbers without leading zeros: "Room-007B" becomes room, 7, b.
+func splitWords(name string) []string {
 	var words []string
 	var word []rune
 	kind := 0

@@ -102,7 +102,7 @@ func TestTokens(t *testing.T) {
 	for in, want := range map[string]string{
 		"Room-007B": "room 7 b", "": "", "000": "0", "Ä 12/3": "ä 12 3", "A1": "a 1", " a  1 ": "a 1",
 	} {
-		if got := strings.Join(tokens(in), " "); got != want {
+		if got := strings.Join(splitWords(in), " "); got != want {
 			t.Errorf("tokens(%q) = %q, want %q", in, got, want)
 		}
 	}

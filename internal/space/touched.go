@@ -47,11 +47,11 @@ func touchedBySpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (Touched,
 	for _, m := range mapped {
 		t.Externals = append(t.Externals, External{m.IntegrationID, m.ExternalID})
 	}
-	return addBeds(tx, propertyID, t)
+	return addPartnersBeds(tx, propertyID, t)
 }
 
-// addBeds adds the partners' beds in the selected rooms, because an unmapped bed falls back to its room.
-func addBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
+// addPartnersBeds adds the partners' beds in the selected rooms, because an unmapped bed falls back to its room.
+func addPartnersBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
 	byIntegration := make(map[string][]string)
 	for _, e := range t.Externals {
 		byIntegration[e.IntegrationID] = append(byIntegration[e.IntegrationID], e.ID)

@@ -23,7 +23,7 @@ func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	if err := least.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
 	}
-	o := &slog.HandlerOptions{Level: least, ReplaceAttr: redact}
+	o := &slog.HandlerOptions{Level: least, ReplaceAttr: redactAttr}
 	switch format {
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, o)), nil
@@ -33,15 +33,16 @@ func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format %q: want text or json", format)
 }
 
-// secrets are names of attributes whose values are never logged, a safeguard for callers that forget to redact them.
-var secrets = []string{"pin", "token", "password", "secret", "authorization", "api-key", "apikey", "joincode", "join_code"}
+// secretNames are names of attributes whose values are never logged, a safeguard for callers that forget to redact them.
+var secretNames = []string{"pin", "token", "password", "secret", "authorization", "api-key", "apikey", "joincode", "join_code"}
 
 // secretText matches secrets by their format anywhere in a text: Latchkey's tokens and keys, and credentials in URLs.
 var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](?:token|access_token|password)=)[^&\s"]+|(://[^/:@\s"]*:)[^/@\s"]+@`)
 
-func redact(_ []string, a slog.Attr) slog.Attr {
+// redactAttr replaces the value of an attribute with a secret name, and secrets within other values.
+func redactAttr(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
-	for _, s := range secrets {
+	for _, s := range secretNames {
 		if name == s || strings.HasSuffix(name, "-"+s) || strings.HasSuffix(name, "_"+s) {
 			return slog.String(a.Key, "[redacted]")
 		}
