@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"latchkey.dev/internal/api/chain"
@@ -75,7 +74,7 @@ func (c codec) Marshal(v any) ([]byte, error) {
 		l = &message{msg: m}
 	}
 	if c.json {
-		return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(l.msg)
+		return jsonpb.Append(nil, l.msg.ProtoReflect())
 	}
 	return proto.Marshal(l.msg)
 }
