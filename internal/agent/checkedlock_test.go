@@ -51,7 +51,7 @@ func TestDelayedWelcomeDoesNotExtendDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		within := func(deadline time.Time) time.Duration {
-			return time.Until(s.bridge.commandOf(&lockv1.Act{Id: "act_1", Deadline: timestamppb.New(deadline)}).deadline)
+			return time.Until(s.bridge.decodeCommand(&lockv1.Act{Id: "act_1", Deadline: timestamppb.New(deadline)}).deadline)
 		}
 		sent := time.Now()
 		s.pass(4 * time.Second) // Welcome was written at once, and lay

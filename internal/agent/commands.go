@@ -74,6 +74,7 @@ func (r *commandRunner) isRunning(id string) bool {
 	return r.running[id]
 }
 
+// runOnce executes a command unless it was started before, and stores its start and its end.
 func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	b := r.bridge
 	rec, first, err := b.store.beginCommand(c.id, b.clock.Now())

@@ -113,14 +113,14 @@ func storedIdentity(dir string) (id identity, err error) {
 }
 
 func examineFiles(dir string) []Finding {
-	out := []Finding{examineMode("store", dir, 0o077, "chmod 700")}
+	out := []Finding{examinePermissions("store", dir, 0o077, "chmod 700")}
 	if _, err := os.Stat(dir); err != nil {
 		return out
 	}
-	return append(out, examineMode("key file", filepath.Join(dir, keyFile), 0o077, "chmod 600"))
+	return append(out, examinePermissions("key file", filepath.Join(dir, keyFile), 0o077, "chmod 600"))
 }
 
-func examineMode(what, path string, forbidden fs.FileMode, fix string) Finding {
+func examinePermissions(what, path string, forbidden fs.FileMode, fix string) Finding {
 	f := Finding{What: what, Detail: path}
 	st, err := os.Stat(path)
 	switch {

@@ -100,7 +100,7 @@ func (s *store) deleteAcknowledged(upTo uint64) error {
 	return s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(journalBucket)
 		if upTo > b.Sequence() {
-			return renumber(b, upTo)
+			return renumberEntries(b, upTo)
 		}
 		c := b.Cursor()
 		for k, _ := c.First(); k != nil && binary.BigEndian.Uint64(k) <= upTo; k, _ = c.First() {
@@ -112,7 +112,7 @@ func (s *store) deleteAcknowledged(upTo uint64) error {
 	})
 }
 
-func renumber(b *bbolt.Bucket, after uint64) error {
+func renumberEntries(b *bbolt.Bucket, after uint64) error {
 	var events [][]byte
 	c := b.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.First() {

@@ -62,6 +62,7 @@ func newOutbox() *outbox {
 	}
 }
 
+// signal sends to a channel that holds one signal. It does nothing if the channel already holds one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -77,7 +77,7 @@ func (s *session) run(parent context.Context) error {
 	messages := make(chan *lockv1.ConnectResponse, receiveBuffer)
 	ended := make(chan error, 1)
 	s.background.Go(func() { ended <- receive(ctx, stream, messages, func() { deadman.Reset(silence) }) })
-	return sessionError(ctx, s.loop(ctx, heartbeat, messages, ended))
+	return sessionError(ctx, s.handleUntilEnd(ctx, heartbeat, messages, ended))
 }
 
 // sessionError prefers the reason of the cancellation over the error that it caused in the stream.
@@ -144,7 +144,7 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	return min(max(heartbeat, minHeartbeat), b.timings.silence/3), nil
 }
 
-func (s *session) loop(ctx context.Context, interval time.Duration, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
+func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	heartbeat := time.NewTicker(interval)
 	defer heartbeat.Stop()
 	renewal := time.NewTimer(max(time.Until(s.renewAt()), 0))
@@ -226,7 +226,7 @@ func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	case *lockv1.ConnectResponse_LockDelta:
 		s.onDesiredSlots(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
 	case *lockv1.ConnectResponse_Act:
-		b.commands.start(context.WithoutCancel(ctx), b.commandOf(k.Act))
+		b.commands.start(context.WithoutCancel(ctx), b.decodeCommand(k.Act))
 	case *lockv1.ConnectResponse_IssuerKeySets, *lockv1.ConnectResponse_StatusList, *lockv1.ConnectResponse_DoorRules, *lockv1.ConnectResponse_GreetingWanted:
 		return s.onSmartKeyMessage(m)
 	case *lockv1.ConnectResponse_EventAck:
@@ -272,7 +272,7 @@ func (s *session) onDesiredSlots(ctx context.Context, address string, desired []
 		if d.GetSlot() == 0 || d.GetGeneration() == 0 {
 			continue
 		}
-		want, err := desiredOf(&s.pins, address, d)
+		want, err := decodeDesiredSlot(&s.pins, address, d)
 		if err != nil {
 			b.log.Error("a PIN cannot be decrypted with this bridge's key", "lock", address, "slot", d.GetSlot(), "generation", d.GetGeneration(), "error", err)
 		}
@@ -288,7 +288,7 @@ func (s *session) sendReports() error {
 	reports, commands := s.bridge.outbox.takeReports()
 	for _, w := range reports {
 		if w.status != nil {
-			m := &lockv1.LockReport{Address: w.address, Status: statusOf(*w.status)}
+			m := &lockv1.LockReport{Address: w.address, Status: wireStatus(*w.status)}
 			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_LockReport{LockReport: m}}); err != nil {
 				return err
 			}
@@ -302,7 +302,7 @@ func (s *session) sendReports() error {
 		for numbers := range slices.Chunk(slices.Sorted(maps.Keys(w.observed)), maxSlotBatch) {
 			m := &lockv1.SlotReport{Address: w.address}
 			for _, n := range numbers {
-				m.Slots = append(m.Slots, observedOf(n, w.observed[n]))
+				m.Slots = append(m.Slots, wireObservedSlot(n, w.observed[n]))
 			}
 			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SlotReport{SlotReport: m}}); err != nil {
 				return err
@@ -310,7 +310,7 @@ func (s *session) sendReports() error {
 		}
 	}
 	for _, rec := range commands {
-		if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_ActReport{ActReport: resultOf(rec)}}); err != nil {
+		if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_ActReport{ActReport: wireCommandResult(rec)}}); err != nil {
 			return err
 		}
 	}
@@ -328,7 +328,7 @@ func (s *session) sendEvents() error {
 	}
 	m := &lockv1.EventBatch{}
 	for _, o := range events {
-		m.Events = append(m.Events, eventOf(o))
+		m.Events = append(m.Events, wireEvent(o))
 	}
 	s.sent = events[len(events)-1].Sequence
 	return s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: m}})

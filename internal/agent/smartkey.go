@@ -22,7 +22,7 @@ const smartKeys = "smartkey"
 
 // newDoorkeeper creates the SmartKey verifier with the stored issuer keys and status list; without any, with those of the enrolment.
 func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
-	held, err := b.store.keyState()
+	held, err := b.store.readKeyState()
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ var (
 	keyStateKey = []byte("held")
 )
 
-func (s *store) keyState() (h doorkeeper.Stored, err error) {
+func (s *store) readKeyState() (h doorkeeper.Stored, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error { return s.loadKeyState(tx, &h) })
 	return h, err
 }

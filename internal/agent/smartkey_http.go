@@ -60,8 +60,8 @@ func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 func (b *Bridge) localHandler(origin string) http.Handler {
 	d := &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+localGreeting, d.greeting)
-	mux.HandleFunc("POST "+localPresentation, d.presentation)
+	mux.HandleFunc("POST "+localGreeting, d.serveGreeting)
+	mux.HandleFunc("POST "+localPresentation, d.servePresentation)
 	mux.HandleFunc("OPTIONS /smartkey/v1/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return d.withLimits(mux)
 }
@@ -154,7 +154,7 @@ func (d *localServer) allow(remote string, now time.Time) bool {
 	return b.spend(now, localBurst, localPerMinute)
 }
 
-func (d *localServer) greeting(w http.ResponseWriter, _ *http.Request) {
+func (d *localServer) serveGreeting(w http.ResponseWriter, _ *http.Request) {
 	g, err := d.bridge.doorkeeper.Greet()
 	if err != nil {
 		http.Error(w, "no greeting can be given now", http.StatusServiceUnavailable)
@@ -163,7 +163,7 @@ func (d *localServer) greeting(w http.ResponseWriter, _ *http.Request) {
 	writeCBOR(w, g.Encode())
 }
 
-func (d *localServer) presentation(w http.ResponseWriter, r *http.Request) {
+func (d *localServer) servePresentation(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != cborType {
 		http.Error(w, "want "+cborType, http.StatusUnsupportedMediaType)
 		return

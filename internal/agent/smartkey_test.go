@@ -283,7 +283,7 @@ func BenchmarkPresentation(b *testing.B) {
 				b.Fatal(err)
 			}
 			begin := func() *doorkeeper.Keeper {
-				held, err := st.keyState()
+				held, err := st.readKeyState()
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -115,10 +115,10 @@ func isNews(was, now driver.Status) bool {
 	}
 	return was.Bolt != now.Bolt || was.Door != now.Door || was.Online != now.Online || was.Firmware != now.Firmware ||
 		was.Name != now.Name || was.OfflineCause != now.OfflineCause ||
-		differ(was.BatteryPercent, now.BatteryPercent) || differ(was.ClockOffset, now.ClockOffset)
+		pointersDiffer(was.BatteryPercent, now.BatteryPercent) || pointersDiffer(was.ClockOffset, now.ClockOffset)
 }
 
-func differ[T comparable](a, b *T) bool {
+func pointersDiffer[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a != b
 	}

@@ -27,7 +27,7 @@ func timeOf(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
-func capabilitiesOf(c slot.Capabilities) *lockv1.LockCapabilities {
+func wireCapabilities(c slot.Capabilities) *lockv1.LockCapabilities {
 	kinds := make([]string, len(c.Kinds))
 	for i, k := range c.Kinds {
 		kinds[i] = string(k)
@@ -44,7 +44,7 @@ func capabilitiesOf(c slot.Capabilities) *lockv1.LockCapabilities {
 	}
 }
 
-func statusOf(s lockStatus) *lockv1.LockStatus {
+func wireStatus(s lockStatus) *lockv1.LockStatus {
 	out := &lockv1.LockStatus{
 		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: timestamp(s.BatteryObservedAt),
 		Online: s.Online, Rssi: s.RSSI, LastSeenAt: timestamp(s.LastSeenAt), ClockObservedAt: timestamp(s.ClockObservedAt),
@@ -59,7 +59,7 @@ func statusOf(s lockStatus) *lockv1.LockStatus {
 	return out
 }
 
-func observedOf(number uint32, o slot.Observed) *lockv1.ObservedSlot {
+func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	result := o.Result
 	if result == "" {
 		result = slot.OK
@@ -84,9 +84,9 @@ func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots 
 	return m
 }
 
-// desiredOf decodes a desired slot. If the PIN cannot be decrypted it is left empty: the lock's rules refuse it, and the service gets
+// decodeDesiredSlot decodes a desired slot. If the PIN cannot be decrypted it is left empty: the lock's rules refuse it, and the service gets
 // that as the result.
-func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
+func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOurs: d.GetClaimed(),
 		NotBefore: timeOf(d.GetNotBefore()), NotAfter: timeOf(d.GetNotAfter()),
@@ -106,22 +106,22 @@ func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slo
 	return out, err
 }
 
-func eventOf(o journalEntry) *lockv1.Event {
+func wireEvent(o journalEntry) *lockv1.Event {
 	return &lockv1.Event{
 		Sequence: o.Sequence, Address: o.Address, Kind: o.Kind, Slot: o.Slot, Generation: o.Generation,
 		Reason: o.Reason, OccurredAt: timestamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone, Until: timestamp(o.Until),
 	}
 }
 
-func resultOf(rec commandRecord) *lockv1.ActReport {
+func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 	return &lockv1.ActReport{
 		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: timestamp(rec.At),
 		SmartkeyReason: rec.Reason, SmartkeyTokenId: rec.Token, SmartkeyListNumber: rec.List,
 	}
 }
 
-// commandOf decodes a command. Its deadline is the earliest of the service's and the bridge's own.
-func (b *Bridge) commandOf(a *lockv1.Act) command {
+// decodeCommand decodes a command. Its deadline is the earliest of the service's and the bridge's own.
+func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 	now := time.Now()
 	out := command{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
 	earlier := func(t time.Time) {
@@ -147,7 +147,7 @@ func (b *Bridge) hello() *lockv1.Hello {
 		digest, status := b.outbox.helloState(l.Address())
 		h.Locks = append(h.Locks, &lockv1.LockHello{
 			Address: l.Address(), Digest: digest[:], Model: l.Model(),
-			Capabilities: capabilitiesOf(l.Capabilities()), Status: statusOf(status),
+			Capabilities: wireCapabilities(l.Capabilities()), Status: wireStatus(status),
 		})
 	}
 	return h

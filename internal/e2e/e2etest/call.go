@@ -135,14 +135,14 @@ func (a *API) callGRPC(ctx context.Context, c Caller, r RPC, req proto.Message) 
 	reply := r.Reply()
 	err := conn.Invoke(ctx, "/"+r.Name, req, reply, grpc.Header(&header), grpc.Trailer(&trailer))
 	st := status.Convert(err)
-	o := Outcome{Code: st.Code(), Message: st.Message(), Header: mergeMetadata(header, trailer)}
+	o := Outcome{Code: st.Code(), Message: st.Message(), Header: headerOfMetadata(header, trailer)}
 	if err == nil {
 		o.Reply = reply
 	}
 	return o, o.readDetails(st.Proto().GetDetails())
 }
 
-func mergeMetadata(all ...metadata.MD) http.Header {
+func headerOfMetadata(all ...metadata.MD) http.Header {
 	h := http.Header{}
 	for _, md := range all {
 		for k, v := range md {
@@ -208,7 +208,7 @@ func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome
 	var header, trailer metadata.MD
 	err := conn.Invoke(ctx, "/"+r.Name, &raw, &answer, grpc.ForceCodecV2(rawCodec{}), grpc.Header(&header), grpc.Trailer(&trailer))
 	o, wrong := GRPCOutcome(err)
-	o.Raw, o.Header = answer, mergeMetadata(header, trailer)
+	o.Raw, o.Header = answer, headerOfMetadata(header, trailer)
 	return o, wrong
 }
 

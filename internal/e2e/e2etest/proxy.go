@@ -175,11 +175,11 @@ func (p *Proxy) acceptConnections() {
 		if err != nil {
 			return
 		}
-		p.running.Go(func() { p.forward(c) })
+		p.running.Go(func() { p.forwardConnection(c) })
 	}
 }
 
-func (p *Proxy) forward(c net.Conn) {
+func (p *Proxy) forwardConnection(c net.Conn) {
 	l, err := p.openConnection(c)
 	if err != nil {
 		_ = c.Close()
@@ -276,6 +276,7 @@ func (p *Proxy) isCutDue(l *connection, way Direction) bool {
 	return true
 }
 
+// dropRecord reports whether a record must be dropped, and counts it.
 func (p *Proxy) dropRecord(way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

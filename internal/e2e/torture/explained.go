@@ -13,7 +13,7 @@ type step struct {
 }
 
 func (s step) String() string {
-	return fmt.Sprintf("%s %s %s %s %s %q", formatTime(s.At), s.Actor, s.Kind, s.Door, s.Evidence, s.Sentence)
+	return fmt.Sprintf("%s %s %s %s %s %q", formatClock(s.At), s.Actor, s.Kind, s.Door, s.Evidence, s.Sentence)
 }
 
 // explanation is the service's explanation of a stay.
@@ -105,7 +105,7 @@ func (e explanation) checkOpenings(all []opening, complete bool) (broken []strin
 	}
 	for i, o := range all {
 		if !reported[i] && o.MustBeReported && !o.MayBeLost {
-			broken = append(broken, fmt.Sprintf("an opening is not reported: lock %s on door %s at %s", o.Lock, o.Door, formatTime(o.At)))
+			broken = append(broken, fmt.Sprintf("an opening is not reported: lock %s on door %s at %s", o.Lock, o.Door, formatClock(o.At)))
 		}
 	}
 	return broken
@@ -115,7 +115,7 @@ func (e explanation) checkOpenings(all []opening, complete bool) (broken []strin
 func openingsNear(all []opening, at time.Time) (out string) {
 	for _, o := range all {
 		if o.At.Sub(at).Abs() < 2*openingTimeTolerance {
-			out += fmt.Sprintf("\n  lock %s on door %s opened at %s", o.Lock, o.Door, formatTime(o.At))
+			out += fmt.Sprintf("\n  lock %s on door %s opened at %s", o.Lock, o.Door, formatClock(o.At))
 		}
 	}
 	return out

@@ -40,6 +40,7 @@ type subject interface {
 	readStatement(ctx context.Context, w *world) (statement, error)
 }
 
+// asHolder implements subject.
 func (h *holder) asHolder() *holder { return h }
 
 // stringAt returns the string at a dotted path of a JSON object, or "".

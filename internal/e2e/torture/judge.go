@@ -129,6 +129,7 @@ func (p press) matchingClaims() []claim {
 	return out
 }
 
+// mustOpen reports whether the door must open, by what the service says and the time.
 func (p press) mustOpen() bool {
 	s := p.Statement
 	if p.Former || p.NeedNotOpen || slices.Contains(hardwareReasons, p.Answer.Reason) || p.Doors[0] == "" {

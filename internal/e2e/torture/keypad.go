@@ -64,14 +64,14 @@ func (w *world) reportPress(rule string, h *holder, l *lockState, p press) {
 		p.PIN, p.Former, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason, p.Answer.Slot, w.formatStatement(p.Statement))
 	for _, o := range l.site.locks.Slots(l.address) {
 		if string(o.PIN) == p.PIN {
-			text += fmt.Sprintf("\nthe lock holds it in slot %d until %s", o.Slot, formatTime(o.NotAfter))
+			text += fmt.Sprintf("\nthe lock holds it in slot %d until %s", o.Slot, formatClock(o.NotAfter))
 		}
 	}
 	w.report.add(rule, h.name+" at "+l.address, text, &h.story, &l.story)
 }
 
 func (w *world) formatStatement(s statement) string {
-	out := fmt.Sprintf("%s %v, window to %s, PINs %v:", s.Status, s.Reasons, formatTime(s.To), s.PINs)
+	out := fmt.Sprintf("%s %v, window to %s, PINs %v:", s.Status, s.Reasons, formatClock(s.To), s.PINs)
 	for _, c := range s.Claims {
 		out += fmt.Sprintf(" %s%s=%s/%s", c.Name, c.Lock, c.Evidence, c.Reason)
 	}

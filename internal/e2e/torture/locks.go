@@ -154,7 +154,7 @@ func (l recordingLock) recordWrite(what string, a driver.Answer) driver.Answer {
 
 func (l recordingLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	began := time.Now()
-	a := l.recordWrite(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), formatTime(s.NotAfter)), l.Lock.Set(ctx, s))
+	a := l.recordWrite(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), formatClock(s.NotAfter)), l.Lock.Set(ctx, s))
 	if a.Result == slot.OK {
 		l.w.byAddress[l.Address()].recordSet(s.Slot, slotWrite{began, time.Now()})
 	}

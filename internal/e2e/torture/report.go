@@ -20,7 +20,7 @@ func (s *story) add(began time.Time, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	line := fmt.Sprintf("  %s (%6.1f s) ", formatTime(now), now.Sub(began).Seconds()) + fmt.Sprintf(format, args...)
+	line := fmt.Sprintf("  %s (%6.1f s) ", formatClock(now), now.Sub(began).Seconds()) + fmt.Sprintf(format, args...)
 	if s.lines = append(s.lines, line); len(s.lines) > maxStoryLines {
 		s.lines = s.lines[len(s.lines)-maxStoryLines:]
 	}
@@ -53,7 +53,7 @@ func (r *report) add(rule, subject, details string, stories ...*story) {
 	if n > maxDetailedReports {
 		return
 	}
-	text := fmt.Sprintf("VIOLATION at %s (%.1f s): %s\n%s\n%s", formatTime(time.Now()), time.Since(r.w.began).Seconds(), rule, subject, details)
+	text := fmt.Sprintf("VIOLATION at %s (%.1f s): %s\n%s\n%s", formatClock(time.Now()), time.Since(r.w.began).Seconds(), rule, subject, details)
 	for _, s := range stories {
 		if s != nil {
 			text += "\n" + s.String()

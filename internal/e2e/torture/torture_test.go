@@ -68,9 +68,9 @@ func TestTorture(t *testing.T) {
 		t.Errorf("%d violations:%s\nrepeat with: make torture SECONDS=%d SEED=%d ENGINE=%s", n, lines, seconds, seed, on)
 	}
 	for _, s := range w.sites {
-		w.failOn(s.bridge.Stop())
+		w.failOnError(s.bridge.Stop())
 	}
-	w.failOn(w.server.Stop())
+	w.failOnError(w.server.Stop())
 }
 
 // chaos runs all actors and faults concurrently for a time. Each has its own source of randomness, derived from the seed.

@@ -34,12 +34,12 @@ func judgeUnlocks(orders []unlock, openings []time.Time) (broken []string) {
 	possible := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return slices.Contains(neverSent, o.Result) })
 	extra, _ := matchOpenings(possible, openings)
 	for _, at := range extra {
-		broken = append(broken, fmt.Sprintf("%s: opened at %s, which no unlock asked for%s", lockName(orders), formatTime(at), describeLastUnlockBefore(orders, at)))
+		broken = append(broken, fmt.Sprintf("%s: opened at %s, which no unlock asked for%s", lockName(orders), formatClock(at), describeLastUnlockBefore(orders, at)))
 	}
 	certain := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return o.Result != "opened" })
 	_, missed := matchOpenings(certain, openings)
 	for _, o := range missed {
-		broken = append(broken, fmt.Sprintf("%s: the unlock of %s was answered \"opened\" at %s, and the door did not open", o.Lock, formatTime(o.Called), formatTime(o.Answered)))
+		broken = append(broken, fmt.Sprintf("%s: the unlock of %s was answered \"opened\" at %s, and the door did not open", o.Lock, formatClock(o.Called), formatClock(o.Answered)))
 	}
 	return broken
 }
@@ -90,4 +90,4 @@ func describeLastUnlockBefore(orders []unlock, at time.Time) string {
 	return ""
 }
 
-func formatTime(t time.Time) string { return t.Format("15:04:05.000") }
+func formatClock(t time.Time) string { return t.Format("15:04:05.000") }

@@ -127,7 +127,7 @@ func newWorld(t testing.TB, seed uint64, engine, database string) *world {
 		"--rate-per-minute", "100000000", "--rate-burst", "10000000", "--rate-batch-per-minute", "1000000",
 		"--partner-allow", pms.Listener.Addr().String(), "--log-level", "warn")
 	w.server.Env = []string{"LATCHKEY_DATABASE=" + database}
-	w.failOn(w.server.Start(t.Context()))
+	w.failOnError(w.server.Start(t.Context()))
 	w.API = e2etest.Dial(t, at[0], at[1], filepath.Join(dir, "data", "operator.sock"))
 	w.createProperty()
 	w.createDoors()
@@ -140,7 +140,7 @@ func newWorld(t testing.TB, seed uint64, engine, database string) *world {
 	return w
 }
 
-func (w *world) failOn(err error) {
+func (w *world) failOnError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -156,10 +156,10 @@ func (w *world) createProperty() {
 	ctx := w.t.Context()
 	name, zone, backups := "Grand Hotel", "Europe/Vienna", true
 	p, err := adminv1.NewPropertyServiceClient(w.Socket).CreateProperty(ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone, BackupCodes: &backups}})
-	w.failOn(err)
+	w.failOnError(err)
 	w.property = p.GetData().GetId()
 	token, err := adminv1.NewTokenServiceClient(w.Socket).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: w.property, Role: "owner"})
-	w.failOn(err)
+	w.failOnError(err)
 	w.staff = e2etest.Bearer("owner", token.GetToken())
 }
 
@@ -171,12 +171,12 @@ func (w *world) createDoors() {
 		}
 		if l.address[1] == 'G' {
 			g, err := propertyv1.NewGateServiceClient(w.Public).CreateGate(staff, &propertyv1.CreateGateRequest{Name: l.door})
-			w.failOn(err)
+			w.failOnError(err)
 			w.doors = append(w.doors, &hotelDoor{id: g.GetData().GetId(), name: l.door})
 			continue
 		}
 		s, err := propertyv1.NewSpaceServiceClient(w.Public).CreateSpace(staff, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: l.door}})
-		w.failOn(err)
+		w.failOnError(err)
 		room := &hotelDoor{id: s.GetData().GetId(), name: l.door, pmsID: "R" + l.door}
 		w.rooms, w.doors = append(w.rooms, room), append(w.doors, room)
 	}
@@ -194,20 +194,20 @@ func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	}
 	var err error
 	s.locks, err = sim.NewHouse(c)
-	w.failOn(err)
+	w.failOnError(err)
 	w.t.Cleanup(func() { _ = s.locks.Close() })
 	handler, err := sim.Serve(recordingDriver{s.locks.Driver(), w, s})
-	w.failOn(err)
+	w.failOnError(err)
 	locks := httptest.NewServer(handler)
 	w.t.Cleanup(locks.Close)
 	between, err := s.link.SetTarget(bridgeAddr)
-	w.failOn(err)
+	w.failOnError(err)
 	b, err := propertyv1.NewBridgeServiceClient(w.Public).CreateBridge(w.asStaff(), &propertyv1.CreateBridgeRequest{Name: "Bridge " + s.name})
-	w.failOn(err)
+	w.failOnError(err)
 	dir := filepath.Join(w.dir, "bridge-"+s.name)
-	w.failOn(program.Run(w.t.Context(), []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", dir, "enroll", "--plaintext", "--connect", between, grpcAddr))
+	w.failOnError(program.Run(w.t.Context(), []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", dir, "enroll", "--plaintext", "--connect", between, grpcAddr))
 	s.bridge = program.New(w.t, "latchkey-bridge", locks.URL+"/locks", "--dir", dir, "--log-level", "warn", "run", "--sim-house", locks.URL)
-	w.failOn(s.bridge.Start(w.t.Context()))
+	w.failOnError(s.bridge.Start(w.t.Context()))
 	w.sites = append(w.sites, s)
 }
 
@@ -218,7 +218,7 @@ func (w *world) assignLocks() {
 		plan[l.address] = l.door
 	}
 	staff := propertyv1.NewLockServiceClient(w.Public)
-	w.failOn(program.Await(w.t.Context(), "the bridges show their locks", func() (bool, error) {
+	w.failOnError(program.Await(w.t.Context(), "the bridges show their locks", func() (bool, error) {
 		found, err := staff.ListLocks(w.asStaff(), &propertyv1.ListLocksRequest{PageSize: 200})
 		for _, l := range found.GetData().GetList() {
 			w.byAddress[l.GetAddress()].id = l.GetId()
@@ -232,7 +232,7 @@ func (w *world) assignLocks() {
 			continue
 		}
 		_, err := staff.AssignLock(w.asStaff(), &propertyv1.AssignLockRequest{Id: l.id, DoorId: &door.id})
-		w.failOn(err)
+		w.failOnError(err)
 		l.recordDoor(door.id)
 	}
 }
@@ -255,20 +255,20 @@ func (w *world) connectPMS(pmsURL string) {
 	}
 	w.pms.SetSpaces(listing)
 	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "PMS"})
-	w.failOn(err)
+	w.failOnError(err)
 	in, err := propertyv1.NewIntegrationServiceClient(w.Public).ConnectApp(w.asStaff(), &propertyv1.ConnectAppRequest{AppId: app.GetData().GetId(), Scopes: e2etest.Scopes})
-	w.failOn(err)
+	w.failOnError(err)
 	w.integration = in.GetData().GetId()
 	w.partner = e2etest.Caller{Name: "partner", Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": in.GetAccessToken()}}
 	w.pms.SetCredentials(w.Base, app.GetClientToken(), in.GetAccessToken())
-	w.failOn(w.pms.Register(ctx, pmsURL))
+	w.failOnError(w.pms.Register(ctx, pmsURL))
 	mappings := propertyv1.NewMappingServiceClient(w.Public)
-	w.failOn(program.Await(ctx, "getSpaces is read", func() (bool, error) {
+	w.failOnError(program.Await(ctx, "getSpaces is read", func() (bool, error) {
 		l, err := mappings.ListPartnerSpaces(w.asStaff(), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.integration, PageSize: 200})
 		return len(l.GetData().GetList()) == len(listing), err
 	}))
 	_, err = mappings.ApplySuggestions(w.asStaff(), &propertyv1.ApplySuggestionsRequest{IntegrationId: w.integration})
-	w.failOn(err)
+	w.failOnError(err)
 }
 
 // request sends one request. An error means that no answer arrived. An answer with status 500 is a violation.
