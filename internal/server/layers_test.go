@@ -17,8 +17,8 @@ var line = []string{
 	"bench", "sandbox", "server",
 
 	// The edge: its parts do not import each other.
-	"api/admin", "api/partner", "api/property", "api/guest", "api/bridge", "api/explained", "api/idem", "api/connectrpc", "api/rest",
-	"api/chain", "api/inproc", "api/jsonpb", "api/optional",
+	"api/admin", "api/partner", "api/property", "api/guest", "api/idem", "api/connectrpc", "api/rest",
+	"api/chain", "api/inproc", "api/jsonpb", "api/convert",
 	"bridgelink", "pms", "worker",
 
 	// On site: free of the server's packages.

@@ -26,7 +26,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
 	adminapi "latchkey.dev/internal/api/admin"
-	bridgeapi "latchkey.dev/internal/api/bridge"
+
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/connectrpc"
 	guestapi "latchkey.dev/internal/api/guest"
@@ -193,7 +193,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	s.registerPartner(p, all)
 	s.registerProperty(p, all)
 	healthv1.RegisterHealthServer(all, p.health)
-	enrolment := &bridgeapi.Enrolment{DB: s.db, Keys: s.keys, CA: p.ca, Address: s.advertisedBridgeAddr}
+	enrolment := &bridgelink.Enrolment{DB: s.db, Keys: s.keys, CA: p.ca, Address: s.advertisedBridgeAddr}
 	direct := p.chain.Registrar(p.grpc)
 	lockv1.RegisterEnrolmentServiceServer(direct, enrolment)
 	// The descriptors are public: they are in the repository.

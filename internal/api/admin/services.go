@@ -10,8 +10,8 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
-	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -62,8 +62,8 @@ func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
 func tokenMessage(t *credential.Row) *adminv1.Token {
 	return &adminv1.Token{
-		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: optional.Text(t.Role), PropertyId: optional.Text(t.PropertyID),
-		ExpiresAt: optional.At(t.ExpiresAt), RevokedAt: optional.At(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
+		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: convert.Text(t.Role), PropertyId: convert.Text(t.PropertyID),
+		ExpiresAt: convert.At(t.ExpiresAt), RevokedAt: convert.At(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
@@ -59,7 +59,7 @@ func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
 func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
 	if slices.Contains(p.Reasons, space.SpaceUnknown) || slices.Contains(p.Reasons, space.SpaceNotMapped) {
-		out.UnresolvedSpaceId = optional.Text(cmp.Or(row.SpaceKey, deref(row.OwnSpaceID)))
+		out.UnresolvedSpaceId = convert.Text(cmp.Or(row.SpaceKey, deref(row.OwnSpaceID)))
 	}
 	if p.Window != nil {
 		zone, err := clock.Zone(timeZone)

@@ -10,8 +10,8 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
-	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
@@ -134,7 +134,7 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	}
 	out := &partnerv1.EndpointTest{
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: found.Violations,
-		Reason: optional.Text(found.Reason), Message: optional.Text(found.Message),
+		Reason: convert.Text(found.Reason), Message: convert.Text(found.Message),
 	}
 	return &partnerv1.TestEndpointResponse{Data: out}, s.recordTest(ctx, a, req.GetAction(), out)
 }
@@ -195,7 +195,7 @@ func endpointMessage(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,
 		Health: &partnerv1.EndpointHealth{
 			State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
-			LastSuccessAt: optional.At(e.Health.LastSuccessAt), LastFailureAt: optional.At(e.Health.LastFailureAt), LastError: optional.Text(e.Health.LastError),
+			LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError),
 		},
 	}
 	if withToken {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
-	"latchkey.dev/internal/api/explained"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
 )
@@ -19,7 +19,7 @@ func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.Explain
 	if err != nil {
 		return nil, err
 	}
-	return &partnerv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
+	return &partnerv1.ExplainReservationResponse{Data: convert.Explanation(e)}, nil
 }
 
 // FindExplanation is like ExplainReservation, but takes the PMS's reservation id.
@@ -41,5 +41,5 @@ func (s *Service) FindExplanation(ctx context.Context, req *partnerv1.FindExplan
 	if err != nil {
 		return nil, err
 	}
-	return &partnerv1.FindExplanationResponse{Data: explained.Message(e)}, nil
+	return &partnerv1.FindExplanationResponse{Data: convert.Explanation(e)}, nil
 }

@@ -7,7 +7,7 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/property"
@@ -67,7 +67,7 @@ func (s *Service) accessOf(tx *db.Tx, row *reservation.Row, in *property.Row) (*
 		return nil, err
 	}
 	at, err := reservation.AccessChangedAt(tx, row.PropertyID, row.ID)
-	out.UpdatedAt = optional.Time(at)
+	out.UpdatedAt = convert.Time(at)
 	return out, err
 }
 

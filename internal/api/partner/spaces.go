@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
@@ -52,8 +52,8 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	out := make([]*partnerv1.Space, len(rows))
 	for i, r := range rows {
 		out[i] = &partnerv1.Space{
-			Id: r.ID, Type: r.Type, Name: r.Name, Floor: optional.Text(r.Floor), ParentSpaceId: optional.Text(r.ParentID),
-			IsPrivate: r.IsPrivate, IsActive: r.IsActive, HasLock: locks[r.ID] != nil, PmsSpaceId: optional.Text(theirs[r.ID]),
+			Id: r.ID, Type: r.Type, Name: r.Name, Floor: convert.Text(r.Floor), ParentSpaceId: convert.Text(r.ParentID),
+			IsPrivate: r.IsPrivate, IsActive: r.IsActive, HasLock: locks[r.ID] != nil, PmsSpaceId: convert.Text(theirs[r.ID]),
 		}
 	}
 	return out, nil
@@ -80,7 +80,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	}
 	list := &partnerv1.GateList{Total: int32(total)}
 	for _, r := range rows {
-		list.List = append(list.List, &partnerv1.Gate{Id: r.ID, Name: r.Name, Floor: optional.Text(r.Floor), HasLock: locks[r.ID] != nil})
+		list.List = append(list.List, &partnerv1.Gate{Id: r.ID, Name: r.Name, Floor: convert.Text(r.Floor), HasLock: locks[r.ID] != nil})
 	}
 	return &partnerv1.ListGatesResponse{Data: list}, nil
 }

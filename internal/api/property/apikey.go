@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/partner"
@@ -59,5 +59,5 @@ func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRe
 func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
 func tokenMessage(t *credential.Row) *propertyv1.Token {
-	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: optional.At(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}
+	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: convert.At(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}
 }

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
@@ -28,7 +28,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.CreateBridgeResponse{Data: bridgeMessage(row, 0, tx.Now()), JoinCode: code, JoinCodeExpiresAt: optional.At(row.JoinExpiresAt)}, nil
+		return &propertyv1.CreateBridgeResponse{Data: bridgeMessage(row, 0, tx.Now()), JoinCode: code, JoinCodeExpiresAt: convert.At(row.JoinExpiresAt)}, nil
 	})
 }
 
@@ -39,7 +39,7 @@ func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCo
 			return nil, err
 		}
 		m, err := bridgeWithLocks(tx, propertyID, row)
-		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: optional.At(row.JoinExpiresAt)}, err
+		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: convert.At(row.JoinExpiresAt)}, err
 	})
 }
 
@@ -87,8 +87,8 @@ func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1
 
 func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
-		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: optional.At(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
-		CertificateExpiresAt: optional.At(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: optional.At(b.LinkAt),
+		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: convert.At(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
+		CertificateExpiresAt: convert.At(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: convert.At(b.LinkAt),
 	}
 	switch {
 	case b.RevokedAt != nil:
@@ -98,7 +98,7 @@ func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
 	case bridge.IsOnline(b, now):
 		m.State = "online"
 	default:
-		m.OfflineReason = optional.Text(b.OfflineReason)
+		m.OfflineReason = convert.Text(b.OfflineReason)
 	}
 	return m
 }

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
-	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
@@ -120,7 +120,7 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 		window := lock.WindowAt(sl, view.Now())
 		out = append(out, &propertyv1.CodePlace{
 			DoorId: sl.DoorID, DoorName: names[sl.DoorID], LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
-			NotBefore: optional.Time(window.From), NotAfter: optional.Time(window.To), UsedAt: optional.At(sl.UsedAt),
+			NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), UsedAt: convert.At(sl.UsedAt),
 		})
 	}
 	return out, nil
@@ -223,10 +223,10 @@ func codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) ([]*propert
 // codeAt converts a code with its state at a time in the property's time zone.
 func codeAt(zone *time.Location, now time.Time, c *code.Row) *propertyv1.Code {
 	m := &propertyv1.Code{
-		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: optional.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
-		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: code.State(c, zone, now),
-		EndReason: optional.Text(c.EndReason), EndedAt: optional.At(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: optional.At(c.UsedAt),
-		ReadAt: optional.At(c.ReadAt), ReadBy: optional.Text(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
+		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: convert.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
+		NotBefore: timestamppb.New(c.NotBefore), NotAfter: convert.At(c.NotAfter), State: code.State(c, zone, now),
+		EndReason: convert.Text(c.EndReason), EndedAt: convert.At(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: convert.At(c.UsedAt),
+		ReadAt: convert.At(c.ReadAt), ReadBy: convert.Text(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 	}
 	for _, h := range c.Hours {
 		line := &propertyv1.WeeklyHours{From: h.From, To: h.To}

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
@@ -39,7 +39,7 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	}
 	list := &propertyv1.AppList{Total: int32(len(apps))}
 	for _, a := range apps {
-		list.List = append(list.List, &propertyv1.App{Id: a.ID, Name: a.Name, IntegrationId: optional.Text(connected[a.ID])})
+		list.List = append(list.List, &propertyv1.App{Id: a.ID, Name: a.Name, IntegrationId: convert.Text(connected[a.ID])})
 	}
 	return &propertyv1.ListAppsResponse{Data: list}, nil
 }
@@ -188,8 +188,8 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 	list := make([]*propertyv1.Integration, 0, len(rows))
 	for _, row := range rows {
 		m := &propertyv1.Integration{
-			Id: row.ID, AppId: row.AppID, Name: row.Name, Scopes: row.Scopes, SpacesReadAt: optional.At(row.SpacesReadAt),
-			SpacesTriedAt: optional.At(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt),
+			Id: row.ID, AppId: row.AppID, Name: row.Name, Scopes: row.Scopes, SpacesReadAt: convert.At(row.SpacesReadAt),
+			SpacesTriedAt: convert.At(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		for _, e := range endpoints[row.ID] {
 			m.Endpoints = append(m.Endpoints, endpointMessage(e))
@@ -205,6 +205,6 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 func endpointMessage(e partner.Endpoint) *propertyv1.Endpoint {
 	return &propertyv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
-		LastSuccessAt: optional.At(e.Health.LastSuccessAt), LastFailureAt: optional.At(e.Health.LastFailureAt), LastError: optional.Text(e.Health.LastError),
+		LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError),
 	}
 }

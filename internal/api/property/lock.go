@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
-	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -183,9 +183,9 @@ var actResults = map[string]string{
 func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	m.Result = actResults[o.State]
 	if m.Result != "opened" {
-		m.Reason = optional.Text(o.Result)
+		m.Reason = convert.Text(o.Result)
 	}
-	m.FinishedAt = optional.Time(o.At)
+	m.FinishedAt = convert.Time(o.At)
 }
 
 func lockMessage(view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Lock, error) {
@@ -219,7 +219,7 @@ func lockMessages(view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propert
 			CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		if row.DoorID != nil {
-			m.DoorName = optional.Text(names[*row.DoorID])
+			m.DoorName = convert.Text(names[*row.DoorID])
 		}
 		list = append(list, m)
 	}

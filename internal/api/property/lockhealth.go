@@ -5,7 +5,7 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 )
@@ -14,12 +14,12 @@ import (
 func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.LockStatus {
 	s := row.Status
 	m := &propertyv1.LockStatus{
-		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: optional.At(s.BatteryObservedAt), LastSeenAt: optional.At(s.LastSeenAt),
-		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: optional.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: optional.At(lock.KeypadPausedUntil(s, now)),
-		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), // at most 1000
+		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: convert.At(s.BatteryObservedAt), LastSeenAt: convert.At(s.LastSeenAt),
+		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: convert.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: convert.At(lock.KeypadPausedUntil(s, now)),
+		OfflineSince: convert.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), // at most 1000
 	}
 	if !state.Online {
-		m.OfflineReason = optional.Text(state.OfflineReason)
+		m.OfflineReason = convert.Text(state.OfflineReason)
 	}
 	if s.BatteryPercent != nil {
 		v := int32(*s.BatteryPercent) // 0 to 100
@@ -36,8 +36,8 @@ func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.L
 func slotMessage(s *lock.SlotRow, owner string, now time.Time) *propertyv1.LockSlot {
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{
-		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: optional.Text(owner),
-		NotBefore: optional.Time(window.From), NotAfter: optional.Time(window.To), SeenAt: optional.At(s.SeenAt), UsedAt: optional.At(s.UsedAt), Unmanaged: s.Foreign,
+		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: convert.Text(owner),
+		NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), SeenAt: convert.At(s.SeenAt), UsedAt: convert.At(s.UsedAt), Unmanaged: s.Foreign,
 	}
 	if strings.HasPrefix(s.GrantID, id.Code+"_") {
 		m.CodeId = &s.GrantID

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
@@ -60,17 +60,17 @@ func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*s
 	list := make([]*propertyv1.PartnerSpace, 0, len(entries))
 	for _, e := range entries {
 		m := &propertyv1.PartnerSpace{
-			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: optional.Text(e.ParentExternalID), Floor: e.Floor,
+			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: convert.Text(e.ParentExternalID), Floor: e.Floor,
 			IsPrivate: e.IsPrivate, IsActive: e.IsActive, State: "unmapped", SeenAt: timestamppb.New(e.SeenAt),
 		}
 		switch sg, ok := suggestion[e.ExternalID]; {
 		case e.SpaceID != "":
-			m.State, m.SpaceId, m.SpaceName = "mapped", &e.SpaceID, optional.Text(names[e.SpaceID])
+			m.State, m.SpaceId, m.SpaceName = "mapped", &e.SpaceID, convert.Text(names[e.SpaceID])
 			if e.GoneAt != nil {
 				m.State = "gone"
 			}
 		case ok:
-			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, optional.Text(names[sg.SpaceID]), optional.Text(string(sg.Confidence))
+			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, convert.Text(names[sg.SpaceID]), convert.Text(string(sg.Confidence))
 		}
 		list = append(list, m)
 	}
@@ -235,6 +235,6 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 func conflictMessage(c *space.ConflictRow) *propertyv1.Conflict {
 	return &propertyv1.Conflict{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: c.Detail,
-		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: optional.At(c.ClosedAt),
+		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: convert.At(c.ClosedAt),
 	}
 }

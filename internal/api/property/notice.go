@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -83,6 +83,6 @@ func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, er
 func noticeMessage(n *notice.Row, to message.Reader) *propertyv1.Notice {
 	return &propertyv1.Notice{
 		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: notice.Text(n, to), Stands: n.OnceKey != nil,
-		ReadAt: optional.At(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt), Parameters: optional.Struct(n.Parameters),
+		ReadAt: convert.At(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt), Parameters: convert.Struct(n.Parameters),
 	}
 }

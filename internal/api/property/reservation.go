@@ -9,8 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/explained"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
@@ -33,7 +32,7 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
+	return &propertyv1.ExplainReservationResponse{Data: convert.Explanation(e)}, nil
 }
 
 // ListReservations lists reservations, or searches them by number, id or the booker's name.
@@ -60,7 +59,7 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 			spaceID, name = f.Space.ID, f.Space.Name
 		}
 		list.List = append(list.List, &propertyv1.Reservation{
-			SpaceId: optional.Text(spaceID), SpaceName: optional.Text(name), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
+			SpaceId: convert.Text(spaceID), SpaceName: convert.Text(name), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
 			FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt),
 		})
 	}
@@ -105,13 +104,13 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Status),
 	}
 	out.GuestName = strings.TrimSpace(deref(b.FirstName) + " " + b.LastName)
-	out.SpaceName = optional.Text(cmp.Or(a.Space, a.Row.SpaceKey))
+	out.SpaceName = convert.Text(cmp.Or(a.Space, a.Row.SpaceKey))
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)
 	}
 	for _, f := range a.Fixes {
 		out.Fixes = append(out.Fixes, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: optional.Text(f.DoorID), DoorName: optional.Text(f.Door), Text: message.Reader{}.Text(f.Message()), Parameters: optional.Struct(f.Params),
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), Text: message.Reader{}.Text(f.Message()), Parameters: convert.Struct(f.Params),
 		})
 	}
 	if a.CheckedAt > 0 {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/mobilekey"
 )
@@ -80,7 +80,7 @@ func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIss
 
 func phoneMessage(p *mobilekey.Row) *propertyv1.SmartKeyPhone {
 	return &propertyv1.SmartKeyPhone{
-		Id: p.ID, ReservationId: p.ReservationID, Name: p.Name, TokenExpiresAt: optional.At(p.TokenExpiresAt), RevokedAt: optional.At(p.RevokedAt),
+		Id: p.ID, ReservationId: p.ReservationID, Name: p.Name, TokenExpiresAt: convert.At(p.TokenExpiresAt), RevokedAt: convert.At(p.RevokedAt),
 		CreatedAt: timestamppb.New(p.CreatedAt),
 	}
 }

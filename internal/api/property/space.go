@@ -9,7 +9,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access/code"
-	"latchkey.dev/internal/api/optional"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -66,7 +66,7 @@ func codeUseMessages(uses []code.Use) []*propertyv1.CodeUse {
 	for _, u := range uses {
 		list = append(list, &propertyv1.CodeUse{
 			At: timestamppb.New(u.At), CodeId: u.Code.ID, Kind: u.Code.Kind, Holder: u.Code.Holder, LockId: u.LockID,
-			Opened: u.Opened, Reason: optional.Text(u.Reason),
+			Opened: u.Opened, Reason: convert.Text(u.Reason),
 		})
 	}
 	return list
@@ -241,7 +241,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	list := make([]*propertyv1.Space, 0, len(rows))
 	for _, row := range rows {
 		m := &propertyv1.Space{
-			Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: optional.Text(row.ParentID),
+			Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: convert.Text(row.ParentID),
 			IsPrivate: row.IsPrivate, IsActive: row.IsActive, CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		if lk := locked[row.ID]; lk != nil {

@@ -1,6 +1,4 @@
-// Package bridge serves the enrolment of bridges on the public listener. Package bridgelink serves their control stream
-// on a separate listener.
-package bridge
+package bridgelink
 
 import (
 	"context"

@@ -1,5 +1,5 @@
-// Package optional fills the optional fields of answers. Missing values are left out.
-package optional
+// Package convert fills messages that several areas answer with. Text, Time and At leave out missing values.
+package convert
 
 import (
 	"encoding/json"

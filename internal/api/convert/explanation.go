@@ -1,0 +1,27 @@
+package convert
+
+import (
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/reservation/explain"
+)
+
+// Explanation converts an explanation of a reservation's access, the same for partners and staff.
+func Explanation(e explain.Explanation) *partnerv1.Explanation {
+	out := &partnerv1.Explanation{
+		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: Time(e.AsOf),
+		Sentence: e.Sentence, Advice: e.Advice,
+	}
+	for _, d := range e.Doors {
+		out.Doors = append(out.Doors, &partnerv1.ExplainedDoor{
+			DoorId: d.DoorID, Name: d.Name, Kind: string(d.Kind), Verdict: string(d.Outcome), OpensAt: Time(d.At),
+			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: d.Sentence, Advice: d.Advice,
+		})
+	}
+	for _, s := range e.Steps {
+		out.Steps = append(out.Steps, &partnerv1.ExplainedStep{
+			At: Time(s.At), Actor: string(s.Actor), Kind: s.Kind, DoorId: Text(s.DoorID), DoorName: Text(s.DoorName),
+			Evidence: Text(string(s.Evidence)), Reason: Text(s.Reason), Sentence: s.Sentence,
+		})
+	}
+	return out
+}
