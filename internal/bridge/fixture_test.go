@@ -42,6 +42,7 @@ func each(t *testing.T, f func(t *testing.T, s *site)) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c.Set(start)
 		s := &site{t: t, db: d, clock: c, house: "prp_one"}
+		dbtest.Insert(t, d, "properties", dbtest.Values{"id": s.house})
 		s.keys = dbtest.Keys(t, d, s.house)
 		s.change(func(tx *db.Tx) (err error) {
 			s.ca, err = bridge.LoadOrCreateCA(tx, s.keys)
