@@ -31430,9 +31430,22 @@ func (m *TokenMutation) OldPropertyID(ctx context.Context) (v string, err error)
 	return oldValue.PropertyID, nil
 }
 
+// ClearPropertyID clears the value of the "property_id" field.
+func (m *TokenMutation) ClearPropertyID() {
+	m.property_id = nil
+	m.clearedFields[token.FieldPropertyID] = struct{}{}
+}
+
+// PropertyIDCleared returns if the "property_id" field was cleared in this mutation.
+func (m *TokenMutation) PropertyIDCleared() bool {
+	_, ok := m.clearedFields[token.FieldPropertyID]
+	return ok
+}
+
 // ResetPropertyID resets all changes to the "property_id" field.
 func (m *TokenMutation) ResetPropertyID() {
 	m.property_id = nil
+	delete(m.clearedFields, token.FieldPropertyID)
 }
 
 // SetIntegrationID sets the "integration_id" field.
@@ -31466,9 +31479,22 @@ func (m *TokenMutation) OldIntegrationID(ctx context.Context) (v string, err err
 	return oldValue.IntegrationID, nil
 }
 
+// ClearIntegrationID clears the value of the "integration_id" field.
+func (m *TokenMutation) ClearIntegrationID() {
+	m.integration_id = nil
+	m.clearedFields[token.FieldIntegrationID] = struct{}{}
+}
+
+// IntegrationIDCleared returns if the "integration_id" field was cleared in this mutation.
+func (m *TokenMutation) IntegrationIDCleared() bool {
+	_, ok := m.clearedFields[token.FieldIntegrationID]
+	return ok
+}
+
 // ResetIntegrationID resets all changes to the "integration_id" field.
 func (m *TokenMutation) ResetIntegrationID() {
 	m.integration_id = nil
+	delete(m.clearedFields, token.FieldIntegrationID)
 }
 
 // SetAppID sets the "app_id" field.
@@ -31502,9 +31528,22 @@ func (m *TokenMutation) OldAppID(ctx context.Context) (v string, err error) {
 	return oldValue.AppID, nil
 }
 
+// ClearAppID clears the value of the "app_id" field.
+func (m *TokenMutation) ClearAppID() {
+	m.app_id = nil
+	m.clearedFields[token.FieldAppID] = struct{}{}
+}
+
+// AppIDCleared returns if the "app_id" field was cleared in this mutation.
+func (m *TokenMutation) AppIDCleared() bool {
+	_, ok := m.clearedFields[token.FieldAppID]
+	return ok
+}
+
 // ResetAppID resets all changes to the "app_id" field.
 func (m *TokenMutation) ResetAppID() {
 	m.app_id = nil
+	delete(m.clearedFields, token.FieldAppID)
 }
 
 // SetRole sets the "role" field.
@@ -31922,6 +31961,15 @@ func (m *TokenMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *TokenMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(token.FieldPropertyID) {
+		fields = append(fields, token.FieldPropertyID)
+	}
+	if m.FieldCleared(token.FieldIntegrationID) {
+		fields = append(fields, token.FieldIntegrationID)
+	}
+	if m.FieldCleared(token.FieldAppID) {
+		fields = append(fields, token.FieldAppID)
+	}
 	if m.FieldCleared(token.FieldExpiresAt) {
 		fields = append(fields, token.FieldExpiresAt)
 	}
@@ -31942,6 +31990,15 @@ func (m *TokenMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *TokenMutation) ClearField(name string) error {
 	switch name {
+	case token.FieldPropertyID:
+		m.ClearPropertyID()
+		return nil
+	case token.FieldIntegrationID:
+		m.ClearIntegrationID()
+		return nil
+	case token.FieldAppID:
+		m.ClearAppID()
+		return nil
 	case token.FieldExpiresAt:
 		m.ClearExpiresAt()
 		return nil

@@ -1193,20 +1193,14 @@ func init() {
 	token.NameValidator = tokenDescName.Validators[0].(func(string) error)
 	// tokenDescPropertyID is the schema descriptor for property_id field.
 	tokenDescPropertyID := tokenFields[5].Descriptor()
-	// token.DefaultPropertyID holds the default value on creation for the property_id field.
-	token.DefaultPropertyID = tokenDescPropertyID.Default.(string)
 	// token.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
 	token.PropertyIDValidator = tokenDescPropertyID.Validators[0].(func(string) error)
 	// tokenDescIntegrationID is the schema descriptor for integration_id field.
 	tokenDescIntegrationID := tokenFields[6].Descriptor()
-	// token.DefaultIntegrationID holds the default value on creation for the integration_id field.
-	token.DefaultIntegrationID = tokenDescIntegrationID.Default.(string)
 	// token.IntegrationIDValidator is a validator for the "integration_id" field. It is called by the builders before save.
 	token.IntegrationIDValidator = tokenDescIntegrationID.Validators[0].(func(string) error)
 	// tokenDescAppID is the schema descriptor for app_id field.
 	tokenDescAppID := tokenFields[7].Descriptor()
-	// token.DefaultAppID holds the default value on creation for the app_id field.
-	token.DefaultAppID = tokenDescAppID.Default.(string)
 	// token.AppIDValidator is a validator for the "app_id" field. It is called by the builders before save.
 	token.AppIDValidator = tokenDescAppID.Validators[0].(func(string) error)
 	// tokenDescRole is the schema descriptor for role field.

@@ -195,18 +195,6 @@ func (_c *TokenCreate) defaults() {
 		v := token.DefaultName
 		_c.mutation.SetName(v)
 	}
-	if _, ok := _c.mutation.PropertyID(); !ok {
-		v := token.DefaultPropertyID
-		_c.mutation.SetPropertyID(v)
-	}
-	if _, ok := _c.mutation.IntegrationID(); !ok {
-		v := token.DefaultIntegrationID
-		_c.mutation.SetIntegrationID(v)
-	}
-	if _, ok := _c.mutation.AppID(); !ok {
-		v := token.DefaultAppID
-		_c.mutation.SetAppID(v)
-	}
 	if _, ok := _c.mutation.Role(); !ok {
 		v := token.DefaultRole
 		_c.mutation.SetRole(v)
@@ -246,24 +234,15 @@ func (_c *TokenCreate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Token.name": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.PropertyID(); !ok {
-		return &ValidationError{Name: "property_id", err: errors.New(`ent: missing required field "Token.property_id"`)}
-	}
 	if v, ok := _c.mutation.PropertyID(); ok {
 		if err := token.PropertyIDValidator(v); err != nil {
 			return &ValidationError{Name: "property_id", err: fmt.Errorf(`ent: validator failed for field "Token.property_id": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.IntegrationID(); !ok {
-		return &ValidationError{Name: "integration_id", err: errors.New(`ent: missing required field "Token.integration_id"`)}
-	}
 	if v, ok := _c.mutation.IntegrationID(); ok {
 		if err := token.IntegrationIDValidator(v); err != nil {
 			return &ValidationError{Name: "integration_id", err: fmt.Errorf(`ent: validator failed for field "Token.integration_id": %w`, err)}
 		}
-	}
-	if _, ok := _c.mutation.AppID(); !ok {
-		return &ValidationError{Name: "app_id", err: errors.New(`ent: missing required field "Token.app_id"`)}
 	}
 	if v, ok := _c.mutation.AppID(); ok {
 		if err := token.AppIDValidator(v); err != nil {

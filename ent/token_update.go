@@ -146,6 +146,15 @@ func (_u *TokenUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(token.FieldName, field.TypeString, value)
 	}
+	if _u.mutation.PropertyIDCleared() {
+		_spec.ClearField(token.FieldPropertyID, field.TypeString)
+	}
+	if _u.mutation.IntegrationIDCleared() {
+		_spec.ClearField(token.FieldIntegrationID, field.TypeString)
+	}
+	if _u.mutation.AppIDCleared() {
+		_spec.ClearField(token.FieldAppID, field.TypeString)
+	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(token.FieldExpiresAt, field.TypeTime, value)
 	}
@@ -326,6 +335,15 @@ func (_u *TokenUpdateOne) sqlSave(ctx context.Context) (_node *Token, err error)
 	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(token.FieldName, field.TypeString, value)
+	}
+	if _u.mutation.PropertyIDCleared() {
+		_spec.ClearField(token.FieldPropertyID, field.TypeString)
+	}
+	if _u.mutation.IntegrationIDCleared() {
+		_spec.ClearField(token.FieldIntegrationID, field.TypeString)
+	}
+	if _u.mutation.AppIDCleared() {
+		_spec.ClearField(token.FieldAppID, field.TypeString)
 	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(token.FieldExpiresAt, field.TypeTime, value)

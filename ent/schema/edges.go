@@ -17,6 +17,11 @@ func ownedBy(name string, owner any, column string, rule entsql.ReferenceOption)
 	return []ent.Edge{edge.To(name, owner).Field(column).Unique().Required().Immutable().Annotations(entsql.OnDelete(rule))}
 }
 
+// maybeOwnedBy is ownedBy for a column that may be NULL.
+func maybeOwnedBy(name string, owner any, column string, rule entsql.ReferenceOption) ent.Edge {
+	return edge.To(name, owner).Field(column).Unique().Immutable().Annotations(entsql.OnDelete(rule))
+}
+
 func (Bridge) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
@@ -43,7 +48,15 @@ func (Space) Edges() []ent.Edge {
 
 func (Integration) Edges() []ent.Edge {
 	return append(ownedBy("property", Property.Type, "property_id", entsql.NoAction),
-		edge.To("app", App.Type).Field("app_id").Unique().Immutable().Annotations(entsql.OnDelete(entsql.NoAction)))
+		maybeOwnedBy("app", App.Type, "app_id", entsql.NoAction))
+}
+
+func (Token) Edges() []ent.Edge {
+	return []ent.Edge{
+		maybeOwnedBy("property", Property.Type, "property_id", entsql.Cascade),
+		maybeOwnedBy("integration", Integration.Type, "integration_id", entsql.Cascade),
+		maybeOwnedBy("app", App.Type, "app_id", entsql.Cascade),
+	}
 }
 
 func (Endpoint) Edges() []ent.Edge {
@@ -124,5 +137,4 @@ var WithoutOwner = map[string]string{
 
 	"pins":          "its owner is a grant or a code, and one column cannot refer to two tables",
 	"property_keys": "one key belongs to no property; the key of a property is deleted after the property, because it opens its other rows",
-	"tokens":        "its owner is a property, an integration, an app or none",
 }

@@ -74,16 +74,10 @@ var (
 	DefaultName string
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
-	// DefaultPropertyID holds the default value on creation for the "property_id" field.
-	DefaultPropertyID string
 	// PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
 	PropertyIDValidator func(string) error
-	// DefaultIntegrationID holds the default value on creation for the "integration_id" field.
-	DefaultIntegrationID string
 	// IntegrationIDValidator is a validator for the "integration_id" field. It is called by the builders before save.
 	IntegrationIDValidator func(string) error
-	// DefaultAppID holds the default value on creation for the "app_id" field.
-	DefaultAppID string
 	// AppIDValidator is a validator for the "app_id" field. It is called by the builders before save.
 	AppIDValidator func(string) error
 	// DefaultRole holds the default value on creation for the "role" field.

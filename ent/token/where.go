@@ -409,6 +409,16 @@ func PropertyIDHasSuffix(v string) predicate.Token {
 	return predicate.Token(sql.FieldHasSuffix(FieldPropertyID, v))
 }
 
+// PropertyIDIsNil applies the IsNil predicate on the "property_id" field.
+func PropertyIDIsNil() predicate.Token {
+	return predicate.Token(sql.FieldIsNull(FieldPropertyID))
+}
+
+// PropertyIDNotNil applies the NotNil predicate on the "property_id" field.
+func PropertyIDNotNil() predicate.Token {
+	return predicate.Token(sql.FieldNotNull(FieldPropertyID))
+}
+
 // PropertyIDEqualFold applies the EqualFold predicate on the "property_id" field.
 func PropertyIDEqualFold(v string) predicate.Token {
 	return predicate.Token(sql.FieldEqualFold(FieldPropertyID, v))
@@ -474,6 +484,16 @@ func IntegrationIDHasSuffix(v string) predicate.Token {
 	return predicate.Token(sql.FieldHasSuffix(FieldIntegrationID, v))
 }
 
+// IntegrationIDIsNil applies the IsNil predicate on the "integration_id" field.
+func IntegrationIDIsNil() predicate.Token {
+	return predicate.Token(sql.FieldIsNull(FieldIntegrationID))
+}
+
+// IntegrationIDNotNil applies the NotNil predicate on the "integration_id" field.
+func IntegrationIDNotNil() predicate.Token {
+	return predicate.Token(sql.FieldNotNull(FieldIntegrationID))
+}
+
 // IntegrationIDEqualFold applies the EqualFold predicate on the "integration_id" field.
 func IntegrationIDEqualFold(v string) predicate.Token {
 	return predicate.Token(sql.FieldEqualFold(FieldIntegrationID, v))
@@ -537,6 +557,16 @@ func AppIDHasPrefix(v string) predicate.Token {
 // AppIDHasSuffix applies the HasSuffix predicate on the "app_id" field.
 func AppIDHasSuffix(v string) predicate.Token {
 	return predicate.Token(sql.FieldHasSuffix(FieldAppID, v))
+}
+
+// AppIDIsNil applies the IsNil predicate on the "app_id" field.
+func AppIDIsNil() predicate.Token {
+	return predicate.Token(sql.FieldIsNull(FieldAppID))
+}
+
+// AppIDNotNil applies the NotNil predicate on the "app_id" field.
+func AppIDNotNil() predicate.Token {
+	return predicate.Token(sql.FieldNotNull(FieldAppID))
 }
 
 // AppIDEqualFold applies the EqualFold predicate on the "app_id" field.

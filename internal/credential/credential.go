@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"entgo.io/ent/dialect/sql"
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/token"
@@ -72,8 +73,14 @@ type Spec struct {
 
 // owner selects the tokens of the same owner, for limits and for rotation.
 func (s Spec) owner() predicate.Token {
-	return token.And(token.Kind(string(s.Kind)), token.PropertyID(s.PropertyID),
-		token.IntegrationID(s.IntegrationID), token.AppID(s.AppID))
+	is := func(column, id string) predicate.Token {
+		if id == "" {
+			return sql.FieldIsNull(column)
+		}
+		return sql.FieldEQ(column, id)
+	}
+	return token.And(token.Kind(string(s.Kind)), is(token.FieldPropertyID, s.PropertyID),
+		is(token.FieldIntegrationID, s.IntegrationID), is(token.FieldAppID, s.AppID))
 }
 
 // isValid selects the tokens that are valid at a time.
@@ -96,8 +103,16 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	}
 	secret := keyring.NewToken(kinds[s.Kind].draw)
 	create := tx.Token.Create().SetID(id.New(id.Token)).SetKind(string(s.Kind)).SetMAC(computeMAC(keys, s.Kind, secret)).
-		SetHint(keyring.Hint(secret)).SetName(s.Name).SetPropertyID(s.PropertyID).SetIntegrationID(s.IntegrationID).
-		SetAppID(s.AppID).SetRole(s.Role).SetCreatedAt(tx.Now())
+		SetHint(keyring.Hint(secret)).SetName(s.Name).SetRole(s.Role).SetCreatedAt(tx.Now())
+	if s.PropertyID != "" {
+		create.SetPropertyID(s.PropertyID)
+	}
+	if s.IntegrationID != "" {
+		create.SetIntegrationID(s.IntegrationID)
+	}
+	if s.AppID != "" {
+		create.SetAppID(s.AppID)
+	}
 	if s.TTL > 0 {
 		create.SetExpiresAt(tx.Now().Add(s.TTL))
 	}
@@ -175,7 +190,7 @@ func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*ent.Token, e
 	return t, nil
 }
 
-const findQuery = `SELECT id, property_id, integration_id, app_id, role, name, expires_at FROM tokens
+const findQuery = `SELECT id, coalesce(property_id, ''), coalesce(integration_id, ''), coalesce(app_id, ''), role, name, expires_at FROM tokens
 	WHERE mac = $1 AND kind = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
 
 // Sweep deletes tokens that ended before a time, at most a given number, and returns how many. Staff tokens live for

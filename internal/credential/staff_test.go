@@ -42,6 +42,7 @@ func TestAuthenticate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		keys := dbtest.Keys(t, d)
 		p := hotel(t, d, "A")
+		dbtest.Insert(t, d, "apps", dbtest.Values{"id": "app_1"})
 		var staffToken, operator, client string
 		var staffID, operatorID string
 		write(t, d, func(tx *db.Tx) error {

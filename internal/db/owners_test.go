@@ -1,13 +1,18 @@
 package db_test
 
 import (
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	entschema "entgo.io/ent/dialect/sql/schema"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // A deleted owner must not take these rows along, nor rows that such a row belongs to: a lock may still hold a code, a phone a
@@ -45,5 +50,45 @@ func TestEachTableRefersToItsOwner(t *testing.T) {
 func beginsAnIndex(m *entschema.Table, c *entschema.Column) bool {
 	return m.PrimaryKey[0] == c || slices.ContainsFunc(m.Indexes, func(i *entschema.Index) bool {
 		return i.Columns[0] == c && (i.Annotation == nil || i.Annotation.Where == "")
+	})
+}
+
+// A row without its owner is refused. In a savepoint it costs only this part of the change, and no other change.
+func TestForeignKeysAreEnforced(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		orphan := func(tx *db.Tx) error {
+			return tx.Space.Create().SetID("spc_1").SetPropertyID("prp_none").SetType("Room").SetName("1").SetIsPrivate(true).Exec(tx.Context())
+		}
+		app := func(tx *db.Tx, id string) error { return tx.App.Create().SetID(id).SetName(id).Exec(tx.Context()) }
+		var group sync.WaitGroup
+		for i := range 20 {
+			group.Go(func() {
+				err := d.Write(t.Context(), func(tx *db.Tx) error {
+					if err := app(tx, fmt.Sprint("app_", i)); err != nil {
+						return err
+					}
+					if i%5 > 0 {
+						return nil
+					}
+					return orphan(tx)
+				})
+				if ent.IsConstraintError(err) != (i%5 == 0) {
+					t.Errorf("change %d: %v", i, err)
+				}
+			})
+		}
+		group.Wait()
+		err := d.Write(t.Context(), func(tx *db.Tx) error {
+			if err := tx.Savepoint(func() error { return orphan(tx) }); !ent.IsConstraintError(err) {
+				t.Errorf("in a savepoint: %v", err)
+			}
+			return app(tx, "app_savepoint")
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if n := d.Read().App.Query().CountX(t.Context()); n != 17 {
+			t.Errorf("%d apps are stored, want 17", n)
+		}
 	})
 }

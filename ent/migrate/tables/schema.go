@@ -1310,34 +1310,54 @@ var (
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "hint", Type: field.TypeString, Size: 16},
 		{Name: "name", Type: field.TypeString, Size: 255, Default: ""},
-		{Name: "property_id", Type: field.TypeString, Size: 40, Default: ""},
-		{Name: "integration_id", Type: field.TypeString, Size: 40, Default: ""},
-		{Name: "app_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "role", Type: field.TypeString, Size: 16, Default: ""},
 		{Name: "expires_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Nullable: true, Size: 40},
+		{Name: "integration_id", Type: field.TypeString, Nullable: true, Size: 40},
+		{Name: "app_id", Type: field.TypeString, Nullable: true, Size: 40},
 	}
 	// TokensTable holds the schema information for the "tokens" table.
 	TokensTable = &schema.Table{
 		Name:       "tokens",
 		Columns:    TokensColumns,
 		PrimaryKey: []*schema.Column{TokensColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "tokens_properties_property",
+				Columns:    []*schema.Column{TokensColumns[9]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "tokens_integrations_integration",
+				Columns:    []*schema.Column{TokensColumns[10]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "tokens_apps_app",
+				Columns:    []*schema.Column{TokensColumns[11]},
+				RefColumns: []*schema.Column{AppsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "token_property_id_kind",
 				Unique:  false,
-				Columns: []*schema.Column{TokensColumns[5], TokensColumns[1]},
+				Columns: []*schema.Column{TokensColumns[9], TokensColumns[1]},
 			},
 			{
 				Name:    "token_integration_id_kind",
 				Unique:  false,
-				Columns: []*schema.Column{TokensColumns[6], TokensColumns[1]},
+				Columns: []*schema.Column{TokensColumns[10], TokensColumns[1]},
 			},
 			{
 				Name:    "token_app_id_kind",
 				Unique:  false,
-				Columns: []*schema.Column{TokensColumns[7], TokensColumns[1]},
+				Columns: []*schema.Column{TokensColumns[11], TokensColumns[1]},
 			},
 		},
 	}
@@ -1512,6 +1532,9 @@ func init() {
 	SpacesTable.Annotation = &entsql.Annotation{
 		Table: "spaces",
 	}
+	TokensTable.ForeignKeys[0].RefTable = PropertiesTable
+	TokensTable.ForeignKeys[1].RefTable = IntegrationsTable
+	TokensTable.ForeignKeys[2].RefTable = AppsTable
 	TokensTable.Annotation = &entsql.Annotation{
 		Table: "tokens",
 	}
