@@ -20,6 +20,7 @@ var deleteOrder = []string{
 func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error) {
 	for _, statement := range []string{
 		"UPDATE locks SET door_id = NULL WHERE property_id = $1 AND door_id IS NOT NULL",
+		"DELETE FROM event_cursors WHERE EXISTS (SELECT 1 FROM events AS e WHERE e.subject = event_cursors.subject AND e.property_id = $1)",
 		"DELETE FROM river_job WHERE args ->> 'propertyId' = $1 AND state <> 'running'",
 	} {
 		if _, err := tx.ExecContext(tx.Context(), statement, propertyID); err != nil {

@@ -33,7 +33,9 @@ func fill(t *testing.T, d *db.DB, propertyID string) {
 					values[c.Name] = fmt.Sprintf("%s %s %d", propertyID, c.Name, n)
 				}
 			}
-			values["property_id"] = propertyID
+			if _, ok := values["property_id"]; ok {
+				values["property_id"] = propertyID
+			}
 			for _, key := range m.ForeignKeys {
 				if c := key.Columns[0].Name; c != "property_id" {
 					values[c] = fmt.Sprintf("%s id %d", propertyID, n)
