@@ -247,7 +247,10 @@ func (s *session) explanation(e *partnerv1.Explanation) {
 	if e.GetForgotten() {
 		s.say("Older steps have been deleted.")
 	}
-	if e.GetTruncated() {
+	switch {
+	case e.GetCompleteAfter() != nil:
+		s.say("Steps until %s are left out.", when(e.GetCompleteAfter()))
+	case e.GetTruncated():
 		s.say("Earlier steps are left out.")
 	}
 	s.steps("Nothing has happened yet.", e.GetSteps())
@@ -274,7 +277,7 @@ func (s *session) explainedDoors(e *partnerv1.Explanation) {
 func (s *session) steps(none string, list []*partnerv1.ExplainedStep) {
 	var steps [][]string
 	for _, x := range list {
-		steps = append(steps, []string{when(x.GetAt()), x.GetActor(), dash(x.GetEvidence()), dash(x.GetReason()), x.GetSentence()})
+		steps = append(steps, []string{when(x.GetAt()), x.GetActor(), dash(x.GetEvidence()), dash(x.GetReason()), x.GetStaffSentence()})
 	}
 	s.table(none, []string{"when", "who", "pin", "reason", "what"}, steps)
 }

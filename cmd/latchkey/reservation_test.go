@@ -68,7 +68,7 @@ func TestReservationsByName(t *testing.T) {
 	s.ok("reservation find unknown", "No guest, number or room matches")
 	s.ok("reservation show 4711", "Ada Lovelace", "Room 101", "started", "B-1", "rsv_", "Front door")
 	s.ok("reservation show turing", "No room has been assigned")
-	s.ok("reservation explain B-1", "You were checked in")
+	s.ok("reservation explain B-1", "The guest was checked in")
 	s.ok("reservations explain 4713", "not known to the lock system")
 	s.fails(1, "reservation explain lov", "matches more than one reservation", "rsv_", "4711, Ada Lovelace, Room 101", "4713, Grace Lovett, R999")
 	s.fails(1, "reservation show unknown", "there is no reservation unknown", "latchkey reservation find")
@@ -117,7 +117,7 @@ func TestSpaceShow(t *testing.T) {
 	if err != nil || !press.Opened {
 		t.Fatalf("%q does not open: %+v, %v", pin, press, err)
 	}
-	for !strings.Contains(s.ok("space show 'Room 101'"), "Room 101 was opened with your code") {
+	for !strings.Contains(s.ok("space show 'Room 101'"), "The guest's code opened Room 101.") {
 		if time.Now().After(deadline) {
 			t.Fatal("the opening is not shown")
 		}
@@ -149,7 +149,7 @@ func TestSpaceShow(t *testing.T) {
 	if err != nil || !press.Opened {
 		t.Fatalf("the staff code does not open: %+v, %v", press, err)
 	}
-	for !strings.Contains(s.ok("space show 'Room 101'", "was opened with your code"), `Room 101 was opened with the staff code of "Ana".`) {
+	for !strings.Contains(s.ok("space show 'Room 101'", "The guest's code opened Room 101."), `Room 101 was opened with the staff code of "Ana".`) {
 		if time.Now().After(deadline) {
 			t.Fatal("the opening with the staff code is not shown")
 		}

@@ -155,15 +155,25 @@ func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, 
 		lines = append(lines, line{at, append([]string{shortTime(zone, at)}, columns...)})
 	}
 	for _, x := range openings {
-		add(x.step.GetAt().AsTime(), x.step.GetActor(), x.number, x.step.GetSentence())
+		add(x.step.GetAt().AsTime(), x.step.GetActor(), x.number, x.step.GetStaffSentence())
 	}
 	for _, u := range uses {
 		add(u.GetAt().AsTime(), "code", "", codeSentence(space, u))
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return b.at.Compare(a.at) })
-	rows := make([][]string, len(lines))
-	for i, l := range lines {
-		rows[i] = l.row
+	var rows [][]string
+	for i := 0; i < len(lines); {
+		last := i // of the same lines in a row, such as wrong PINs
+		for last+1 < len(lines) && slices.Equal(lines[last+1].row[1:], lines[i].row[1:]) {
+			last++
+		}
+		row := lines[i].row
+		if n := last - i + 1; n > 1 {
+			what := len(row) - 1
+			row[what] = fmt.Sprintf("%s %d times since %s.", strings.TrimSuffix(row[what], "."), n, shortTime(zone, lines[last].at))
+		}
+		rows = append(rows, row)
+		i = last + 1
 	}
 	return rows
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/message"
 )
 
 // pause has the bridge report, at one minute, that it paused a keypad at another.
@@ -29,8 +30,8 @@ func TestKeypadPausesAreSteps(t *testing.T) {
 		want := []string{"9 keypadPaused r1", "12 keypadPaused r1", "14 keypadPaused g1"}
 		same(t, "during the stay", want, h.steps(rsv, "keypadPaused"))
 		for _, step := range h.explained(rsv).Steps {
-			if step.Kind == "keypadPaused" && !strings.HasSuffix(step.Sentence, "so its keypad refused every PIN for 2 minutes.") {
-				t.Errorf("sentence %q", step.Sentence)
+			if text := (message.Reader{}).Text(step.Text); step.Kind == "keypadPaused" && !strings.HasSuffix(text, "so its keypad refused every PIN for 2 minutes.") {
+				t.Errorf("sentence %q", text)
 			}
 		}
 

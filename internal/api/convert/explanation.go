@@ -2,25 +2,29 @@ package convert
 
 import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/reservation/explain"
 )
+
+var english = message.Reader{Language: message.English}
 
 // Explanation converts an explanation of a reservation's access, the same for partners and staff.
 func Explanation(e explain.Explanation) *partnerv1.Explanation {
 	out := &partnerv1.Explanation{
 		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: Time(e.AsOf),
-		Sentence: e.Sentence, Advice: e.Advice,
+		Sentence: english.Text(e.Text), Advice: english.Text(e.Advice), CompleteAfter: Time(e.CompleteAfter),
 	}
 	for _, d := range e.Doors {
 		out.Doors = append(out.Doors, &partnerv1.ExplainedDoor{
 			DoorId: d.DoorID, Name: d.Name, Kind: string(d.Kind), Verdict: string(d.Outcome), OpensAt: Time(d.At),
-			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: d.Sentence, Advice: d.Advice,
+			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: english.Text(d.Text), StaffSentence: english.Text(explain.ForStaff(d.Text)), Advice: english.Text(d.Advice),
 		})
 	}
 	for _, s := range e.Steps {
 		out.Steps = append(out.Steps, &partnerv1.ExplainedStep{
 			At: Time(s.At), Actor: string(s.Actor), Kind: s.Kind, DoorId: Text(s.DoorID), DoorName: Text(s.DoorName),
-			Evidence: Text(string(s.Evidence)), Reason: Text(s.Reason), Sentence: s.Sentence,
+			Evidence: Text(string(s.Evidence)), Reason: Text(s.Reason), Sentence: english.Text(s.Text),
+			StaffSentence: english.Text(explain.ForStaff(s.Text)), Parameters: Struct(s.Text.Params),
 		})
 	}
 	return out

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -83,16 +84,16 @@ func (k provenCodes) firstProvenByUse(h Event) bool {
 	return false
 }
 
-// withoutRepeats removes steps with the same sentence at the same time, except openings, which may occur twice.
+// withoutRepeats removes steps with the same text at the same time, except openings, which may occur twice.
 func withoutRepeats(steps []Step) []Step {
 	type words struct {
-		at             time.Time
-		door, sentence string
+		at         time.Time
+		door, text string
 	}
 	seen := map[words]bool{}
 	out := steps[:0]
 	for _, s := range steps {
-		w := words{s.At.UTC().Round(0), s.DoorID, s.Sentence}
+		w := words{s.At.UTC().Round(0), s.DoorID, fmt.Sprint(s.Text)}
 		if seen[w] && !s.isOpening {
 			continue
 		}

@@ -1,7 +1,7 @@
 // Package explain says why the doors of a stay open, or do not: each door now, and the steps that led there, from the PMS's update
 // to the keypad.
 //
-// [Explain] decides from values; [Load] gathers them with few, bounded queries. Every sentence may be shown to the guest: none
+// [Explain] decides from values; [Load] gathers them with few, bounded queries. Every text may be shown to the guest: none
 // contains a PIN or data of another person.
 package explain
 
@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -32,6 +33,8 @@ type Facts struct {
 	Events           []Event              // in stored order
 	Granted          map[string]time.Time // when each grant of the stay was created, by id
 	More             bool                 // there are older events, which were not loaded
+	MissingUntil     time.Time            // the events that were not loaded were stored until this time; zero: none
+	Gaps             bool                 // events of more grants or locks were not loaded, whenever they were
 	Since            time.Time            // events before this time were deleted; zero: none were
 }
 
@@ -75,14 +78,15 @@ type Event struct {
 
 // Explanation is the answer: each door now, and the timeline.
 type Explanation struct {
-	ReservationID    string
-	State            access.State
-	Doors            []Verdict
-	Steps            []Step
-	Truncated        bool
-	Forgotten        bool
-	AsOf             time.Time
-	Sentence, Advice string
+	ReservationID string
+	State         access.State
+	Doors         []Verdict
+	Steps         []Step
+	Truncated     bool
+	Forgotten     bool
+	AsOf          time.Time
+	CompleteAfter time.Time // of truncated steps: the steps after this time are complete, and there are no others; zero: unknown
+	Text, Advice  message.Message
 }
 
 // Actor is the party that caused a step.
@@ -107,8 +111,8 @@ type Step struct {
 	DoorName  string
 	Evidence  slot.Evidence
 	Reason    string
-	Sentence  string
-	isOpening bool // a door was opened, or an attempt refused
+	Text      message.Message // for the guest; see [ForStaff]
+	isOpening bool            // a door was opened, or an attempt refused
 }
 
 // Explain makes an explanation from facts.
@@ -118,23 +122,36 @@ func Explain(f Facts) Explanation {
 		e.Doors = append(e.Doors, f.judge(d))
 	}
 	e.Steps = f.steps()
-	if n := len(e.Steps) - MaxSteps; n > 0 {
-		e.Steps, e.Truncated = e.Steps[n:], true
+	e.truncate(f.MissingUntil)
+	if f.Gaps {
+		e.CompleteAfter = time.Time{}
 	}
 	for _, r := range f.Plan.Reasons {
-		if w := reasonTexts[r]; w.whole {
-			e.Sentence, e.Advice = w.guest, w.staff
+		if slices.Contains(wholeStay, r) {
+			e.Text, e.Advice = textOf(r), adviceOn(r)
 			break
 		}
 	}
 	return e
 }
 
+// truncate leaves out the steps up to a time until which events are missing, and all but the last MaxSteps.
+func (e *Explanation) truncate(missingUntil time.Time) {
+	if n := len(e.Steps) - MaxSteps; n > 0 {
+		e.Truncated, missingUntil = true, latest(missingUntil, e.Steps[n-1].At)
+	}
+	if missingUntil.IsZero() {
+		return
+	}
+	e.CompleteAfter = missingUntil
+	e.Steps = slices.DeleteFunc(e.Steps, func(s Step) bool { return !s.At.After(missingUntil) })
+}
+
 // steps returns the timeline by time; steps at the same time keep the order in which their events were stored.
 func (f Facts) steps() []Step {
-	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Sentence: "The hotel's system announced your stay."}}
+	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Text: stepText("bookingReceived")}}
 	if !f.Since.IsZero() {
-		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Sentence: "Earlier steps are no longer kept."})
+		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Text: stepText("earlierForgotten")})
 	}
 	changed, t := f.Created, newStepBuilder(f)
 	for _, h := range f.Events {
@@ -144,9 +161,9 @@ func (f Facts) steps() []Step {
 		out = append(out, t.next(h)...)
 	}
 	if f.Updated.After(changed) {
-		last := Step{At: f.Updated, Actor: PMS, Kind: "bookingChanged", Sentence: "The hotel's system last changed the booking."}
+		last := Step{At: f.Updated, Actor: PMS, Kind: "bookingChanged", Text: stepText("bookingChanged")}
 		if f.ByDays {
-			last.Actor, last.Sentence = Latchkey, "The booking was last changed, by the hotel's system or with the hotel's hours."
+			last.Actor, last.Text = Latchkey, stepText("bookingChangedByDays")
 		}
 		out = append(out, last)
 	}
@@ -196,7 +213,7 @@ func (t *stepBuilder) stepsOf(h Event) []Step {
 		}
 		return changes(h)
 	case event.PINGenerated:
-		return []Step{{At: h.At, Actor: Latchkey, Kind: "codeMade", Sentence: "A code was made for your stay."}}
+		return []Step{{At: h.At, Actor: Latchkey, Kind: "codeMade", Text: stepText("codeMade")}}
 	case event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed:
 		t.accessible = h.Accessible
 		return append([]Step{planned(h)}, t.unreachable(h)...)
@@ -216,34 +233,36 @@ func (t *stepBuilder) stepsOf(h Event) []Step {
 // changes returns the steps of one change by the PMS: one for each part that access depends on.
 func changes(h Event) []Step {
 	var out []Step
-	add := func(kind, sentence string) {
-		out = append(out, Step{At: h.At, Actor: PMS, Kind: kind, Sentence: sentence})
-	}
+	add := func(kind string) { out = append(out, Step{At: h.At, Actor: PMS, Kind: kind, Text: stepText(kind)}) }
 	if slices.Contains(h.Changed, reservation.ChangedState) {
-		w := stateSteps[h.State]
+		kind := stateSteps[h.State]
 		if h.State == access.Confirmed && h.StateBefore == access.Started {
-			w = [2]string{"checkInTakenBack", "Your check-in was taken back."}
+			kind = "checkInTakenBack"
 		}
-		add(cmp.Or(w[0], "stateChanged"), cmp.Or(w[1], "The hotel's system changed the state of your stay."))
+		add(cmp.Or(kind, "stateChanged"))
 	}
 	if h.StateBefore == "" {
 		return out // the dates and room of a new booking are no change
 	}
 	if slices.Contains(h.Changed, reservation.ChangedDates) {
-		add("datesChanged", "The dates of your stay were changed.")
+		add("datesChanged")
 	}
 	if slices.Contains(h.Changed, reservation.ChangedSpace) {
-		add("roomChanged", "You were given another room.")
+		add("roomChanged")
 	}
 	return out
 }
 
 // planned returns the step of an access plan.
 func planned(h Event) Step {
-	w := planSteps[h.Kind]
-	s := Step{At: h.At, Actor: Latchkey, Kind: w[0], Evidence: h.Evidence, Reason: h.Reason, Sentence: w[1]}
-	if more := reasonTexts[h.Reason].guest; h.Kind == event.AccessFailed && more != "" {
-		s.Sentence = more
+	kind := planSteps[h.Kind]
+	s := Step{At: h.At, Actor: Latchkey, Kind: kind, Evidence: h.Evidence, Reason: h.Reason, Text: stepText(kind)}
+	if h.Kind == event.AccessFailed {
+		why := textOf(h.Reason)
+		if why.Kind == "" {
+			why.Kind = "reason.other"
+		}
+		s.Text.Params = message.Params{"why": why}
 	}
 	return s
 }
@@ -257,7 +276,7 @@ func (t *stepBuilder) unreachable(h Event) []Step {
 		}
 		t.unreachableDoors[doorID] = true
 		at := Event{At: h.At, DoorID: doorID, Reason: lock.LockOffline}
-		out = append(out, t.f.at(at, Latchkey, "lockOffline", "The lock of % could not be reached."))
+		out = append(out, t.f.at(at, Latchkey, "lockOffline"))
 	}
 	return out
 }
@@ -268,17 +287,19 @@ func (f Facts) evidence(h Event) []Step {
 	if !ok || !h.OfStay {
 		return nil
 	}
-	if h.FormerLock || h.FormerCode {
-		w = w.former(h.FormerLock, h.FormerCode)
-		h.Evidence = ""
+	s := f.at(h, w.actor, w.kind)
+	s.Text = evidenceText(w.kind, s.DoorName, h.FormerLock, h.FormerCode)
+	if h.FormerLock || h.FormerCode { // it does not concern the door
+		s.Kind, s.Evidence = "former"+capitalize(w.kind), ""
 	}
-	return []Step{f.at(h, w.actor, w.kind, w.sentence)}
+	return []Step{s}
 }
 
-// at returns a step at a door. "%" in the sentence stands for the door.
-func (f Facts) at(h Event, who Actor, kind, sentence string) Step {
+// at returns a step at a door.
+func (f Facts) at(h Event, who Actor, kind string) Step {
 	name := f.Doors[h.DoorID].Name
-	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason, Sentence: about(sentence, name)}
+	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason,
+		Text: message.Message{Kind: "step." + kind, Params: message.Params{"door": doorParam(name)}}}
 }
 
 // link returns the step of a lock that became unreachable or reachable while the stay had a code on it: each loss once, and a
@@ -290,9 +311,9 @@ func (t *stepBuilder) link(h Event) []Step {
 	}
 	t.unreachableDoors[h.DoorID] = lost
 	if lost {
-		return []Step{t.f.at(h, linkActor(h.Reason), "lockOffline", "The lock of % could not be reached.")}
+		return []Step{t.f.at(h, linkActor(h.Reason), "lockOffline")}
 	}
-	return []Step{t.f.at(h, Bridge, "lockOnline", "The lock of % can be reached again.")}
+	return []Step{t.f.at(h, Bridge, "lockOnline")}
 }
 
 // atDoor returns the step of an opening or refusal at a door. Those without a code or phone of the stay are shown only at doors
@@ -302,26 +323,27 @@ func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	near := t.spans.include(h) && slices.Contains(t.accessible, h.DoorID) && f.Doors[h.DoorID].Private
 	switch {
 	case h.Kind == event.DoorOpened && h.OfStay && h.SmartKey:
-		return f.at(h, Guest, "doorOpenedByPhone", "% was opened with a phone of your stay."), true
+		return f.at(h, Guest, "doorOpenedByPhone"), true
 	case h.Kind == event.DoorDenied && h.OfStay && h.SmartKey:
-		return f.at(h, Bridge, "phoneDenied", "% did not open to a phone of your stay."), true
+		return f.at(h, Bridge, "phoneDenied"), true
 	case h.Kind == event.DoorDenied && !h.OfOtherStay && near && h.SmartKey:
-		return f.at(h, Bridge, "otherPhoneDenied", "A phone that is not of your stay was shown at %, and refused."), true
+		return f.at(h, Bridge, "otherPhoneDenied"), true
 	case h.SmartKey:
 		return Step{}, false
 	case h.Kind == event.DoorOpened && h.OfStay:
-		sentence := "% was opened with your code."
-		if h.proves {
-			sentence += " This is how it became known that the lock has it."
-		}
 		h.Evidence = slot.Used
-		return f.at(h, Guest, "doorOpened", sentence), true
+		s := f.at(h, Guest, "doorOpened")
+		s.Text.Params["proof"] = nil
+		if h.proves {
+			s.Text.Params["proof"] = stepText("proof")
+		}
+		return s, true
 	case h.Kind == event.DoorOpened && h.Staff && near:
-		return f.at(h, Staff, "doorOpenedByStaff", "Staff opened % from afar."), true
+		return f.at(h, Staff, "doorOpenedByStaff"), true
 	case h.Kind == event.DoorDenied && h.OfStay:
-		return f.at(h, Lock, "doorDenied", "The lock of % did not open with your code."), true
+		return f.at(h, Lock, "doorDenied"), true
 	case h.Kind == event.DoorDenied && !h.OfOtherStay && near:
-		return f.at(h, Lock, "otherCodeDenied", "A code that is not yours was typed at %, and refused."), true
+		return f.at(h, Lock, "otherCodeDenied"), true
 	}
 	return Step{}, false
 }

@@ -2,17 +2,20 @@ package explain
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
@@ -233,11 +236,11 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := Explain(tt.facts).Doors[0]
-			if v.Outcome != tt.word || v.Reason != tt.why || v.Sentence == "" {
-				t.Errorf("%s because of %q (%q), want %s because of %q", v.Outcome, v.Reason, v.Sentence, tt.word, tt.why)
+			if v.Outcome != tt.word || v.Reason != tt.why || v.Text.Check() != nil {
+				t.Errorf("%s because of %q (%q), want %s because of %q", v.Outcome, v.Reason, text(v.Text), tt.word, tt.why)
 			}
-			if strings.Contains(v.Sentence, "%") {
-				t.Errorf("%q speaks of no door", v.Sentence)
+			if strings.Contains(text(v.Text), "%") {
+				t.Errorf("%q speaks of no door", text(v.Text))
 			}
 		})
 	}
@@ -247,10 +250,10 @@ func TestVerdicts(t *testing.T) {
 func TestSentenceOfTheStay(t *testing.T) {
 	f := stay()
 	f.Plan = access.Plan{Reasons: []string{space.SpaceNotMapped}}
-	if e := Explain(f); e.Sentence == "" || e.Advice == "" || len(e.Doors) != 0 {
+	if e := Explain(f); text(e.Text) == "" || text(e.Advice) == "" || len(e.Doors) != 0 {
 		t.Errorf("%+v", e)
 	}
-	if e := Explain(stay()); e.Sentence != "" || e.Advice != "" {
+	if e := Explain(stay()); text(e.Text) != "" || text(e.Advice) != "" {
 		t.Errorf("nothing stands in the way, and %+v", e)
 	}
 }
@@ -262,13 +265,13 @@ func TestEveryReasonHasTexts(t *testing.T) {
 		access.CheckedOut, access.ReservationCanceled, access.WindowPast, access.WindowInFuture, lock.LockOffline, lock.NoBridge, lock.BridgeRevoked,
 		lock.SlotsFull, access.PINNotPossible, access.DuplicateOnLock, access.LockRefused, access.ClockUntrusted, access.MovingOut,
 	} {
-		if w := reasonTexts[string(r)]; w.guest == "" || w.staff == "" {
-			t.Errorf("%s: %+v", r, w)
+		if textOf(r).Kind == "" || adviceOn(r).Kind == "" {
+			t.Errorf("%s has no text", r)
 		}
 	}
 	for _, r := range []string{access.SpaceShared, space.SpacesDisagree, space.BedNotAssigned} { // these do not close a door
-		if w := reasonTexts[string(r)]; w.staff == "" {
-			t.Errorf("%s: %+v", r, w)
+		if adviceOn(r).Kind == "" {
+			t.Errorf("%s has no text", r)
 		}
 	}
 	var kinds []string
@@ -278,4 +281,90 @@ func TestEveryReasonHasTexts(t *testing.T) {
 	if !slices.Equal(kinds, []string{"bookingReceived", "codeRemoving", "codeRefused", "codeUnconfirmed"}) {
 		t.Errorf("%v", kinds)
 	}
+}
+
+func text(m message.Message) string { return message.Reader{}.Text(m) }
+
+// Each step has texts for the guest and for staff, with the parameters that they need.
+func TestEachStepHasTexts(t *testing.T) {
+	seen := map[string]bool{}
+	for kind := range message.Kinds(message.English) {
+		if strings.HasPrefix(kind, "step.") || strings.HasPrefix(kind, "verdict.") {
+			seen[strings.TrimSuffix(kind, ".staff")] = true
+		}
+	}
+	for kind := range seen {
+		all := message.Kinds(message.English)
+		for _, name := range all[kind+".staff"] {
+			if !slices.Contains(all[kind], name) {
+				t.Errorf("the text of %s for staff has the parameter %s, which the text for the guest lacks", kind, name)
+			}
+		}
+		if all[kind] == nil || all[kind+".staff"] == nil {
+			t.Errorf("%s lacks a text for the guest or for staff", kind)
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		for _, s := range Explain(randomStay(r, 30)).Steps {
+			if err := s.Text.Check(); err != nil {
+				r.Errorf("%s: %v", s.Kind, err)
+			}
+			if got := text(ForStaff(s.Text)); got == "" || strings.Contains(got, "?") || strings.Contains(got, "step.") {
+				r.Errorf("%s for staff: %q", s.Kind, got)
+			}
+		}
+	})
+}
+
+// randomStay returns a stay with random events, stored when they happened.
+func randomStay(r *rapid.T, most int) Facts {
+	var all []Event
+	for i := range rapid.IntRange(0, most).Draw(r, "events") {
+		minute, door := i/rapid.IntRange(1, 3).Draw(r, "pace")+1, rapid.SampledFrom([]string{room, gate}).Draw(r, "door")
+		e := rapid.SampledFrom([]Event{
+			opened(minute, door),
+			evidence(minute, door, slot.Sent), evidence(minute, door, slot.Verified), evidence(minute, door, slot.Failed), evidence(minute, door, slot.Removed),
+			{At: at(minute), Kind: event.AccessIssued, Expected: []string{room}, Accessible: []string{room}},
+			{At: at(minute), Kind: event.AccessFailed, Reason: access.SpaceShared},
+			{At: at(minute), Kind: event.ReservationChanged, State: access.Started, StateBefore: access.Confirmed, Changed: []string{reservation.ChangedState, reservation.ChangedDates}},
+			{At: at(minute), Kind: event.DoorDenied, DoorID: door, LockID: "lck_of_" + door},
+			{At: at(minute), Kind: event.LockOffline, DoorID: door, LockID: "lck_of_" + door, Reason: "lockOffline"},
+			paused(minute, door, time.Minute),
+		}).Draw(r, "event")
+		e.Stored = e.At
+		all = append(all, e)
+	}
+	return stay(all...)
+}
+
+// A truncated explanation has each step after the time that it names, and no other.
+func TestTruncatedStepsAreComplete(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		f := randomStay(r, 2*MaxSteps)
+		if rapid.Bool().Draw(r, "older events are missing") {
+			f.More, f.MissingUntil = true, at(rapid.IntRange(1, MaxSteps).Draw(r, "until"))
+		}
+		e, all := Explain(f), f.steps()
+		if e.Truncated != !e.CompleteAfter.IsZero() || !e.Truncated && len(all) > len(e.Steps) {
+			r.Fatalf("truncated %v, complete after %v, %d of %d steps", e.Truncated, e.CompleteAfter, len(e.Steps), len(all))
+		}
+		if e.CompleteAfter.Before(f.MissingUntil) || len(e.Steps) > MaxSteps {
+			r.Fatalf("complete after %v with %d steps, but events until %v are missing", e.CompleteAfter, len(e.Steps), f.MissingUntil)
+		}
+		var want []Step
+		for _, s := range all {
+			if s.At.After(e.CompleteAfter) {
+				want = append(want, s)
+			}
+		}
+		if len(want) != len(e.Steps) || len(want) > 0 && !reflect.DeepEqual(want, e.Steps) {
+			r.Fatalf("%d steps, want %d after %v", len(e.Steps), len(want), e.CompleteAfter)
+		}
+		// A later event neither changes nor removes a step.
+		later := f
+		later.Events = append(slices.Clone(f.Events), opened(3*MaxSteps, room))
+		if longer := later.steps(); !reflect.DeepEqual(longer[:len(all)], all) {
+			r.Fatalf("an event after all steps changed them")
+		}
+	})
 }

@@ -89,7 +89,7 @@ func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
 		Order(entgrant.ByID(sql.OrderDesc())).Limit(maxGrants + 1).All(l.tx.Context())
 	if len(l.grant) > maxGrants {
-		l.grant, l.f.More = l.grant[:maxGrants], true
+		l.grant, l.f.More, l.f.Gaps = l.grant[:maxGrants], true, true
 	}
 	l.f.Granted = map[string]time.Time{}
 	for _, g := range l.grant {
@@ -238,6 +238,7 @@ func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predi
 	}
 	if len(rows) > most {
 		rows, l.f.More = rows[:most], true
+		l.f.MissingUntil = latest(l.f.MissingUntil, rows[most-1].CreatedAt)
 	}
 	l.rows = append(l.rows, rows...)
 	return nil

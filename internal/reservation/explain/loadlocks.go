@@ -21,7 +21,9 @@ func (l *loader) locks() error {
 	if err != nil {
 		return err
 	}
-	l.f.More = l.f.More || len(ids) > maxLocks
+	if len(ids) > maxLocks {
+		l.f.More, l.f.Gaps = true, true
+	}
 	first, last := l.eventRange()
 	if first == nil {
 		return nil

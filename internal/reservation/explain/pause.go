@@ -1,13 +1,13 @@
 package explain
 
 import (
-	"fmt"
 	"time"
 
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/message"
 )
 
 // pausedBetween selects the pauses of keypads that may overlap the time from one event to another. A pause that a bridge reports
@@ -38,23 +38,19 @@ func (t *stepBuilder) pauseSteps() (steps []Step) {
 			waiting = append(waiting, h)
 			continue
 		}
-		steps = append(steps, t.f.at(h, Bridge, "keypadPaused",
-			fmt.Sprintf("Wrong PINs were typed at %%, so its keypad refused every PIN for %s.", seconds(h.Pause))))
+		s := t.f.at(h, Bridge, "keypadPaused")
+		s.Text.Params["time"] = inWords(h.Pause)
+		steps = append(steps, s)
 	}
 	t.pauses = waiting
 	return steps
 }
 
-// seconds writes a duration in words, rounded up to a second.
-func seconds(d time.Duration) string {
-	switch n := int((d + time.Second - 1) / time.Second); {
-	case n == 1:
-		return "1 second"
-	case n > 60 && n%60 == 0:
-		return fmt.Sprintf("%d minutes", n/60)
-	case n == 60:
-		return "1 minute"
-	default:
-		return fmt.Sprintf("%d seconds", n)
+// inWords returns a duration as a text, rounded up to a second.
+func inWords(d time.Duration) message.Message {
+	n := int((d + time.Second - 1) / time.Second)
+	if n >= 60 && n%60 == 0 {
+		return message.Message{Kind: "duration.minutes", Params: message.Params{"count": n / 60}}
 	}
+	return message.Message{Kind: "duration.seconds", Params: message.Params{"count": n}}
 }

@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/space"
 )
 
@@ -37,8 +38,8 @@ type Verdict struct {
 	At           time.Time // of OpensAt
 	Evidence     slot.Evidence
 	Reason       string
-	Sentence     string // for the guest
-	Advice       string // for staff
+	Text         message.Message // for the guest; see [ForStaff]
+	Advice       message.Message // for staff
 }
 
 // judge returns the verdict on a door.
@@ -48,26 +49,12 @@ func (f Facts) judge(d access.PlannedDoor) Verdict {
 	if v.Outcome == OpensAt {
 		v.At = f.Plan.Window.From
 	}
-	w := reasonTexts[v.Reason]
-	v.Advice = w.staff
-	switch v.Outcome {
-	case Opens:
-		v.Sentence = about("% opens with your code.", d.Name)
-	case OpensAt:
-		v.Sentence = about("% will open with your code when your stay begins.", d.Name)
-	case Uncertain:
-		v.Sentence = about("% may not open with your code.", d.Name) + withSpace(w.guest)
-	case DoesNotOpen:
-		v.Sentence = about("% does not open with your code.", d.Name) + withSpace(w.guest)
+	v.Advice = adviceOn(v.Reason)
+	v.Text = message.Message{Kind: "verdict." + string(v.Outcome), Params: message.Params{"door": doorParam(d.Name)}}
+	if v.Outcome == Uncertain || v.Outcome == DoesNotOpen {
+		v.Text.Params["why"] = textOf(v.Reason)
 	}
 	return v
-}
-
-func withSpace(sentence string) string {
-	if sentence == "" {
-		return ""
-	}
-	return " " + sentence
 }
 
 // outcome returns the outcome and its reason.

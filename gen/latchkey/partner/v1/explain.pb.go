@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -45,7 +46,9 @@ type Explanation struct {
 	Advice string `protobuf:"bytes,8,opt,name=advice,proto3" json:"advice,omitempty"`
 	// Older steps were deleted at the end of their retention. The step earlierForgotten gives the time from which the steps are
 	// complete.
-	Forgotten     bool `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"`
+	Forgotten bool `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"`
+	// If truncated: the steps after this time are complete, and steps up to it are left out. Absent: the time is not known.
+	CompleteAfter *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=complete_after,json=completeAfter,proto3" json:"complete_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -143,6 +146,13 @@ func (x *Explanation) GetForgotten() bool {
 	return false
 }
 
+func (x *Explanation) GetCompleteAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CompleteAfter
+	}
+	return nil
+}
+
 // ExplainedDoor is one door of a stay, now.
 type ExplainedDoor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -163,7 +173,9 @@ type ExplainedDoor struct {
 	// The verdict in words that may be shown to the guest.
 	Sentence string `protobuf:"bytes,8,opt,name=sentence,proto3" json:"sentence,omitempty"`
 	// What to do about it, for staff. Empty: nothing.
-	Advice        string `protobuf:"bytes,9,opt,name=advice,proto3" json:"advice,omitempty"`
+	Advice string `protobuf:"bytes,9,opt,name=advice,proto3" json:"advice,omitempty"`
+	// The verdict in words for staff.
+	StaffSentence string `protobuf:"bytes,10,opt,name=staff_sentence,json=staffSentence,proto3" json:"staff_sentence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -261,6 +273,13 @@ func (x *ExplainedDoor) GetAdvice() string {
 	return ""
 }
 
+func (x *ExplainedDoor) GetStaffSentence() string {
+	if x != nil {
+		return x.StaffSentence
+	}
+	return ""
+}
+
 // ExplainedStep is one thing that happened.
 type ExplainedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -279,7 +298,11 @@ type ExplainedStep struct {
 	// Why: a camelCase word.
 	Reason *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	// The step in words that may be shown to the guest.
-	Sentence      string `protobuf:"bytes,8,opt,name=sentence,proto3" json:"sentence,omitempty"`
+	Sentence string `protobuf:"bytes,8,opt,name=sentence,proto3" json:"sentence,omitempty"`
+	// The step in words for staff.
+	StaffSentence string `protobuf:"bytes,9,opt,name=staff_sentence,json=staffSentence,proto3" json:"staff_sentence,omitempty"`
+	// The parameters of the sentences, by name. A parameter that is a text of its own has its kind and parameters.
+	Parameters    *structpb.Struct `protobuf:"bytes,10,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -368,6 +391,20 @@ func (x *ExplainedStep) GetSentence() string {
 		return x.Sentence
 	}
 	return ""
+}
+
+func (x *ExplainedStep) GetStaffSentence() string {
+	if x != nil {
+		return x.StaffSentence
+	}
+	return ""
+}
+
+func (x *ExplainedStep) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
 }
 
 // ExplainReservationRequest names a reservation by the service's id.
@@ -567,7 +604,7 @@ var File_latchkey_partner_v1_explain_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/partner/v1/explain.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdf\x02\n" +
+	"!latchkey/partner/v1/explain.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa2\x03\n" +
 	"\vExplanation\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x128\n" +
@@ -577,7 +614,9 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\x05as_of\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x1a\n" +
 	"\bsentence\x18\a \x01(\tR\bsentence\x12\x16\n" +
 	"\x06advice\x18\b \x01(\tR\x06advice\x12\x1c\n" +
-	"\tforgotten\x18\t \x01(\bR\tforgotten\"\x89\x02\n" +
+	"\tforgotten\x18\t \x01(\bR\tforgotten\x12A\n" +
+	"\x0ecomplete_after\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rcompleteAfter\"\xb0\x02\n" +
 	"\rExplainedDoor\x12\x17\n" +
 	"\adoor_id\x18\x01 \x01(\tR\x06doorId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -587,7 +626,9 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\bevidence\x18\x06 \x01(\tR\bevidence\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\x1a\n" +
 	"\bsentence\x18\b \x01(\tR\bsentence\x12\x16\n" +
-	"\x06advice\x18\t \x01(\tR\x06advice\"\xb1\x02\n" +
+	"\x06advice\x18\t \x01(\tR\x06advice\x12%\n" +
+	"\x0estaff_sentence\x18\n" +
+	" \x01(\tR\rstaffSentence\"\x91\x03\n" +
 	"\rExplainedStep\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x12\n" +
@@ -596,7 +637,12 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\tdoor_name\x18\x05 \x01(\tH\x01R\bdoorName\x88\x01\x01\x12\x1f\n" +
 	"\bevidence\x18\x06 \x01(\tH\x02R\bevidence\x88\x01\x01\x12\x1b\n" +
 	"\x06reason\x18\a \x01(\tH\x03R\x06reason\x88\x01\x01\x12\x1a\n" +
-	"\bsentence\x18\b \x01(\tR\bsentenceB\n" +
+	"\bsentence\x18\b \x01(\tR\bsentence\x12%\n" +
+	"\x0estaff_sentence\x18\t \x01(\tR\rstaffSentence\x127\n" +
+	"\n" +
+	"parameters\x18\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parametersB\n" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
@@ -636,20 +682,23 @@ var file_latchkey_partner_v1_explain_proto_goTypes = []any{
 	(*FindExplanationResponse)(nil),    // 5: latchkey.partner.v1.FindExplanationResponse
 	(*ExplainReservationResponse)(nil), // 6: latchkey.partner.v1.ExplainReservationResponse
 	(*timestamppb.Timestamp)(nil),      // 7: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),            // 8: google.protobuf.Struct
 }
 var file_latchkey_partner_v1_explain_proto_depIdxs = []int32{
 	1, // 0: latchkey.partner.v1.Explanation.doors:type_name -> latchkey.partner.v1.ExplainedDoor
 	2, // 1: latchkey.partner.v1.Explanation.steps:type_name -> latchkey.partner.v1.ExplainedStep
 	7, // 2: latchkey.partner.v1.Explanation.as_of:type_name -> google.protobuf.Timestamp
-	7, // 3: latchkey.partner.v1.ExplainedDoor.opens_at:type_name -> google.protobuf.Timestamp
-	7, // 4: latchkey.partner.v1.ExplainedStep.at:type_name -> google.protobuf.Timestamp
-	0, // 5: latchkey.partner.v1.FindExplanationResponse.data:type_name -> latchkey.partner.v1.Explanation
-	0, // 6: latchkey.partner.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	7, // 3: latchkey.partner.v1.Explanation.complete_after:type_name -> google.protobuf.Timestamp
+	7, // 4: latchkey.partner.v1.ExplainedDoor.opens_at:type_name -> google.protobuf.Timestamp
+	7, // 5: latchkey.partner.v1.ExplainedStep.at:type_name -> google.protobuf.Timestamp
+	8, // 6: latchkey.partner.v1.ExplainedStep.parameters:type_name -> google.protobuf.Struct
+	0, // 7: latchkey.partner.v1.FindExplanationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	0, // 8: latchkey.partner.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_explain_proto_init() }
