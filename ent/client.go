@@ -47,6 +47,7 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
 	"latchkey.dev/ent/token"
+	"latchkey.dev/ent/tombstone"
 
 	stdsql "database/sql"
 )
@@ -124,6 +125,8 @@ type Client struct {
 	Space *SpaceClient
 	// Token is the client for interacting with the Token builders.
 	Token *TokenClient
+	// Tombstone is the client for interacting with the Tombstone builders.
+	Tombstone *TombstoneClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -169,6 +172,7 @@ func (c *Client) init() {
 	c.Slot = NewSlotClient(c.config)
 	c.Space = NewSpaceClient(c.config)
 	c.Token = NewTokenClient(c.config)
+	c.Tombstone = NewTombstoneClient(c.config)
 }
 
 type (
@@ -296,6 +300,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
 		Token:             NewTokenClient(cfg),
+		Tombstone:         NewTombstoneClient(cfg),
 	}, nil
 }
 
@@ -350,6 +355,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
 		Token:             NewTokenClient(cfg),
+		Tombstone:         NewTombstoneClient(cfg),
 	}, nil
 }
 
@@ -384,7 +390,7 @@ func (c *Client) Use(hooks ...Hook) {
 		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
 		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
-		c.Space, c.Token,
+		c.Space, c.Token, c.Tombstone,
 	} {
 		n.Use(hooks...)
 	}
@@ -399,7 +405,7 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
 		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
-		c.Space, c.Token,
+		c.Space, c.Token, c.Tombstone,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -478,6 +484,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Space.mutate(ctx, m)
 	case *TokenMutation:
 		return c.Token.mutate(ctx, m)
+	case *TombstoneMutation:
+		return c.Tombstone.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
 	}
@@ -5138,6 +5146,139 @@ func (c *TokenClient) mutate(ctx context.Context, m *TokenMutation) (Value, erro
 	}
 }
 
+// TombstoneClient is a client for the Tombstone schema.
+type TombstoneClient struct {
+	config
+}
+
+// NewTombstoneClient returns a client for the Tombstone from the given config.
+func NewTombstoneClient(c config) *TombstoneClient {
+	return &TombstoneClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `tombstone.Hooks(f(g(h())))`.
+func (c *TombstoneClient) Use(hooks ...Hook) {
+	c.hooks.Tombstone = append(c.hooks.Tombstone, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `tombstone.Intercept(f(g(h())))`.
+func (c *TombstoneClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Tombstone = append(c.inters.Tombstone, interceptors...)
+}
+
+// Create returns a builder for creating a Tombstone entity.
+func (c *TombstoneClient) Create() *TombstoneCreate {
+	mutation := newTombstoneMutation(c.config, OpCreate)
+	return &TombstoneCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Tombstone entities.
+func (c *TombstoneClient) CreateBulk(builders ...*TombstoneCreate) *TombstoneCreateBulk {
+	return &TombstoneCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *TombstoneClient) MapCreateBulk(slice any, setFunc func(*TombstoneCreate, int)) *TombstoneCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &TombstoneCreateBulk{err: fmt.Errorf("calling to TombstoneClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*TombstoneCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &TombstoneCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Tombstone.
+func (c *TombstoneClient) Update() *TombstoneUpdate {
+	mutation := newTombstoneMutation(c.config, OpUpdate)
+	return &TombstoneUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *TombstoneClient) UpdateOne(_m *Tombstone) *TombstoneUpdateOne {
+	mutation := newTombstoneMutation(c.config, OpUpdateOne, withTombstone(_m))
+	return &TombstoneUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *TombstoneClient) UpdateOneID(id int64) *TombstoneUpdateOne {
+	mutation := newTombstoneMutation(c.config, OpUpdateOne, withTombstoneID(id))
+	return &TombstoneUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Tombstone.
+func (c *TombstoneClient) Delete() *TombstoneDelete {
+	mutation := newTombstoneMutation(c.config, OpDelete)
+	return &TombstoneDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *TombstoneClient) DeleteOne(_m *Tombstone) *TombstoneDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *TombstoneClient) DeleteOneID(id int64) *TombstoneDeleteOne {
+	builder := c.Delete().Where(tombstone.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &TombstoneDeleteOne{builder}
+}
+
+// Query returns a query builder for Tombstone.
+func (c *TombstoneClient) Query() *TombstoneQuery {
+	return &TombstoneQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeTombstone},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Tombstone entity by its id.
+func (c *TombstoneClient) Get(ctx context.Context, id int64) (*Tombstone, error) {
+	return c.Query().Where(tombstone.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *TombstoneClient) GetX(ctx context.Context, id int64) *Tombstone {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *TombstoneClient) Hooks() []Hook {
+	return c.hooks.Tombstone
+}
+
+// Interceptors returns the client interceptors.
+func (c *TombstoneClient) Interceptors() []Interceptor {
+	return c.inters.Tombstone
+}
+
+func (c *TombstoneClient) mutate(ctx context.Context, m *TombstoneMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&TombstoneCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&TombstoneUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&TombstoneUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&TombstoneDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Tombstone mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
@@ -5145,14 +5286,14 @@ type (
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
 		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
 		PropertyKey, Reservation, ReservationChange, ReservationName, Secret, Slot,
-		Space, Token []ent.Hook
+		Space, Token, Tombstone []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
 		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
 		PropertyKey, Reservation, ReservationChange, ReservationName, Secret, Slot,
-		Space, Token []ent.Interceptor
+		Space, Token, Tombstone []ent.Interceptor
 	}
 )
 

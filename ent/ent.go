@@ -47,6 +47,7 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
 	"latchkey.dev/ent/token"
+	"latchkey.dev/ent/tombstone"
 )
 
 // ent aliases to avoid import conflicts in user's code.
@@ -142,6 +143,7 @@ func checkColumn(t, c string) error {
 			entslot.Table:           entslot.ValidColumn,
 			space.Table:             space.ValidColumn,
 			token.Table:             token.ValidColumn,
+			tombstone.Table:         tombstone.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

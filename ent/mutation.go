@@ -48,6 +48,7 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
 	"latchkey.dev/ent/token"
+	"latchkey.dev/ent/tombstone"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -95,6 +96,7 @@ const (
 	TypeSlot              = "Slot"
 	TypeSpace             = "Space"
 	TypeToken             = "Token"
+	TypeTombstone         = "Tombstone"
 )
 
 // ActMutation represents an operation that mutates the Act nodes in the graph.
@@ -24535,6 +24537,7 @@ type ReservationMutation struct {
 	pms_updated_at          *time.Time
 	pms_number              *string
 	booker                  *[]byte
+	erased_at               *time.Time
 	state                   *string
 	from_date               *string
 	to_date                 *string
@@ -25106,6 +25109,55 @@ func (m *ReservationMutation) OldBooker(ctx context.Context) (v []byte, err erro
 // ResetBooker resets all changes to the "booker" field.
 func (m *ReservationMutation) ResetBooker() {
 	m.booker = nil
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (m *ReservationMutation) SetErasedAt(t time.Time) {
+	m.erased_at = &t
+}
+
+// ErasedAt returns the value of the "erased_at" field in the mutation.
+func (m *ReservationMutation) ErasedAt() (r time.Time, exists bool) {
+	v := m.erased_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldErasedAt returns the old "erased_at" field's value of the Reservation entity.
+// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationMutation) OldErasedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldErasedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldErasedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldErasedAt: %w", err)
+	}
+	return oldValue.ErasedAt, nil
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (m *ReservationMutation) ClearErasedAt() {
+	m.erased_at = nil
+	m.clearedFields[reservation.FieldErasedAt] = struct{}{}
+}
+
+// ErasedAtCleared returns if the "erased_at" field was cleared in this mutation.
+func (m *ReservationMutation) ErasedAtCleared() bool {
+	_, ok := m.clearedFields[reservation.FieldErasedAt]
+	return ok
+}
+
+// ResetErasedAt resets all changes to the "erased_at" field.
+func (m *ReservationMutation) ResetErasedAt() {
+	m.erased_at = nil
+	delete(m.clearedFields, reservation.FieldErasedAt)
 }
 
 // SetState sets the "state" field.
@@ -26030,7 +26082,7 @@ func (m *ReservationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ReservationMutation) Fields() []string {
-	fields := make([]string, 0, 28)
+	fields := make([]string, 0, 29)
 	if m.property_id != nil {
 		fields = append(fields, reservation.FieldPropertyID)
 	}
@@ -26060,6 +26112,9 @@ func (m *ReservationMutation) Fields() []string {
 	}
 	if m.booker != nil {
 		fields = append(fields, reservation.FieldBooker)
+	}
+	if m.erased_at != nil {
+		fields = append(fields, reservation.FieldErasedAt)
 	}
 	if m.state != nil {
 		fields = append(fields, reservation.FieldState)
@@ -26143,6 +26198,8 @@ func (m *ReservationMutation) Field(name string) (ent.Value, bool) {
 		return m.PmsNumber()
 	case reservation.FieldBooker:
 		return m.Booker()
+	case reservation.FieldErasedAt:
+		return m.ErasedAt()
 	case reservation.FieldState:
 		return m.State()
 	case reservation.FieldFromDate:
@@ -26208,6 +26265,8 @@ func (m *ReservationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldPmsNumber(ctx)
 	case reservation.FieldBooker:
 		return m.OldBooker(ctx)
+	case reservation.FieldErasedAt:
+		return m.OldErasedAt(ctx)
 	case reservation.FieldState:
 		return m.OldState(ctx)
 	case reservation.FieldFromDate:
@@ -26322,6 +26381,13 @@ func (m *ReservationMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetBooker(v)
+		return nil
+	case reservation.FieldErasedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetErasedAt(v)
 		return nil
 	case reservation.FieldState:
 		v, ok := value.(string)
@@ -26545,6 +26611,9 @@ func (m *ReservationMutation) ClearedFields() []string {
 	if m.FieldCleared(reservation.FieldPmsUpdatedAt) {
 		fields = append(fields, reservation.FieldPmsUpdatedAt)
 	}
+	if m.FieldCleared(reservation.FieldErasedAt) {
+		fields = append(fields, reservation.FieldErasedAt)
+	}
 	if m.FieldCleared(reservation.FieldFromDate) {
 		fields = append(fields, reservation.FieldFromDate)
 	}
@@ -26609,6 +26678,9 @@ func (m *ReservationMutation) ClearField(name string) error {
 		return nil
 	case reservation.FieldPmsUpdatedAt:
 		m.ClearPmsUpdatedAt()
+		return nil
+	case reservation.FieldErasedAt:
+		m.ClearErasedAt()
 		return nil
 	case reservation.FieldFromDate:
 		m.ClearFromDate()
@@ -26683,6 +26755,9 @@ func (m *ReservationMutation) ResetField(name string) error {
 		return nil
 	case reservation.FieldBooker:
 		m.ResetBooker()
+		return nil
+	case reservation.FieldErasedAt:
+		m.ResetErasedAt()
 		return nil
 	case reservation.FieldState:
 		m.ResetState()
@@ -32096,4 +32171,498 @@ func (m *TokenMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *TokenMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Token edge %s", name)
+}
+
+// TombstoneMutation represents an operation that mutates the Tombstone nodes in the graph.
+type TombstoneMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *int64
+	property_id    *string
+	mac            *[]byte
+	pms_updated_at *time.Time
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*Tombstone, error)
+	predicates     []predicate.Tombstone
+}
+
+var _ ent.Mutation = (*TombstoneMutation)(nil)
+
+// tombstoneOption allows management of the mutation configuration using functional options.
+type tombstoneOption func(*TombstoneMutation)
+
+// newTombstoneMutation creates new mutation for the Tombstone entity.
+func newTombstoneMutation(c config, op Op, opts ...tombstoneOption) *TombstoneMutation {
+	m := &TombstoneMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeTombstone,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withTombstoneID sets the ID field of the mutation.
+func withTombstoneID(id int64) tombstoneOption {
+	return func(m *TombstoneMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Tombstone
+		)
+		m.oldValue = func(ctx context.Context) (*Tombstone, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Tombstone.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withTombstone sets the old Tombstone of the mutation.
+func withTombstone(node *Tombstone) tombstoneOption {
+	return func(m *TombstoneMutation) {
+		m.oldValue = func(context.Context) (*Tombstone, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m TombstoneMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m TombstoneMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Tombstone entities.
+func (m *TombstoneMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *TombstoneMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *TombstoneMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Tombstone.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *TombstoneMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *TombstoneMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Tombstone entity.
+// If the Tombstone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TombstoneMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *TombstoneMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetMAC sets the "mac" field.
+func (m *TombstoneMutation) SetMAC(b []byte) {
+	m.mac = &b
+}
+
+// MAC returns the value of the "mac" field in the mutation.
+func (m *TombstoneMutation) MAC() (r []byte, exists bool) {
+	v := m.mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMAC returns the old "mac" field's value of the Tombstone entity.
+// If the Tombstone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TombstoneMutation) OldMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMAC: %w", err)
+	}
+	return oldValue.MAC, nil
+}
+
+// ResetMAC resets all changes to the "mac" field.
+func (m *TombstoneMutation) ResetMAC() {
+	m.mac = nil
+}
+
+// SetPmsUpdatedAt sets the "pms_updated_at" field.
+func (m *TombstoneMutation) SetPmsUpdatedAt(t time.Time) {
+	m.pms_updated_at = &t
+}
+
+// PmsUpdatedAt returns the value of the "pms_updated_at" field in the mutation.
+func (m *TombstoneMutation) PmsUpdatedAt() (r time.Time, exists bool) {
+	v := m.pms_updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPmsUpdatedAt returns the old "pms_updated_at" field's value of the Tombstone entity.
+// If the Tombstone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TombstoneMutation) OldPmsUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPmsUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPmsUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPmsUpdatedAt: %w", err)
+	}
+	return oldValue.PmsUpdatedAt, nil
+}
+
+// ResetPmsUpdatedAt resets all changes to the "pms_updated_at" field.
+func (m *TombstoneMutation) ResetPmsUpdatedAt() {
+	m.pms_updated_at = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *TombstoneMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *TombstoneMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Tombstone entity.
+// If the Tombstone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TombstoneMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *TombstoneMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the TombstoneMutation builder.
+func (m *TombstoneMutation) Where(ps ...predicate.Tombstone) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the TombstoneMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *TombstoneMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Tombstone, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *TombstoneMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *TombstoneMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Tombstone).
+func (m *TombstoneMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *TombstoneMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, tombstone.FieldPropertyID)
+	}
+	if m.mac != nil {
+		fields = append(fields, tombstone.FieldMAC)
+	}
+	if m.pms_updated_at != nil {
+		fields = append(fields, tombstone.FieldPmsUpdatedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, tombstone.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *TombstoneMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case tombstone.FieldPropertyID:
+		return m.PropertyID()
+	case tombstone.FieldMAC:
+		return m.MAC()
+	case tombstone.FieldPmsUpdatedAt:
+		return m.PmsUpdatedAt()
+	case tombstone.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *TombstoneMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case tombstone.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case tombstone.FieldMAC:
+		return m.OldMAC(ctx)
+	case tombstone.FieldPmsUpdatedAt:
+		return m.OldPmsUpdatedAt(ctx)
+	case tombstone.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Tombstone field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *TombstoneMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case tombstone.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case tombstone.FieldMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMAC(v)
+		return nil
+	case tombstone.FieldPmsUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPmsUpdatedAt(v)
+		return nil
+	case tombstone.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Tombstone field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *TombstoneMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *TombstoneMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *TombstoneMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Tombstone numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *TombstoneMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *TombstoneMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *TombstoneMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Tombstone nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *TombstoneMutation) ResetField(name string) error {
+	switch name {
+	case tombstone.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case tombstone.FieldMAC:
+		m.ResetMAC()
+		return nil
+	case tombstone.FieldPmsUpdatedAt:
+		m.ResetPmsUpdatedAt()
+		return nil
+	case tombstone.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Tombstone field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *TombstoneMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *TombstoneMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *TombstoneMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *TombstoneMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *TombstoneMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *TombstoneMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *TombstoneMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Tombstone unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *TombstoneMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Tombstone edge %s", name)
 }

@@ -38,6 +38,8 @@ type Reservation struct {
 	PmsNumber string `json:"pms_number,omitempty"`
 	// Names, email and mobile of who booked, sealed with the property's key.
 	Booker []byte `json:"booker,omitempty"`
+	// ErasedAt holds the value of the "erased_at" field.
+	ErasedAt *time.Time `json:"erased_at,omitempty"`
 	// State holds the value of the "state" field.
 	State string `json:"state,omitempty"`
 	// FromDate holds the value of the "from_date" field.
@@ -88,7 +90,7 @@ func (*Reservation) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
 			values[i] = new(sql.NullString)
-		case reservation.FieldPmsUpdatedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
+		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -176,6 +178,13 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field booker", values[i])
 			} else if value != nil {
 				_m.Booker = *value
+			}
+		case reservation.FieldErasedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field erased_at", values[i])
+			} else if value.Valid {
+				_m.ErasedAt = new(time.Time)
+				*_m.ErasedAt = value.Time
 			}
 		case reservation.FieldState:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -370,6 +379,11 @@ func (_m *Reservation) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("booker=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Booker))
+	builder.WriteString(", ")
+	if v := _m.ErasedAt; v != nil {
+		builder.WriteString("erased_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("state=")
 	builder.WriteString(_m.State)

@@ -112,6 +112,20 @@ func (_c *ReservationCreate) SetBooker(v []byte) *ReservationCreate {
 	return _c
 }
 
+// SetErasedAt sets the "erased_at" field.
+func (_c *ReservationCreate) SetErasedAt(v time.Time) *ReservationCreate {
+	_c.mutation.SetErasedAt(v)
+	return _c
+}
+
+// SetNillableErasedAt sets the "erased_at" field if the given value is not nil.
+func (_c *ReservationCreate) SetNillableErasedAt(v *time.Time) *ReservationCreate {
+	if v != nil {
+		_c.SetErasedAt(*v)
+	}
+	return _c
+}
+
 // SetState sets the "state" field.
 func (_c *ReservationCreate) SetState(v string) *ReservationCreate {
 	_c.mutation.SetState(v)
@@ -577,6 +591,10 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Booker(); ok {
 		_spec.SetField(reservation.FieldBooker, field.TypeBytes, value)
 		_node.Booker = value
+	}
+	if value, ok := _c.mutation.ErasedAt(); ok {
+		_spec.SetField(reservation.FieldErasedAt, field.TypeTime, value)
+		_node.ErasedAt = &value
 	}
 	if value, ok := _c.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)

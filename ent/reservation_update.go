@@ -148,6 +148,26 @@ func (_u *ReservationUpdate) SetBooker(v []byte) *ReservationUpdate {
 	return _u
 }
 
+// SetErasedAt sets the "erased_at" field.
+func (_u *ReservationUpdate) SetErasedAt(v time.Time) *ReservationUpdate {
+	_u.mutation.SetErasedAt(v)
+	return _u
+}
+
+// SetNillableErasedAt sets the "erased_at" field if the given value is not nil.
+func (_u *ReservationUpdate) SetNillableErasedAt(v *time.Time) *ReservationUpdate {
+	if v != nil {
+		_u.SetErasedAt(*v)
+	}
+	return _u
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (_u *ReservationUpdate) ClearErasedAt() *ReservationUpdate {
+	_u.mutation.ClearErasedAt()
+	return _u
+}
+
 // SetState sets the "state" field.
 func (_u *ReservationUpdate) SetState(v string) *ReservationUpdate {
 	_u.mutation.SetState(v)
@@ -647,6 +667,12 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	if value, ok := _u.mutation.Booker(); ok {
 		_spec.SetField(reservation.FieldBooker, field.TypeBytes, value)
 	}
+	if value, ok := _u.mutation.ErasedAt(); ok {
+		_spec.SetField(reservation.FieldErasedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ErasedAtCleared() {
+		_spec.ClearField(reservation.FieldErasedAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)
 	}
@@ -883,6 +909,26 @@ func (_u *ReservationUpdateOne) SetNillablePmsNumber(v *string) *ReservationUpda
 // SetBooker sets the "booker" field.
 func (_u *ReservationUpdateOne) SetBooker(v []byte) *ReservationUpdateOne {
 	_u.mutation.SetBooker(v)
+	return _u
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (_u *ReservationUpdateOne) SetErasedAt(v time.Time) *ReservationUpdateOne {
+	_u.mutation.SetErasedAt(v)
+	return _u
+}
+
+// SetNillableErasedAt sets the "erased_at" field if the given value is not nil.
+func (_u *ReservationUpdateOne) SetNillableErasedAt(v *time.Time) *ReservationUpdateOne {
+	if v != nil {
+		_u.SetErasedAt(*v)
+	}
+	return _u
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (_u *ReservationUpdateOne) ClearErasedAt() *ReservationUpdateOne {
+	_u.mutation.ClearErasedAt()
 	return _u
 }
 
@@ -1414,6 +1460,12 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if value, ok := _u.mutation.Booker(); ok {
 		_spec.SetField(reservation.FieldBooker, field.TypeBytes, value)
+	}
+	if value, ok := _u.mutation.ErasedAt(); ok {
+		_spec.SetField(reservation.FieldErasedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ErasedAtCleared() {
+		_spec.ClearField(reservation.FieldErasedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)

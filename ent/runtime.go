@@ -41,6 +41,7 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
 	"latchkey.dev/ent/token"
+	"latchkey.dev/ent/tombstone"
 )
 
 // The init function reads all schema descriptors with runtime code
@@ -944,45 +945,45 @@ func init() {
 	// reservation.PmsNumberValidator is a validator for the "pms_number" field. It is called by the builders before save.
 	reservation.PmsNumberValidator = reservationDescPmsNumber.Validators[0].(func(string) error)
 	// reservationDescState is the schema descriptor for state field.
-	reservationDescState := reservationFields[11].Descriptor()
+	reservationDescState := reservationFields[12].Descriptor()
 	// reservation.StateValidator is a validator for the "state" field. It is called by the builders before save.
 	reservation.StateValidator = reservationDescState.Validators[0].(func(string) error)
 	// reservationDescFromDate is the schema descriptor for from_date field.
-	reservationDescFromDate := reservationFields[12].Descriptor()
+	reservationDescFromDate := reservationFields[13].Descriptor()
 	// reservation.FromDateValidator is a validator for the "from_date" field. It is called by the builders before save.
 	reservation.FromDateValidator = reservationDescFromDate.Validators[0].(func(string) error)
 	// reservationDescToDate is the schema descriptor for to_date field.
-	reservationDescToDate := reservationFields[13].Descriptor()
+	reservationDescToDate := reservationFields[14].Descriptor()
 	// reservation.ToDateValidator is a validator for the "to_date" field. It is called by the builders before save.
 	reservation.ToDateValidator = reservationDescToDate.Validators[0].(func(string) error)
 	// reservationDescOwingCurrency is the schema descriptor for owing_currency field.
-	reservationDescOwingCurrency := reservationFields[20].Descriptor()
+	reservationDescOwingCurrency := reservationFields[21].Descriptor()
 	// reservation.OwingCurrencyValidator is a validator for the "owing_currency" field. It is called by the builders before save.
 	reservation.OwingCurrencyValidator = reservationDescOwingCurrency.Validators[0].(func(string) error)
 	// reservationDescSourceName is the schema descriptor for source_name field.
-	reservationDescSourceName := reservationFields[21].Descriptor()
+	reservationDescSourceName := reservationFields[22].Descriptor()
 	// reservation.SourceNameValidator is a validator for the "source_name" field. It is called by the builders before save.
 	reservation.SourceNameValidator = reservationDescSourceName.Validators[0].(func(string) error)
 	// reservationDescChannelManager is the schema descriptor for channel_manager field.
-	reservationDescChannelManager := reservationFields[22].Descriptor()
+	reservationDescChannelManager := reservationFields[23].Descriptor()
 	// reservation.ChannelManagerValidator is a validator for the "channel_manager" field. It is called by the builders before save.
 	reservation.ChannelManagerValidator = reservationDescChannelManager.Validators[0].(func(string) error)
 	// reservationDescChannelNumber is the schema descriptor for channel_number field.
-	reservationDescChannelNumber := reservationFields[23].Descriptor()
+	reservationDescChannelNumber := reservationFields[24].Descriptor()
 	// reservation.ChannelNumberValidator is a validator for the "channel_number" field. It is called by the builders before save.
 	reservation.ChannelNumberValidator = reservationDescChannelNumber.Validators[0].(func(string) error)
 	// reservationDescOwnSpaceID is the schema descriptor for own_space_id field.
-	reservationDescOwnSpaceID := reservationFields[24].Descriptor()
+	reservationDescOwnSpaceID := reservationFields[25].Descriptor()
 	// reservation.OwnSpaceIDValidator is a validator for the "own_space_id" field. It is called by the builders before save.
 	reservation.OwnSpaceIDValidator = reservationDescOwnSpaceID.Validators[0].(func(string) error)
 	// reservationDescSpaceKey is the schema descriptor for space_key field.
-	reservationDescSpaceKey := reservationFields[25].Descriptor()
+	reservationDescSpaceKey := reservationFields[26].Descriptor()
 	// reservation.DefaultSpaceKey holds the default value on creation for the space_key field.
 	reservation.DefaultSpaceKey = reservationDescSpaceKey.Default.(string)
 	// reservation.SpaceKeyValidator is a validator for the "space_key" field. It is called by the builders before save.
 	reservation.SpaceKeyValidator = reservationDescSpaceKey.Validators[0].(func(string) error)
 	// reservationDescCreatedAt is the schema descriptor for created_at field.
-	reservationDescCreatedAt := reservationFields[26].Descriptor()
+	reservationDescCreatedAt := reservationFields[27].Descriptor()
 	// reservation.DefaultCreatedAt holds the default value on creation for the created_at field.
 	reservation.DefaultCreatedAt = reservationDescCreatedAt.Default.(func() time.Time)
 	// reservationDescID is the schema descriptor for id field.
@@ -1217,4 +1218,14 @@ func init() {
 	tokenDescID := tokenFields[0].Descriptor()
 	// token.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	token.IDValidator = tokenDescID.Validators[0].(func(string) error)
+	tombstoneFields := schema.Tombstone{}.Fields()
+	_ = tombstoneFields
+	// tombstoneDescPropertyID is the schema descriptor for property_id field.
+	tombstoneDescPropertyID := tombstoneFields[1].Descriptor()
+	// tombstone.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	tombstone.PropertyIDValidator = tombstoneDescPropertyID.Validators[0].(func(string) error)
+	// tombstoneDescCreatedAt is the schema descriptor for created_at field.
+	tombstoneDescCreatedAt := tombstoneFields[4].Descriptor()
+	// tombstone.DefaultCreatedAt holds the default value on creation for the created_at field.
+	tombstone.DefaultCreatedAt = tombstoneDescCreatedAt.Default.(func() time.Time)
 }

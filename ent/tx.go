@@ -84,6 +84,8 @@ type Tx struct {
 	Space *SpaceClient
 	// Token is the client for interacting with the Token builders.
 	Token *TokenClient
+	// Tombstone is the client for interacting with the Tombstone builders.
+	Tombstone *TombstoneClient
 
 	// lazily loaded.
 	client     *Client
@@ -250,6 +252,7 @@ func (tx *Tx) init() {
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Space = NewSpaceClient(tx.config)
 	tx.Token = NewTokenClient(tx.config)
+	tx.Tombstone = NewTombstoneClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.

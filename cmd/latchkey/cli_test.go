@@ -27,6 +27,7 @@ func newShell(t *testing.T) *shell {
 	t.Helper()
 	root := t.TempDir()
 	cfg := config.Default()
+	cfg.KeepStays = 100 * 365 * 24 * time.Hour // tests name fixed days
 	cfg.DataDir, cfg.KeyFile, cfg.Drain = filepath.Join(root, "d"), filepath.Join(root, "key"), time.Millisecond
 	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	s, err := server.New(t.Context(), cfg, server.Options{Logger: slog.New(slog.DiscardHandler)})

@@ -15,6 +15,7 @@ func newWorld(t *testing.T) (*shell, *sandbox.World) {
 	t.Helper()
 	root := t.TempDir()
 	cfg := config.Default()
+	cfg.KeepStays = 100 * 365 * 24 * time.Hour // tests name fixed days
 	cfg.DataDir, cfg.KeyFile, cfg.Drain = filepath.Join(root, "d"), filepath.Join(root, "key"), time.Millisecond
 	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	w, err := sandbox.Build(t.Context(), sandbox.Config{Server: cfg, Dir: filepath.Join(root, "b"), WithoutStorage: true, Options: server.Options{Version: "test"}})

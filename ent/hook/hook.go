@@ -429,6 +429,18 @@ func (f TokenFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TokenMutation", m)
 }
 
+// The TombstoneFunc type is an adapter to allow the use of ordinary
+// function as Tombstone mutator.
+type TombstoneFunc func(context.Context, *ent.TombstoneMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f TombstoneFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.TombstoneMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TombstoneMutation", m)
+}
+
 // Condition is a hook condition function.
 type Condition func(context.Context, ent.Mutation) bool
 

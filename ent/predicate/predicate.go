@@ -110,3 +110,6 @@ type Space func(*sql.Selector)
 
 // Token is the predicate function for token builders.
 type Token func(*sql.Selector)
+
+// Tombstone is the predicate function for tombstone builders.
+type Tombstone func(*sql.Selector)

@@ -33,6 +33,8 @@ const (
 	FieldPmsNumber = "pms_number"
 	// FieldBooker holds the string denoting the booker field in the database.
 	FieldBooker = "booker"
+	// FieldErasedAt holds the string denoting the erased_at field in the database.
+	FieldErasedAt = "erased_at"
 	// FieldState holds the string denoting the state field in the database.
 	FieldState = "state"
 	// FieldFromDate holds the string denoting the from_date field in the database.
@@ -86,6 +88,7 @@ var Columns = []string{
 	FieldPmsUpdatedAt,
 	FieldPmsNumber,
 	FieldBooker,
+	FieldErasedAt,
 	FieldState,
 	FieldFromDate,
 	FieldToDate,
@@ -203,6 +206,11 @@ func ByPmsUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByPmsNumber orders the results by the pms_number field.
 func ByPmsNumber(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPmsNumber, opts...).ToFunc()
+}
+
+// ByErasedAt orders the results by the erased_at field.
+func ByErasedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldErasedAt, opts...).ToFunc()
 }
 
 // ByState orders the results by the state field.

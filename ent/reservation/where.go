@@ -109,6 +109,11 @@ func Booker(v []byte) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldBooker, v))
 }
 
+// ErasedAt applies equality check predicate on the "erased_at" field. It's identical to ErasedAtEQ.
+func ErasedAt(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldErasedAt, v))
+}
+
 // State applies equality check predicate on the "state" field. It's identical to StateEQ.
 func State(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldState, v))
@@ -782,6 +787,56 @@ func BookerLT(v []byte) predicate.Reservation {
 // BookerLTE applies the LTE predicate on the "booker" field.
 func BookerLTE(v []byte) predicate.Reservation {
 	return predicate.Reservation(sql.FieldLTE(FieldBooker, v))
+}
+
+// ErasedAtEQ applies the EQ predicate on the "erased_at" field.
+func ErasedAtEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldErasedAt, v))
+}
+
+// ErasedAtNEQ applies the NEQ predicate on the "erased_at" field.
+func ErasedAtNEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldErasedAt, v))
+}
+
+// ErasedAtIn applies the In predicate on the "erased_at" field.
+func ErasedAtIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldErasedAt, vs...))
+}
+
+// ErasedAtNotIn applies the NotIn predicate on the "erased_at" field.
+func ErasedAtNotIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldErasedAt, vs...))
+}
+
+// ErasedAtGT applies the GT predicate on the "erased_at" field.
+func ErasedAtGT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldErasedAt, v))
+}
+
+// ErasedAtGTE applies the GTE predicate on the "erased_at" field.
+func ErasedAtGTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldErasedAt, v))
+}
+
+// ErasedAtLT applies the LT predicate on the "erased_at" field.
+func ErasedAtLT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldErasedAt, v))
+}
+
+// ErasedAtLTE applies the LTE predicate on the "erased_at" field.
+func ErasedAtLTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldErasedAt, v))
+}
+
+// ErasedAtIsNil applies the IsNil predicate on the "erased_at" field.
+func ErasedAtIsNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldIsNull(FieldErasedAt))
+}
+
+// ErasedAtNotNil applies the NotNil predicate on the "erased_at" field.
+func ErasedAtNotNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotNull(FieldErasedAt))
 }
 
 // StateEQ applies the EQ predicate on the "state" field.

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -32,5 +33,6 @@ func (Act) Fields() []ent.Field {
 func (Act) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id", "created_at"), index.Fields("lock_id", "created_at"), index.Fields("state", "deadline"),
+		index.Fields("grant_id").Annotations(entsql.IndexWhere("grant_id <> ''")),
 	}
 }

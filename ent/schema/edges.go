@@ -46,6 +46,10 @@ func (Space) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+func (Tombstone) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
 func (Integration) Edges() []ent.Edge {
 	return append(ownedBy("property", Property.Type, "property_id", entsql.NoAction),
 		maybeOwnedBy("app", App.Type, "app_id", entsql.NoAction))

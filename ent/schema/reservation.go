@@ -27,6 +27,7 @@ func (Reservation) Fields() []ent.Field {
 		maybe("pms_updated_at"),
 		field.String("pms_number").MaxRuneLen(255),
 		field.Bytes("booker").Comment("Names, email and mobile of who booked, sealed with the property's key."),
+		maybe("erased_at"), // when the booker and the companions were erased: changes of the PMS do not restore them
 		field.String("state").MaxRuneLen(16),
 		text("from_date", 10),
 		text("to_date", 10),

@@ -40,6 +40,7 @@ type Config struct {
 	ConnectionsPerAddress int `group:"serve-listen" default:"512" help:"Maximum number of connections of one IPv4 address or IPv6 /64 to each listener. Connections of trusted proxies are not counted: list proxies of many bridges or callers in --trusted-proxies."`
 
 	KeepEvents   time.Duration  `group:"serve-running" default:"365d" help:"How long events (used by explain), notices and closed conflicts are kept. A problem that is still open after that is reported again. Minimum 30d."`
+	KeepStays    time.Duration  `group:"serve-running" default:"400d" help:"How long reservations, their access, phones and events are kept after the end of the stay. After that they are removed, and late changes of the PMS to them are answered with stale. Minimum 30d."`
 	SpacesEvery  time.Duration  `group:"serve-partners" default:"15m" help:"How often the server calls getSpaces of each partner, plus or minus a tenth."`
 	DrainGrace   *time.Duration `group:"serve-running" placeholder:"DURATION" help:"How long a stopping server still answers while it reports that it is not ready, so that load balancers notice. Default: 5s, or 0 if every listener is on loopback."`
 	Drain        time.Duration  `group:"serve-running" default:"20s" help:"How long a stopping server takes to disconnect its bridges, one after the other."`
@@ -110,6 +111,7 @@ func Default() Config {
 		ConnectionsPerAddress: 512,
 
 		KeepEvents:   365 * 24 * time.Hour,
+		KeepStays:    400 * 24 * time.Hour,
 		SpacesEvery:  15 * time.Minute,
 		Drain:        20 * time.Second,
 		CallDeadline: 30 * time.Second, ClockOffsetLimit: 2 * time.Second,
@@ -176,6 +178,10 @@ func (c Config) Validate() error {
 	}
 	if c.KeepEvents < 30*24*time.Hour {
 		fail("--keep-events must be at least 30d")
+	}
+	// Everything that still needs a stay ends before: access, tokens, PINs, jobs, and answers under an Idempotency-Key.
+	if c.KeepStays < 30*24*time.Hour {
+		fail("--keep-stays must be at least 30d")
 	}
 	if (c.NATS.Cert == "") != (c.NATS.Key == "") {
 		fail("--nats-cert and --nats-key must be used together")

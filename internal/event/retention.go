@@ -44,15 +44,41 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 	if len(old) == 0 {
 		return next, nil
 	}
-	_, err = tx.Event.Delete().Where(event.IDIn(old...), func(s *sql.Selector) {
-		later := sql.Table(event.Table).As("later")
-		s.Where(sql.Exists(sql.Select(later.C(event.FieldID)).From(later).Where(sql.And(
-			sql.ColumnsEQ(later.C(event.FieldSubject), s.C(event.FieldSubject)),
-			sql.ColumnsGT(later.C(event.FieldSubjectSequence), s.C(event.FieldSubjectSequence)),
-		))))
-	}).Exec(tx.Context())
+	_, err = tx.Event.Delete().Where(event.IDIn(old...), notLast).Exec(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("delete old events: %w", err)
 	}
 	return next, nil
+}
+
+// notLast matches the events that are not the last of their subject.
+func notLast(s *sql.Selector) {
+	later := sql.Table(event.Table).As("later")
+	s.Where(sql.Exists(sql.Select(later.C(event.FieldID)).From(later).Where(sql.And(
+		sql.ColumnsEQ(later.C(event.FieldSubject), s.C(event.FieldSubject)),
+		sql.ColumnsGT(later.C(event.FieldSubjectSequence), s.C(event.FieldSubjectSequence)),
+	))))
+}
+
+// Delete deletes the events of subjects that end, and the events of other subjects about some grants. It keeps the last event of
+// another subject, without its content, because it determines the next sequence number.
+func Delete(tx *db.Tx, propertyID string, subjects, grantIDs []string) error {
+	_, err := tx.Event.Delete().Where(event.PropertyID(propertyID), event.SubjectIn(subjects...)).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete the events of subjects: %w", err)
+	}
+	ofGrants := event.And(event.PropertyID(propertyID), event.GrantIDIn(grantIDs...))
+	if _, err := tx.Event.Delete().Where(ofGrants, notLast).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("delete the events of grants: %w", err)
+	}
+	last, err := tx.Event.Query().Where(ofGrants).IDs(tx.Context())
+	for _, id := range last {
+		if err == nil {
+			_, err = tx.ExecContext(tx.Context(), "UPDATE events SET body = '{}', grant_id = NULL WHERE id = $1 AND property_id = $2", id, propertyID)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("clear the events of grants: %w", err)
+	}
+	return nil
 }

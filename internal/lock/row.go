@@ -13,6 +13,11 @@ import (
 // isFree reports whether a slot has no grant any more. The row names the former grant until another grant gets the slot.
 func isFree(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
+// MayHoldCode matches the slots that are not free.
+func MayHoldCode() predicate.Slot {
+	return entslot.Or(entslot.Present(true), entslot.EvidenceNEQ(string(slot.Removed)))
+}
+
 // slotUse is what chooseSlot needs of a slot.
 type slotUse struct {
 	id     string

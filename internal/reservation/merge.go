@@ -20,11 +20,14 @@ type Hours struct {
 const maxClockAhead = 5 * time.Minute
 
 // Merge applies a patch to a stored record, or nil, and returns every wrong field. The result is complete only without wrong
-// fields. A named field without a value is cleared; an instant replaces a day and the reverse.
+// fields. A named field without a value is cleared; an instant replaces a day and the reverse. Erased fields stay empty.
 func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {
 		m.out = *held
+	}
+	if m.out.Erased {
+		m.patch = p.withoutPersonal()
 	}
 	before := m.out
 	m.identity()
@@ -95,6 +98,9 @@ func (m *merge) identity() {
 }
 
 func (m *merge) booker() {
+	if m.out.Erased {
+		return
+	}
 	m.optional(FirstName, &m.out.FirstName)
 	m.required(LastName, &m.out.LastName, "the last name of the booker")
 	m.optional(Mobile, &m.out.Mobile)

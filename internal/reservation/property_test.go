@@ -31,7 +31,8 @@ type testProperty struct {
 	keys  *keyring.Ring
 	scope reservation.Scope
 	caps  slot.Capabilities
-	id    string // of the property; ids of all else end in it
+	id    string        // of the property; ids of all else end in it
+	keep  time.Duration // retention of stays
 }
 
 const epoch = 7
@@ -133,7 +134,9 @@ func (h *testProperty) addLock(tx *db.Tx, door string) error {
 }
 
 // service is the service under test.
-func (h *testProperty) service() reservation.Service { return reservation.Service{Keys: h.keys} }
+func (h *testProperty) service() reservation.Service {
+	return reservation.Service{Keys: h.keys, Keep: h.keep}
+}
 
 // try stores a patch.
 func (h *testProperty) try(p reservation.Patch) (s reservation.Stored, err error) {

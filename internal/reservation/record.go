@@ -19,6 +19,7 @@ type Record struct {
 
 	Number string
 	Booker
+	Erased bool // Booker and CompanionIDs were erased
 
 	State    access.State
 	FromDate *string // YYYY-MM-DD, if the PMS gave a day

@@ -46,10 +46,11 @@ func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
 
 var (
 	loadQuery = `SELECT p.time_zone, p.check_in_time, p.check_out_time, p.early_in_minutes, p.late_out_minutes, p.pin_length, p.gates_alone,
-			r.id, r.created_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id), r.` + strings.Join(columns, ", r.") + `
+			r.id, r.created_at, r.erased_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id), r.` + strings.Join(columns, ", r.") + `,
+			(SELECT t.pms_updated_at FROM tombstones AS t WHERE r.id IS NULL AND t.mac = $1 AND t.property_id = p.id)
 		FROM properties AS p
-		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
-		WHERE p.id = $3`
+		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $2 AND r.pms_id = $3
+		WHERE p.id = $4`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
 		VALUES (` + placeholders(len(columns)+5) + `)`
 	updateStatement = updateStatementFor(columns)
@@ -101,24 +102,26 @@ func loadRules(tx *db.Tx, propertyID string) (access.Rules, Hours, error) {
 type current struct {
 	settings Settings
 	row      *ent.Reservation // without PlanDueAt, which marks the row and is no part of the reservation; nil: none yet
+	removed  *time.Time       // without a row: the last pmsMeta.updatedAt of the removed reservation with this id
 	granted  bool             // it has or had access; most never had, and need no query of their grants
 }
 
-// loadCurrent loads the settings of a property and its reservation by the PMS's id, or "" for none.
-func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
+// loadCurrent loads the settings of a property and its reservation, or its tombstone, by the PMS's id, or "" for none.
+func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 	r := &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
 	p := Settings{Settings: access.Settings{PropertyID: s.PropertyID}}
 	var rowID, number, state, spaceKey sql.NullString
 	var created, updated, from, to sql.NullTime
 	var granted bool
 	var companions []byte
-	found, err := tx.ReadOne(loadQuery, []any{s.IntegrationID, pmsID, s.PropertyID},
+	var removed *time.Time
+	found, err := tx.ReadOne(loadQuery, []any{svc.tombstoneMAC(s, pmsID), s.IntegrationID, pmsID, s.PropertyID},
 		&p.TimeZone, &p.CheckIn, &p.CheckOut, &p.EarlyInMinutes, &p.LateOutMinutes, &p.PINLength, &p.GatesAlone,
-		&rowID, &created, &granted,
+		&rowID, &created, &r.ErasedAt, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt, &number,
 		&r.Booker, &state, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
-		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &from)
+		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &from, &removed)
 	if err == nil && !found {
 		err = fmt.Errorf("no property %s", s.PropertyID)
 	}
@@ -126,7 +129,7 @@ func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 		return current{}, fmt.Errorf("load a reservation: %w", err)
 	}
 	if !rowID.Valid {
-		return current{settings: p}, nil
+		return current{settings: p, removed: removed}, nil
 	}
 	r.ID, r.PmsNumber, r.State, r.SpaceKey = rowID.String, number.String, state.String, spaceKey.String
 	r.CreatedAt, r.UpdatedAt, r.FromAt, r.ToAt = created.Time, updated.Time, from.Time, to.Time
@@ -135,7 +138,7 @@ func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 			return current{}, fmt.Errorf("load a reservation: its companions: %w", err)
 		}
 	}
-	return current{p, r, granted}, nil
+	return current{settings: p, row: r, granted: granted}, nil
 }
 
 // recordOf reads a record from its row, without the booker. Times are in UTC, so that equal records compare equal.
@@ -146,6 +149,7 @@ func recordOf(r *ent.Reservation) Record {
 		State: access.State(r.State), FromDate: r.FromDate, ToDate: r.ToDate, From: r.FromAt.UTC(), To: r.ToAt.UTC(),
 		Adults: r.AdultCount, Children: r.ChildCount, Price: r.PriceMinor, Owing: r.OwingMinor, Currency: r.OwingCurrency,
 		SourceName: r.SourceName, ChannelManager: r.ChannelManager, ChannelNumber: r.ChannelNumber, OwnSpaceID: r.OwnSpaceID,
+		Erased: r.ErasedAt != nil,
 	}
 	if r.PmsUpdatedAt != nil {
 		at := r.PmsUpdatedAt.UTC()

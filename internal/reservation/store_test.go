@@ -36,6 +36,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 		s := Scope{PropertyID: "prp_1", IntegrationID: "int_1"}
 		keys := dbtest.Keys(t, d, s.PropertyID)
 		k := Service{Keys: keys}
+		service := k
 		dbtest.Insert(t, d, "integrations", dbtest.Values{"id": s.IntegrationID, "property_id": s.PropertyID})
 		write := func(f func(tx *db.Tx) error) {
 			t.Helper()
@@ -50,7 +51,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 		same := func(step string, want *ent.Reservation) {
 			t.Helper()
 			ctx := t.Context()
-			k, err := loadCurrent(d.View(ctx), s, "p1")
+			k, err := service.loadCurrent(d.View(ctx), s, "p1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +67,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 				t.Errorf("the property:\n%s", diff)
 			}
 		}
-		if k, err := loadCurrent(d.View(t.Context()), s, "p1"); err != nil || k.row != nil || k.granted {
+		if k, err := service.loadCurrent(d.View(t.Context()), s, "p1"); err != nil || k.row != nil || k.granted {
 			t.Fatalf("nothing is stored yet: %+v, %v", k, err)
 		}
 		var row *ent.Reservation
@@ -85,11 +86,11 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 			return nil
 		})
 		for _, other := range []Scope{{"prp_1", "int_2"}, {"prp_1", ""}} {
-			if k, err := loadCurrent(d.View(t.Context()), other, "p1"); err != nil || k.row != nil {
+			if k, err := service.loadCurrent(d.View(t.Context()), other, "p1"); err != nil || k.row != nil {
 				t.Errorf("%+v sees what is not its own: %+v, %v", other, k.row, err)
 			}
 		}
-		if _, err := loadCurrent(d.View(t.Context()), Scope{"prp_2", "int_1"}, "p1"); err == nil {
+		if _, err := service.loadCurrent(d.View(t.Context()), Scope{"prp_2", "int_1"}, "p1"); err == nil {
 			t.Error("a property that does not exist was loaded")
 		}
 	})
@@ -98,7 +99,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 // A column that is added to the models has to be added to the statements.
 func TestStoreNamesEveryColumn(t *testing.T) {
 	fixed := []string{entreservation.FieldID, entreservation.FieldPropertyID, entreservation.FieldIntegrationID, entreservation.FieldPmsID, entreservation.FieldCreatedAt,
-		entreservation.FieldPlanDueAt} // marks the row, and is no part of the reservation
+		entreservation.FieldPlanDueAt, entreservation.FieldErasedAt} // mark the row, and are no part of the reservation
 	want := slices.Sorted(slices.Values(entreservation.Columns))
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(slices.Concat(fixed, columns)))); diff != "" {
 		t.Error(diff)

@@ -23,24 +23,25 @@ type Scope struct {
 
 // Stored is a reservation with its access plan.
 type Stored struct {
-	Row      *ent.Reservation
+	Row      *ent.Reservation // nil: the patch is late, and there is no reservation (see isLate)
 	Property Settings
 	// Booker is the decrypted booker of Row.
 	Booker Booker
 	Plan   access.Plan
-	Stale  bool // the patch was older than the stored reservation; nothing changed
+	Stale  bool // the patch was older than the stored reservation, or late; nothing changed
 }
 
 // Service stores reservations. Keys seal their bookers and PINs.
 type Service struct {
 	Keys *keyring.Ring
+	Keep time.Duration // how long stays are kept after their end; 0: forever
 }
 
 // Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. The error names the wrong
 // fields found here and those that the caller found before.
 func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
-	found, err := loadCurrent(tx, s, valueOrZero(pmsID))
+	found, err := svc.loadCurrent(tx, s, valueOrZero(pmsID))
 	if err != nil {
 		return Stored{}, err
 	}
@@ -62,6 +63,9 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 		return Stored{Row: row, Property: found.settings, Booker: held.Booker, Plan: plan, Stale: true}, err
 	}
 	merged, more := Merge(held, p, hours, tx.Now())
+	if row == nil && isLate(p, merged.end(), tx.Now(), svc.Keep, found.removed) {
+		return Stored{Property: found.settings, Stale: true}, fieldErrors(wrong, nil)
+	}
 	if err := fieldErrors(wrong, more); err != nil {
 		return Stored{}, err
 	}
@@ -70,7 +74,12 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	}
 	switch {
 	case row == nil:
-		row, err = svc.create(tx, s, merged)
+		if found.removed != nil {
+			err = svc.deleteTombstone(tx, s, merged.PMSID)
+		}
+		if err == nil {
+			row, err = svc.create(tx, s, merged)
+		}
 	case !reflect.DeepEqual(*held, merged):
 		row, err = svc.update(tx, row, *held, merged)
 	}

@@ -32,6 +32,7 @@ func settings(t *testing.T, database string) config.Config {
 
 func settingsIn(dir, database string) config.Config {
 	c := config.Default()
+	c.KeepStays = 100 * 365 * 24 * time.Hour // tests name fixed days
 	c.DataDir = filepath.Join(dir, "data")
 	c.Database = database
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}

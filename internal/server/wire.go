@@ -78,7 +78,7 @@ type parts struct {
 
 // wire creates the parts and connects them.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{reservations: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
+	p := &parts{reservations: reservation.Service{Keys: s.keys, Keep: s.cfg.KeepStays}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		if p.ca, err = bridge.LoadOrCreateCA(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err
@@ -246,7 +246,7 @@ func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	api := &partnerapi.Service{
 		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Probe: s.probe,
-		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First,
+		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First, KeepStays: s.cfg.KeepStays,
 	}
 	partnerv1.RegisterReservationServiceServer(to, api)
 	partnerv1.RegisterEndpointServiceServer(to, api)

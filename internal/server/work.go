@@ -32,6 +32,7 @@ func (s *Server) wireWork(p *parts) {
 		p.arrivals.Sweep(),
 		worker.Plans{DB: s.db, Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
+		worker.Retention{DB: s.db, Reservations: p.reservations, Log: s.log}.Sweep(),
 	}, worker.Maintenance{DB: s.db, Keys: s.keys, Log: s.log, Every: s.sweep, KeepEvents: s.cfg.KeepEvents}.Sweeps())
 	p.background["work for all"] = func(ctx context.Context) error {
 		return worker.Run(ctx, measuredLease{s.lease(), s.measures}, s.log, p.dispatcher, sweeps...)

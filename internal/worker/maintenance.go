@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
 
@@ -53,6 +54,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("tokens", tokenRetention, credential.Sweep),
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
+		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}
 }
 

@@ -44,6 +44,14 @@ var (
 				Unique:  false,
 				Columns: []*schema.Column{ActsColumns[6], ActsColumns[8]},
 			},
+			{
+				Name:    "act_grant_id",
+				Unique:  false,
+				Columns: []*schema.Column{ActsColumns[5]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "grant_id <> ''",
+				},
+			},
 		},
 	}
 	// AppsColumns holds the columns for the "apps" table.
@@ -1065,6 +1073,7 @@ var (
 		{Name: "pms_updated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "pms_number", Type: field.TypeString, Size: 255},
 		{Name: "booker", Type: field.TypeBytes},
+		{Name: "erased_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "state", Type: field.TypeString, Size: 16},
 		{Name: "from_date", Type: field.TypeString, Nullable: true, Size: 10},
 		{Name: "to_date", Type: field.TypeString, Nullable: true, Size: 10},
@@ -1093,7 +1102,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "reservations_integrations_integration",
-				Columns:    []*schema.Column{ReservationsColumns[28]},
+				Columns:    []*schema.Column{ReservationsColumns[29]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1102,12 +1111,12 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_id",
 				Unique:  true,
-				Columns: []*schema.Column{ReservationsColumns[28], ReservationsColumns[2]},
+				Columns: []*schema.Column{ReservationsColumns[29], ReservationsColumns[2]},
 			},
 			{
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[13], ReservationsColumns[1]},
+				Columns: []*schema.Column{ReservationsColumns[14], ReservationsColumns[1]},
 			},
 			{
 				Name:    "reservation_property_id_pms_number",
@@ -1117,7 +1126,7 @@ var (
 			{
 				Name:    "reservation_plan_due_at",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[27]},
+				Columns: []*schema.Column{ReservationsColumns[28]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "plan_due_at IS NOT NULL",
 				},
@@ -1125,7 +1134,7 @@ var (
 			{
 				Name:    "reservation_property_id_state",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[10]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[11]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "state = 'started'",
 				},
@@ -1361,6 +1370,40 @@ var (
 			},
 		},
 	}
+	// TombstonesColumns holds the columns for the "tombstones" table.
+	TombstonesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "pms_updated_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// TombstonesTable holds the schema information for the "tombstones" table.
+	TombstonesTable = &schema.Table{
+		Name:       "tombstones",
+		Columns:    TombstonesColumns,
+		PrimaryKey: []*schema.Column{TombstonesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "tombstones_properties_property",
+				Columns:    []*schema.Column{TombstonesColumns[4]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "tombstone_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{TombstonesColumns[4]},
+			},
+			{
+				Name:    "tombstone_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{TombstonesColumns[3]},
+			},
+		},
+	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
 		ActsTable,
@@ -1399,6 +1442,7 @@ var (
 		SlotsTable,
 		SpacesTable,
 		TokensTable,
+		TombstonesTable,
 	}
 )
 
@@ -1537,5 +1581,9 @@ func init() {
 	TokensTable.ForeignKeys[2].RefTable = AppsTable
 	TokensTable.Annotation = &entsql.Annotation{
 		Table: "tokens",
+	}
+	TombstonesTable.ForeignKeys[0].RefTable = PropertiesTable
+	TombstonesTable.Annotation = &entsql.Annotation{
+		Table: "tombstones",
 	}
 }

@@ -43,6 +43,16 @@ func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone strin
 	return out, nil
 }
 
+// lateMessage answers a patch that is late, without a stored reservation: the ids that the caller knows, and that the stay is over.
+func lateMessage(p reservation.Patch, propertyID string) *partnerv1.Reservation {
+	pmsID, _ := p[reservation.PMSID].(string)
+	stale := true
+	return &partnerv1.Reservation{
+		PropertyId: propertyID, HostelId: propertyID, PmsMeta: &partnerv1.PmsMeta{Id: pmsID}, State: string(access.Processed), Stale: &stale,
+		Access: &partnerv1.AccessPlan{Status: string(access.StatusNone), Reasons: []string{access.CheckedOut}},
+	}
+}
+
 // storedMessage converts the result of a change.
 func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
 	out, err := reservationMessage(s.Row, s.Booker, s.Property.TimeZone)

@@ -77,6 +77,9 @@ func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partne
 	if err != nil {
 		return nil, err
 	}
+	if out.Row == nil {
+		return lateMessage(p, out.Property.PropertyID), nil
+	}
 	if slices.Contains(out.Plan.Reasons, space.SpaceUnknown) && out.Row.SpaceKey != "" && s.ReadSpaces != nil {
 		if err := s.ReadSpaces(tx, a.PropertyID, a.IntegrationID); err != nil {
 			return nil, err

@@ -27,6 +27,8 @@ type Service struct {
 	Keys     *keyring.Ring
 	Memory   *idem.Memory
 	Registry *partner.Registry
+	// KeepStays is how long reservations are kept after their end.
+	KeepStays time.Duration
 	// CheckURL returns why a URL cannot be registered.
 	CheckURL func(url string) error
 	// Probe calls an endpoint once, immediately. An error means that it was not called.
@@ -47,7 +49,7 @@ type Probed struct {
 	Message    string
 }
 
-func (s *Service) reservations() reservation.Service { return reservation.Service{Keys: s.Keys} }
+func (s *Service) reservations() reservation.Service { return reservation.Service{Keys: s.Keys, Keep: s.KeepStays} }
 
 // caller returns the calling integration. The chain admits no other callers.
 func caller(ctx context.Context) (actor.Actor, error) {

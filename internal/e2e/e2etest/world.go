@@ -23,6 +23,7 @@ func Database(url string) Option { return func(c *sandbox.Config) { c.Server.Dat
 // Config returns the configuration of a test's server: free ports, and rate limits that are too high to reach by accident.
 func Config(dir string) config.Config {
 	c := config.Default()
+	c.KeepStays = 100 * 365 * 24 * time.Hour // tests name fixed days
 	c.DataDir = filepath.Join(dir, "data")
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	c.Drain = 10 * time.Millisecond

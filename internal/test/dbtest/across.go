@@ -51,6 +51,8 @@ var acrossProperties = map[string]string{
 	"mobilekey.findLink":                  secret,
 	"mobilekey.sweepLinks":                sweep,
 	"reservation.EnqueueDueArrivals":      sweep,
+	"reservation.DeleteTombstones":        sweep,
+	"reservation.Service.DueStays":        sweep,
 	"reservation.DeleteChanges":           sweep,
 	"reservation.Service.PlanDue":         sweep,
 	"reservation.LastChange":              sweep,

@@ -1,0 +1,240 @@
+package reservation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"latchkey.dev/ent"
+	entact "latchkey.dev/ent/act"
+	entarrival "latchkey.dev/ent/arrival"
+	entevent "latchkey.dev/ent/event"
+	entgrant "latchkey.dev/ent/grant"
+	entkeystatus "latchkey.dev/ent/keystatus"
+	entnotice "latchkey.dev/ent/notice"
+	entphone "latchkey.dev/ent/phone"
+	entphonelink "latchkey.dev/ent/phonelink"
+	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/ent/predicate"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/ent/reservationchange"
+	entname "latchkey.dev/ent/reservationname"
+	entslot "latchkey.dev/ent/slot"
+	enttombstone "latchkey.dev/ent/tombstone"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/notice"
+)
+
+// tombstoneMAC finds the tombstone of a removed reservation.
+func (svc Service) tombstoneMAC(s Scope, pmsID string) []byte {
+	return svc.Keys.MAC("tombstone/"+s.PropertyID, s.IntegrationID, pmsID)
+}
+
+// deleteTombstone deletes the tombstone of an id that the PMS uses again.
+func (svc Service) deleteTombstone(tx *db.Tx, s Scope, pmsID string) error {
+	_, err := tx.Tombstone.Delete().Where(enttombstone.PropertyID(s.PropertyID), enttombstone.MAC(svc.tombstoneMAC(s, pmsID))).Exec(tx.Context())
+	return err
+}
+
+// DeleteTombstones deletes up to limit tombstones that were created before a time, and returns how many.
+func DeleteTombstones(tx *db.Tx, before time.Time, limit int) (int, error) {
+	ids, err := tx.Tombstone.Query().Where(enttombstone.CreatedAtLT(before)).Limit(limit).IDs(tx.Context())
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return tx.Tombstone.Delete().Where(enttombstone.IDIn(ids...)).Exec(tx.Context())
+}
+
+// DueStays lists the next stays of all properties whose retention period is over, after one of them in the order of their beginning.
+func (svc Service) DueStays(view *db.Tx, after *ent.Reservation, limit int) ([]*ent.Reservation, error) {
+	over := view.Now().Add(-svc.Keep)
+	q := view.Reservation.Query().Where(entreservation.FromAtLTE(over), entreservation.ToAtLTE(over))
+	if after != nil {
+		q.Where(entreservation.FromAtGTE(after.FromAt), entreservation.Or(entreservation.FromAtGT(after.FromAt), entreservation.IDGT(after.ID)))
+	}
+	rows, err := q.Order(entreservation.ByFromAt(), entreservation.ByID()).Limit(limit).
+		Select(entreservation.FieldID, entreservation.FieldPropertyID, entreservation.FieldFromAt).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find stays to remove: %w", err)
+	}
+	return rows, nil
+}
+
+// Remove removes those stays of a property whose retention period is over, and leaves their tombstones. It counts the blocked ones by
+// reason. A blocked stay whose access has ended loses its personal data already, and staff are notified if it stays blocked.
+func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed int, blocked map[Block]int, err error) {
+	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
+	if err != nil {
+		return 0, nil, fmt.Errorf("load stays to remove: %w", err)
+	}
+	has, grants, err := loadRemains(tx, propertyID, ids)
+	if err != nil {
+		return 0, nil, err
+	}
+	blocked = map[Block]int{}
+	var free []*ent.Reservation
+	var freeGrants []string
+	for _, row := range rows {
+		if !retentionOver(row.ToAt, tx.Now(), svc.Keep) {
+			continue // the PMS changed it meanwhile
+		}
+		block := has[row.ID].blockedBy()
+		if block == "" {
+			free, freeGrants = append(free, row), append(freeGrants, grants[row.ID]...)
+			continue
+		}
+		blocked[block]++
+		if err := svc.handleBlocked(tx, row, block); err != nil {
+			return 0, nil, err
+		}
+	}
+	if len(free) == 0 {
+		return 0, blocked, nil
+	}
+	return len(free), blocked, svc.removeAll(tx, propertyID, free, freeGrants)
+}
+
+// loadRemains loads what some stays still have, and the ids of their grants, both by reservation.
+func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains, map[string][]string, error) {
+	ctx, has, grants := tx.Context(), map[string]remains{}, map[string][]string{}
+	set := func(reservationID string, change func(r *remains)) {
+		r := has[reservationID]
+		change(&r)
+		has[reservationID] = r
+	}
+	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationIDIn(ids...)).All(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the access of stays to remove: %w", err)
+	}
+	stayOf := map[string]string{} // by grant, and by subject of events
+	var grantIDs, subjects []string
+	for _, g := range rows {
+		stayOf[g.ID], grantIDs = g.ReservationID, append(grantIDs, g.ID)
+		grants[g.ReservationID] = append(grants[g.ReservationID], g.ID)
+		if g.EndedAt == nil {
+			set(g.ReservationID, func(r *remains) { r.openAccess = true })
+		}
+	}
+	for _, id := range ids {
+		stayOf[id], stayOf[event.Inside(id)] = id, id
+		subjects = append(subjects, id, event.Inside(id))
+	}
+	recent := entevent.CreatedAtGT(tx.Now().Add(-recentEvents))
+	setRecent := func(r *remains) { r.recentEvent = true }
+	for _, q := range []struct {
+		find interface {
+			Strings(ctx context.Context) ([]string, error)
+		}
+		set func(r *remains)
+	}{
+		{tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(grantIDs...), lock.MayHoldCode()).
+			Select(entslot.FieldGrantID), func(r *remains) { r.codeOnLock = true }},
+		{tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.GrantIDIn(grantIDs...)).
+			Select(entkeystatus.FieldGrantID), func(r *remains) { r.smartKey = true }},
+		{tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.SubjectIn(subjects...), recent).Select(entevent.FieldSubject), setRecent},
+		{tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.GrantIDIn(grantIDs...), recent).Select(entevent.FieldGrantID), setRecent},
+	} {
+		found, err := q.find.Strings(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("load what stays to remove still have: %w", err)
+		}
+		for _, id := range found {
+			set(stayOf[id], q.set)
+		}
+	}
+	return has, grants, nil
+}
+
+// blockNotices are the kinds of notices about reasons that last until a person acts.
+var blockNotices = map[Block]string{BlockedByAccess: "retentionBlockedByAccess", BlockedByLock: "retentionBlockedByLock"}
+
+// handleBlocked does for a blocked stay what can be done already.
+func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) error {
+	if block != BlockedByAccess {
+		if err := svc.EraseBooker(tx, row); err != nil {
+			return err
+		}
+	}
+	kind := blockNotices[block]
+	if kind == "" || !retentionOver(row.ToAt, tx.Now(), svc.Keep+blockNotice) {
+		return nil
+	}
+	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: row.ID + "/" + kind})
+}
+
+// EraseBooker clears the personal data of a reservation: the booker, the index of names and the companions. Later changes of the PMS do
+// not restore them.
+func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
+	if row.ErasedAt != nil {
+		return nil
+	}
+	sealed, err := svc.sealBooker(tx.Context(), row.PropertyID, row.ID, Booker{})
+	if err != nil {
+		return err
+	}
+	_, err = tx.ReservationName.Delete().Where(entname.PropertyID(row.PropertyID), entname.ReservationID(row.ID)).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("remove names of %s from the index: %w", row.ID, err)
+	}
+	erased := *row
+	erased.UpdatedAt = tx.Now()
+	err = tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).
+		SetBooker(sealed).ClearPmsCompanionIds().SetErasedAt(tx.Now()).SetUpdatedAt(erased.UpdatedAt).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("erase the booker of %s: %w", row.ID, err)
+	}
+	return appendChange(tx, &erased)
+}
+
+// inGrantIndex is the condition of the index of acts by grant. As a parameter, the databases would not recognize it.
+func inGrantIndex(s *sql.Selector) { s.Where(sql.ExprP("grant_id <> ''")) }
+
+// removeAll removes stays with all that belongs to them. No lock holds a code of the grants, and no number of the status list is theirs.
+func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservation, grantIDs []string) error {
+	ctx := tx.Context()
+	tombstones := make([]*ent.TombstoneCreate, len(rows))
+	var ids, subjects []string
+	var changed []time.Time
+	for i, row := range rows {
+		at := row.UpdatedAt
+		if row.PmsUpdatedAt != nil {
+			at = *row.PmsUpdatedAt
+		}
+		mac := svc.tombstoneMAC(Scope{PropertyID: propertyID, IntegrationID: row.IntegrationID}, row.PmsID)
+		tombstones[i] = tx.Tombstone.Create().SetPropertyID(propertyID).SetMAC(mac).SetPmsUpdatedAt(at).SetCreatedAt(tx.Now())
+		ids, changed = append(ids, row.ID), append(changed, row.UpdatedAt)
+		subjects = append(subjects, row.ID, event.Inside(row.ID))
+	}
+	if err := event.Delete(tx, propertyID, subjects, grantIDs); err != nil {
+		return err
+	}
+	err := tx.Slot.Update().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(grantIDs...)).SetGrantID("").SetPinID("").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("forget the grants of free slots: %w", err)
+	}
+	for _, rows := range []interface {
+		Exec(ctx context.Context) (int, error)
+	}{
+		tx.Pin.Delete().Where(entpin.PropertyID(propertyID), entpin.GrantIDIn(grantIDs...)),
+		tx.Act.Delete().Where(entact.PropertyID(propertyID), entact.GrantIDIn(grantIDs...), predicate.Act(inGrantIndex)),
+		tx.Phone.Delete().Where(entphone.PropertyID(propertyID), entphone.ReservationIDIn(ids...)),
+		tx.PhoneLink.Delete().Where(entphonelink.PropertyID(propertyID), entphonelink.ReservationIDIn(ids...)),
+		tx.Grant.Delete().Where(entgrant.PropertyID(propertyID), entgrant.ReservationIDIn(ids...)),
+		tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.SubjectIn(ids...)),
+		tx.Arrival.Delete().Where(entarrival.PropertyID(propertyID), entarrival.IDIn(ids...)),
+		tx.ReservationChange.Delete().Where(reservationchange.PropertyID(propertyID), reservationchange.ChangedAtIn(changed...), reservationchange.ReservationIDIn(ids...)),
+		tx.ReservationName.Delete().Where(entname.PropertyID(propertyID), entname.ReservationIDIn(ids...)),
+		tx.Reservation.Delete().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)),
+	} {
+		if _, err := rows.Exec(ctx); err != nil {
+			return fmt.Errorf("remove stays: %w", err)
+		}
+	}
+	if err := tx.Tombstone.CreateBulk(tombstones...).Exec(ctx); err != nil {
+		return fmt.Errorf("store tombstones: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package reservation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/access"
+)
+
+func TestLatePatches(t *testing.T) {
+	const keep = 30 * 24 * time.Hour
+	removed := now.Add(-100 * 24 * time.Hour)
+	old, recent := now.Add(-keep), now.Add(-keep).Add(time.Second)
+	dated := func(at time.Time) Patch { return Patch{PMSUpdatedAt: at} }
+	for _, tt := range []struct {
+		name    string
+		patch   Patch
+		end     time.Time
+		keep    time.Duration
+		removed *time.Time
+		late    bool
+	}{
+		{"a new stay", Patch{}, now, keep, nil, false},
+		{"a new stay that would be kept for a second", Patch{}, recent, keep, nil, false},
+		{"a new stay that would be removed", dated(now), old, keep, nil, true},
+		{"a new stay that ended long ago, without retention", Patch{}, old, 0, nil, false},
+		{"an incomplete new stay", Patch{}, time.Time{}, keep, nil, false},
+		{"removed, no time", Patch{}, now, keep, &removed, true},
+		{"removed, the time is null", Patch{PMSUpdatedAt: nil}, now, keep, &removed, true},
+		{"removed, older", dated(removed.Add(-time.Second)), now, keep, &removed, true},
+		{"removed, the same", dated(removed), now, keep, &removed, true},
+		{"removed, the same within the precision of the database", dated(removed.Add(time.Nanosecond)), now, keep, &removed, true},
+		{"removed, newer", dated(removed.Add(time.Microsecond)), now, keep, &removed, false},
+		{"removed, newer, and names no end: it changes the removed stay", dated(now), time.Time{}, keep, &removed, true},
+		{"removed, newer, and ended long ago", dated(now), old, keep, &removed, true},
+		{"removed, newer, and the retention was prolonged since", dated(now), old, 2 * keep, &removed, false},
+	} {
+		if late := isLate(tt.patch, tt.end, now, tt.keep, tt.removed); late != tt.late {
+			t.Errorf("%s: late = %v", tt.name, late)
+		}
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	for _, tt := range []struct {
+		has  remains
+		want Block
+	}{
+		{remains{}, ""},
+		{remains{recentEvent: true}, BlockedByEvents},
+		{remains{smartKey: true, recentEvent: true}, BlockedBySmartKey},
+		{remains{codeOnLock: true, smartKey: true}, BlockedByLock},
+		{remains{openAccess: true, codeOnLock: true}, BlockedByAccess},
+	} {
+		if got := tt.has.blockedBy(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.has, got, tt.want)
+		}
+	}
+}
+
+func TestErasedFieldsStayEmpty(t *testing.T) {
+	held := &Record{PMSID: "A1", Number: "1", State: access.Confirmed, From: now, To: now.Add(time.Hour), Erased: true}
+	for _, tt := range []struct {
+		name  string
+		patch Patch
+	}{
+		{"absent", Patch{}},
+		{"null", Patch{FirstName: nil, LastName: nil, Email: nil, Mobile: nil, CompanionIDs: nil}},
+		{"empty", Patch{FirstName: "", LastName: "", Email: "", Mobile: "", CompanionIDs: []string{}}},
+		{"values", Patch{FirstName: "Ada", LastName: "Lovelace", Email: "ada@example.com", Mobile: "+351", CompanionIDs: []string{"c1"}}},
+		{"values that would be wrong", Patch{Email: "ada"}},
+	} {
+		sent := plus(tt.patch, Patch{PMSID: "A1", Number: "2"})
+		got, wrong := Merge(held, sent, berlin(t), now)
+		want := *held
+		want.Number = "2" // other fields still change
+		if diff := cmp.Diff(want, got); diff != "" || len(wrong) > 0 {
+			t.Errorf("%s: %v\n%s", tt.name, wrong, diff)
+		}
+		if len(tt.patch) > 0 && len(sent) != len(tt.patch)+2 {
+			t.Errorf("%s: the patch itself was changed", tt.name)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/reservation"
+)
+
+// Retention removes stays after their retention period.
+type Retention struct {
+	DB           *db.DB
+	Reservations reservation.Service
+	Log          *slog.Logger
+}
+
+const (
+	retentionBatch = 20 // stays that one transaction removes
+	// retentionPause is the time between two transactions, so that other changes do not wait while many stays are removed.
+	retentionPause = 50 * time.Millisecond
+)
+
+// Sweep removes the stays that are due. It may end at any point: each transaction removes its stays completely, and the next sweep
+// continues. Only one process of an installation may run it: see [Lease].
+func (r Retention) Sweep() Sweep {
+	return Sweep{Name: "stays", Every: 6 * time.Hour, Run: r.removeDue}
+}
+
+func (r Retention) removeDue(ctx context.Context) error {
+	blocked, removed := map[reservation.Block]int{}, 0
+	for after := (*ent.Reservation)(nil); ; {
+		due, err := r.Reservations.DueStays(r.DB.View(ctx), after, retentionBatch)
+		if err != nil {
+			return err
+		}
+		for propertyID, ids := range byProperty(due) {
+			var n int
+			var waiting map[reservation.Block]int
+			err := r.DB.Write(ctx, func(tx *db.Tx) (err error) {
+				n, waiting, err = r.Reservations.Remove(tx, propertyID, ids)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			removed += n
+			for reason, n := range waiting {
+				blocked[reason] += n
+			}
+		}
+		if len(due) < retentionBatch {
+			break
+		}
+		after = due[len(due)-1]
+		if !clock.Sleep(ctx, retentionPause) {
+			return nil
+		}
+	}
+	if removed > 0 {
+		r.Log.Info("stays were removed after their retention period", "stays", removed)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(blocked)) {
+		r.Log.Warn("stays cannot be removed yet although their retention period is over", "reason", reason, "stays", blocked[reason])
+	}
+	return nil
+}
+
+func byProperty(rows []*ent.Reservation) map[string][]string {
+	out := map[string][]string{}
+	for _, row := range rows {
+		out[row.PropertyID] = append(out[row.PropertyID], row.ID)
+	}
+	return out
+}
