@@ -13,7 +13,6 @@ import (
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/lock/slot"
 )
 
 // chunkSize keeps a list of ids within what one statement takes on both databases.
@@ -56,7 +55,7 @@ func slotsOfLocks(ctx context.Context, c *ent.Client, propertyID string, lockIDs
 
 // RefuseWithCodes returns a fault if a slot of the property may still hold a code.
 func RefuseWithCodes(tx *db.Tx, propertyID string) error {
-	inUse := []predicate.Slot{entslot.PropertyID(propertyID), entslot.Or(entslot.Present(true), entslot.EvidenceNEQ(string(slot.Removed)))}
+	inUse := []predicate.Slot{entslot.PropertyID(propertyID), MayHoldCode()}
 	first, err := tx.Slot.Query().Where(inUse...).First(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil
