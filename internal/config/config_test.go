@@ -63,20 +63,20 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"open without TLS":   {func(c *Config) { c.Listen.HTTP = "0.0.0.0:80" }, "--listen-http"},
-		"open ops":           {func(c *Config) { c.Listen.Ops = "0.0.0.0:80" }, "--ops-token-file"},
-		"open ops in plain":  {func(c *Config) { c.Listen.Ops, c.OpsTokenFile = "0.0.0.0:80", "token" }, "--tls-cert"},
-		"half a certificate": {func(c *Config) { c.TLS.Cert = "a" }, "must be used together"},
-		"no port":            {func(c *Config) { c.Listen.GRPC = "localhost" }, "HOST:PORT"},
-		"two kinds of TLS":   {func(c *Config) { c.TLS = TLS{Cert: "a", Key: "b", Domains: []string{"c"}} }, "--tls-domains"},
-		"no rate":            {func(c *Config) { c.Rate.Burst = 0 }, "--rate"},
-		"no names for ACME":  {func(c *Config) { c.TLS.ACME = "https://ca.example/directory" }, "--tls-domains"},
-		"half a NATS pair":   {func(c *Config) { c.NATS.Key = "a" }, "--nats-cert"},
-		"endless grace":      {func(c *Config) { d := time.Hour; c.DrainGrace = &d }, "--drain-grace"},
-		"no connection":      {func(c *Config) { c.DatabaseConns = 3 }, "--database-conns"},
-		"short memory":       {func(c *Config) { c.KeepEvents = time.Hour }, "--keep-events"},
+		"open without TLS":     {func(c *Config) { c.Listen.HTTP = "0.0.0.0:80" }, "--listen-http"},
+		"open ops":             {func(c *Config) { c.Listen.Ops = "0.0.0.0:80" }, "--ops-token-file"},
+		"open ops in plain":    {func(c *Config) { c.Listen.Ops, c.OpsTokenFile = "0.0.0.0:80", "token" }, "--tls-cert"},
+		"half a certificate":   {func(c *Config) { c.TLS.Cert = "a" }, "must be used together"},
+		"no port":              {func(c *Config) { c.Listen.GRPC = "localhost" }, "HOST:PORT"},
+		"two kinds of TLS":     {func(c *Config) { c.TLS = TLS{Cert: "a", Key: "b", Domains: []string{"c"}} }, "--tls-domains"},
+		"no rate":              {func(c *Config) { c.Rate.Burst = 0 }, "--rate"},
+		"no names for ACME":    {func(c *Config) { c.TLS.ACME = "https://ca.example/directory" }, "--tls-domains"},
+		"half a NATS pair":     {func(c *Config) { c.NATS.Key = "a" }, "--nats-cert"},
+		"endless grace":        {func(c *Config) { d := time.Hour; c.DrainGrace = &d }, "--drain-grace"},
+		"no connection":        {func(c *Config) { c.DatabaseConns = 3 }, "--database-conns"},
+		"short memory":         {func(c *Config) { c.KeepEvents = time.Hour }, "--keep-events"},
 		"stays kept for a day": {func(c *Config) { c.KeepStays = 24 * time.Hour }, "--keep-stays"},
-		"restless":           {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
+		"restless":             {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := Default()

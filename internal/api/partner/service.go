@@ -49,7 +49,9 @@ type Probed struct {
 	Message    string
 }
 
-func (s *Service) reservations() reservation.Service { return reservation.Service{Keys: s.Keys, Keep: s.KeepStays} }
+func (s *Service) reservations() reservation.Service {
+	return reservation.Service{Keys: s.Keys, Keep: s.KeepStays}
+}
 
 // caller returns the calling integration. The chain admits no other callers.
 func caller(ctx context.Context) (actor.Actor, error) {
