@@ -83,7 +83,8 @@ type Reservation struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,24,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Answer. What access results, door by door.
 	Access *AccessPlan `protobuf:"bytes,25,opt,name=access,proto3" json:"access,omitempty"`
-	// Answer. The update is older than the stored one, by pmsMeta.updatedAt. Nothing was changed.
+	// Answer. The update is older than the stored one, by pmsMeta.updatedAt, or the stay ended so long ago that it was removed (then the
+	// answer has no id). Nothing was changed.
 	Stale *bool `protobuf:"varint,26,opt,name=stale,proto3,oneof" json:"stale,omitempty"`
 	// Answer, with extend=pin and the scope pins:read. The PIN of the stay: a string, zeros count.
 	Pin *string `protobuf:"bytes,27,opt,name=pin,proto3,oneof" json:"pin,omitempty"`
