@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,26 +63,19 @@ func (o oldDatabase) row(table string, id any) string {
 	o.t.Helper()
 	quoted := "\"" + strings.Join(o.columns(table), "\", \"") + "\""
 	placeholder := map[string]string{dialect.SQLite: "?", dialect.Postgres: "$1"}[o.name]
-	rows, err := o.pool.Query("SELECT "+quoted+" FROM "+table+" WHERE id = "+placeholder, id)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	defer rows.Close()
 	values := make([]any, len(o.columns(table)))
 	var into []any
 	for i := range values {
 		into = append(into, &values[i])
 	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			o.t.Fatal(err)
-		}
-		return fmt.Sprint(values)
+	err := o.pool.QueryRow("SELECT "+quoted+" FROM "+table+" WHERE id = "+placeholder, id).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ""
 	}
-	if err := rows.Err(); err != nil {
+	if err != nil {
 		o.t.Fatal(err)
 	}
-	return ""
+	return fmt.Sprint(values)
 }
 
 // orphan is a row whose foreign key refers to nothing.
