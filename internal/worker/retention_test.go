@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
+)
+
+// A sweep that is stopped between two batches leaves each stay either complete or removed, and the next sweep removes the others.
+func TestRetentionContinues(t *testing.T) {
+	const stays = 5*retentionBatch + 5
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		ended := time.Now().UTC().Add(-60 * 24 * time.Hour).Truncate(time.Microsecond)
+		write(t, d, func(tx *db.Tx) error {
+			for i := range stays {
+				id := fmt.Sprintf("rsv_%03d", i)
+				err := tx.Reservation.Create().SetID(id).SetPropertyID("prp_one").SetIntegrationID("int_one").SetPmsID(id).SetPmsNumber("N").
+					SetBooker([]byte("sealed")).SetState("processed").SetFromAt(ended.Add(-time.Hour)).SetToAt(ended).SetCreatedAt(ended).SetUpdatedAt(ended).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+				err = tx.Grant.Create().SetID("grt_" + id).SetPropertyID("prp_one").SetReservationID(id).SetPlacedAt(ended).SetNotBefore(ended).SetNotAfter(ended).
+					SetEndedAt(ended).SetCreatedAt(ended).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+				err = tx.Event.Create().SetID(int64(i + 1)).SetPropertyID("prp_one").SetSubject(id).SetSubjectSequence(1).SetKind(string(event.AccessRemoved)).
+					SetBody(map[string]any{}).SetOccurredAt(ended).SetCreatedAt(ended).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		r := Retention{DB: d, Log: slog.New(slog.DiscardHandler),
+			Reservations: reservation.Service{Keys: dbtest.Keys(t, d, "prp_one"), Keep: 30 * 24 * time.Hour}}
+		left := func() int { return d.Read().Reservation.Query().CountX(t.Context()) }
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Sweep().Run(ctx) }()
+		for left() == stays && t.Context().Err() == nil {
+		}
+		cancel()
+		<-done
+		expect := func(n int) {
+			t.Helper()
+			view, ctx := d.Read(), t.Context()
+			got := []int{view.Reservation.Query().CountX(ctx), view.Grant.Query().CountX(ctx), view.Event.Query().CountX(ctx), stays - view.Tombstone.Query().CountX(ctx)}
+			if want := []int{n, n, n, n}; fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("stays, access, events, and stays without a tombstone: %v, want %v", got, want)
+			}
+		}
+		expect(left())
+		if err := r.Sweep().Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		expect(0)
+	})
+}
