@@ -158,11 +158,6 @@ func TestFirstChangeThatHidesARollbackIsNotStored(t *testing.T) {
 			_, err := tx.SQL().Exec(`INSERT OR ROLLBACK INTO parent VALUES (1)`)
 			return err
 		},
-		"a write is interrupted": func(tx *db.Tx) error {
-			_, err := tx.ExecContext(tx.Context(), `INSERT INTO parent
-				WITH RECURSIVE r(n) AS (SELECT 2 UNION ALL SELECT n+1 FROM r WHERE n < 1000000000) SELECT n FROM r`)
-			return err
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := openWithShortTimeout(t)
