@@ -61,7 +61,7 @@ type operatorTokenRevoke struct {
 
 func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		tokens := aToken("latchkey admin token list", func(s *session) (*adminv1.TokenList, error) {
+		tokens := tokenKind("latchkey admin token list", func(s *session) (*adminv1.TokenList, error) {
 			answer, err := adminv1.NewTokenServiceClient(s.conn).ListOperatorTokens(s, &adminv1.ListOperatorTokensRequest{})
 			return answer.GetData(), err
 		})

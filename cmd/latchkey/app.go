@@ -133,7 +133,7 @@ func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error 
 		if err := s.resolve(anApp, &c.App); err != nil {
 			return err
 		}
-		tokens := aToken("latchkey app token list --app "+c.App, func(s *session) (*adminv1.TokenList, error) {
+		tokens := tokenKind("latchkey app token list --app "+c.App, func(s *session) (*adminv1.TokenList, error) {
 			answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})
 			return answer.GetData(), err
 		})

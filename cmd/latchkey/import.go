@@ -54,7 +54,7 @@ var spaceColumns = map[string]string{"parentName": "dorm", "isPrivate": "private
 // types are the types of spaces.
 var types = []string{"Room", "Dorm", "Bed"}
 
-// spacesOf returns the spaces of a file and the line of each. It adds the errors that can be found without the server to wrong.
+// spacesOf returns the spaces of a file and the line of each; a row with beds yields a space for each bed too. It adds the errors that can be found without the server to wrong.
 func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, lines []int) {
 	seen := map[string]int{} // the line of each name, with its dorm
 	add := func(line int, n *propertyv1.NewSpace) {

@@ -249,7 +249,7 @@ func (s *session) explanation(e *partnerv1.Explanation) {
 	}
 	switch {
 	case e.GetCompleteAfter() != nil:
-		s.say("Steps until %s are left out.", when(e.GetCompleteAfter()))
+		s.say("Steps until %s may be missing.", when(e.GetCompleteAfter()))
 	case e.GetTruncated():
 		s.say("Earlier steps are left out.")
 	}

@@ -183,8 +183,9 @@ var (
 	}}
 )
 
-// aToken is the kind of the tokens in a list.
-func aToken(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
+// tokenKind returns the kind for tokens: commands find one by id or name among those that list returns. listing is the command
+// that shows them.
+func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
 	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
 		tokens, err := list(s)
 		return each(tokens.GetList(), func(t *adminv1.Token) candidate {

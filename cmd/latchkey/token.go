@@ -71,7 +71,7 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		tokens := aToken("latchkey token list", func(s *session) (*adminv1.TokenList, error) {
+		tokens := tokenKind("latchkey token list", func(s *session) (*adminv1.TokenList, error) {
 			answer, err := adminv1.NewTokenServiceClient(s.conn).ListStaffTokens(s, &adminv1.ListStaffTokensRequest{PropertyId: property})
 			return answer.GetData(), err
 		})

@@ -23,7 +23,7 @@ const (
 	StatusFailed   Status = "failed"   // the stay has a right to enter, and no door opens
 )
 
-// Reasons why a stay has no access, or a door does not open, that the packages space and lock do not decide.
+// Reasons why a stay has no access or a door does not open. The packages space and lock have further ones.
 const (
 	NotCheckedIn        = "notCheckedIn"
 	WindowInFuture      = "windowInFuture"

@@ -97,7 +97,7 @@ func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 }
 
 // assignFreeSlots gives freed slots of a lock to the stays that open its door and have no code on it, the longest waiting first,
-// until the lock is full. If the lock had a free slot before, no stay waits.
+// until the lock is full. freed is how many slots just became free: if more are free, no stay waits.
 func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) error {
 	ctx := rec.Tx.Context()
 	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.ID(lockID)).Only(ctx)

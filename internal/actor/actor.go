@@ -47,8 +47,8 @@ type Actor struct {
 // Has reports whether the actor holds a scope.
 func (a Actor) Has(scope string) bool { return slices.Contains(a.Scopes, scope) }
 
-// Subject is the key that limits and idempotency count by: the integration where there
-// is one, else the actor itself.
+// Subject identifies the caller for rate limits and Idempotency-Keys: the integration if there is one, else kind and id, else
+// the kind.
 func (a Actor) Subject() string {
 	switch {
 	case a.IntegrationID != "":
@@ -60,8 +60,8 @@ func (a Actor) Subject() string {
 	}
 }
 
-// Author is recorded as the person who did something: the operator, if a token was created for one command of an operator
-// and is gone after it.
+// Author is who is recorded as having done something. It is the subject, except for a token made for one command of an operator:
+// that token is soon gone, so the operator is recorded.
 func (a Actor) Author() string {
 	if a.For != "" {
 		return a.For

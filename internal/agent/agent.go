@@ -135,8 +135,8 @@ func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run runs the bridge until ctx ends or the store fails. It answers AskHealth from the start, also while it waits for the program
-// through which the driver reaches the locks.
+// Run runs the bridge until ctx ends or its store fails. From the start it answers [AskHealth], also while it waits for a program
+// such as Zigbee2MQTT.
 func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { b.serveHealth(ctx); return nil })

@@ -97,7 +97,7 @@ func storeDerivedRows(d *sql.DB) error {
 	return nil
 }
 
-// columnsOf lists the columns of a table, separated by commas.
+// columnsOf lists the columns of a table with a comma before and after each, so that ",id," finds exactly one.
 func columnsOf(d *sql.DB, table string) (string, error) {
 	rows, err := d.Query("SELECT name FROM pragma_table_info(?)", table)
 	if err != nil {

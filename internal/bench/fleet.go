@@ -36,12 +36,12 @@ const warmUpBridges = 50
 // fleet is a server with simulated bridges: the product's server, or the bare one.
 type fleet struct {
 	*part
-	simFleet *simFleet
-	act      func(context.Context) error
-	conn     *grpc.ClientConn
-	kilobyte float64 // resident, of each stream
-	took     []float64
-	p99      []float64
+	simFleet           *simFleet
+	act                func(context.Context) error
+	conn               *grpc.ClientConn
+	kilobytesPerStream float64 // resident, of each stream
+	took               []float64
+	p99                []float64
 }
 
 // Run measures the server's memory per idle bridge, and the round trip of an unlock command with all bridges connected.
@@ -59,7 +59,7 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, commit.close()) }()
-	floor, err := b.startFloor(ctx, l)
+	floor, err := b.startBaseline(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 }
 
 func (b Fleet) result(floor, product *fleet, commit float64) *Result {
-	r := &Result{Name: "fleet", Unit: "kB/bridge", Rounds: b.Rounds, Value: product.kilobyte, Floor: floor.kilobyte}
+	r := &Result{Name: "fleet", Unit: "kB/bridge", Rounds: b.Rounds, Value: product.kilobytesPerStream, Floor: floor.kilobytesPerStream}
 	r.P50, r.P99 = quantile(product.took, 0.5), median(product.p99)
 	r.FloorP50, r.FloorP99 = quantile(floor.took, 0.5), median(floor.p99)
 	r.note("bridges", float64(b.Bridges), "")
@@ -112,7 +112,7 @@ func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 		return err
 	}
 	after, err := f.residentMemory(ctx)
-	f.kilobyte = float64(after-before) / 1000 / float64(len(tickets)-warmUpBridges)
+	f.kilobytesPerStream = float64(after-before) / 1000 / float64(len(tickets)-warmUpBridges)
 	return err
 }
 
@@ -161,8 +161,8 @@ func dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// startFloor starts a bare server with its bridges.
-func (b Fleet) startFloor(ctx context.Context, l Launch) (_ *fleet, err error) {
+// startBaseline starts a bare server with its bridges.
+func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error) {
 	f := &fleet{}
 	if f.part, err = l.start(ctx, "bare"); err != nil {
 		return nil, err

@@ -87,6 +87,6 @@ func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g bridgeCos
 			return g, err
 		}
 	}
-	g.kilobyte, g.acts = f.kilobyte, f.took
+	g.kilobyte, g.acts = f.kilobytesPerStream, f.took
 	return g, nil
 }

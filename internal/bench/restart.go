@@ -163,7 +163,7 @@ func (b Restart) measureMemory(ctx context.Context, s *restartableServer, ticket
 	f := &fleet{part: s.part}
 	err := f.connectBridges(ctx, tickets)
 	_ = f.simFleet.close()
-	return f.kilobyte, err
+	return f.kilobytesPerStream, err
 }
 
 // restart kills the server and waits until every bridge has reconnected by itself.

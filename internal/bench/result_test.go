@@ -148,8 +148,8 @@ func whole(t *testing.T, r *Result) {
 }
 
 func TestResultsOfTheFleet(t *testing.T) {
-	floor := &fleet{kilobyte: 40, took: []float64{1, 2, 3}, p99: []float64{3, 5, 4}}
-	product := &fleet{kilobyte: 60, took: []float64{2, 4, 6}, p99: []float64{6, 20, 8}}
+	floor := &fleet{kilobytesPerStream: 40, took: []float64{1, 2, 3}, p99: []float64{3, 5, 4}}
+	product := &fleet{kilobytesPerStream: 60, took: []float64{2, 4, 6}, p99: []float64{6, 20, 8}}
 	r := Fleet{Bridges: 100, Rounds: 3}.result(floor, product, 2)
 	whole(t, r)
 	if r.Ratio != 1.5 || r.P50 != 4 || r.P99 != 8 || r.FloorP99 != 4 {

@@ -61,7 +61,8 @@ func (s *session) dispatchCommands() cause {
 	return ""
 }
 
-// claim claims a command for this session. Commands stored on this node were already claimed in the transaction that stored them.
+// claim reserves a command, so that only this session sends it. A command stored on this node was reserved when it was stored: if
+// that was for another session of the bridge, claim returns ErrBridgeOffline.
 func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 	if c.claimed != nil {
 		if c.claimed.Epoch != s.open.Epoch {

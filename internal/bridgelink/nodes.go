@@ -20,7 +20,7 @@ const (
 
 // nodeRequest is a request to the node that holds a bridge.
 type nodeRequest struct {
-	Verb     string    `json:"verb"` // cut: end older sessions; act: deliver an unlock command; greet: request a greeting
+	Verb     string    `json:"verb"` // cut: end older sessions; act: deliver an unlock command; greet: ask the bridge for a greeting, the first message that a phone needs for a SmartKey
 	BridgeID string    `json:"bridge"`
 	Epoch    int64     `json:"epoch,omitempty"`
 	ActID    string    `json:"act,omitempty"`

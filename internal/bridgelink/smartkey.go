@@ -50,7 +50,8 @@ func heldKeys(version, list uint64) bridge.InstalledKeys {
 	return bridge.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
-// initKeyState takes the key state from Hello and schedules sending of what is newer.
+// initKeyState stores which issuer keys and status list the bridge says it has in Hello. If it supports SmartKeys, newer ones are
+// sent next.
 func (s *session) initKeyState(h *lockv1.Hello) {
 	s.keys = keyState{supported: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, listNumber: h.SmartkeyListNumber, reported: keysInHello(h), reportedDigest: h.SmartkeyListDigest}
 	s.greetings.setSupported(s.keys.supported)

@@ -174,7 +174,7 @@ func pause(ctx, deadline context.Context, attempt int) bool {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-		return true // the caller's loop returns ctx.Err()
+		return true // the caller tries again, which returns ctx.Err()
 	case <-deadline.Done():
 		return false
 	}
@@ -208,13 +208,13 @@ func isSerialization(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// retryUnique bounds the retries after a unique_violation: two closures that both saw no row both insert it, and the second
-// one finds the row when it runs again. A closure that fails again has a defect of its own.
+// retryUnique bounds the retries after a unique_violation or a foreign_key_violation: two closures that both saw no row both insert
+// it, or one inserts a row while another deletes its owner. The second one sees what the first did when it runs again. A closure that fails again has a defect of its own.
 const retryUnique = 2
 
 func isUnique(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == "23505"
+	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }
 
 func (p *postgres) enter() error {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	entsql "entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/internal/db"
@@ -14,13 +16,13 @@ import (
 )
 
 // Positions order events for their subscribers. Ids cannot: on PostgreSQL a transaction may commit after another one with higher
-// ids, and a subscriber that has passed those would miss it. The dispatcher assigns positions to committed events, without
-// gaps, in the order of the subject within each subject.
+// ids, and a subscriber that has passed those would miss it. The dispatcher assigns positions to committed events, in the order
+// of the subject within each subject.
 
 // ErrMoved is the error of a change that another dispatcher made in the meantime.
 var ErrMoved = errors.New("another dispatcher delivers events at the same time")
 
-// lastPosition is the last position that was assigned, even if its event was deleted.
+// lastPosition is the last position that was assigned to an event that exists or that a subscriber has passed.
 func lastPosition(tx *db.Tx) (last int64, err error) {
 	const query = `SELECT COALESCE(MAX(position), 0) FROM (
 		SELECT MAX(position) AS position FROM events WHERE position > 0 UNION ALL SELECT MAX(position) FROM event_cursors) AS assigned`
@@ -28,11 +30,14 @@ func lastPosition(tx *db.Tx) (last int64, err error) {
 	return last, err
 }
 
-// Unpositioned returns the oldest committed events that have no position, and the last position.
+// Unpositioned returns the oldest committed events that have no position, and the position after which theirs begin. It is at least the
+// time in microseconds: the position of an event that was deleted with its property is not assigned again, for a subscriber that
+// has read the deleted event would pass the new one.
 func Unpositioned(view *db.Tx, limit int) (events []*ent.Event, last int64, err error) {
 	events, err = view.Event.Query().Where(event.PositionIsNil()).Order(event.ByID()).Limit(limit).Select(event.FieldID, event.FieldKind).All(view.Context())
 	if err == nil && len(events) > 0 {
 		last, err = lastPosition(view)
+		last = max(last, view.Now().UnixMicro())
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("load events without a position: %w", err)
@@ -47,7 +52,7 @@ func AssignPositions(tx *db.Tx, events []*ent.Event, last int64) error {
 	for i, e := range events {
 		fmt.Fprintf(&values, ", (%d, %d)", e.ID, last+int64(i)+1)
 	}
-	return change(tx, int64(len(events)), "assign positions to events",
+	return execExactly(tx, int64(len(events)), "assign positions to events",
 		`UPDATE events SET position = v.column2 FROM (VALUES `+values.String()[2:]+`) AS v WHERE id = v.column1 AND position IS NULL`)
 }
 
@@ -97,7 +102,7 @@ func Subscribe(tx *db.Tx, subscriber string) error {
 
 // After returns the events after a cursor, in order. Those of one subject end where the subscriber's cursor for all subjects is.
 func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
-	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)))
+	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)), inPositionIndex)
 	if c.Subject != "" {
 		q = q.Where(event.Subject(c.Subject), event.PositionLTE(main.Position))
 	}
@@ -107,6 +112,9 @@ func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 	}
 	return events, nil
 }
+
+// inPositionIndex repeats the condition of the index on positions. SQLite uses a partial index only for a query with its condition.
+func inPositionIndex(s *entsql.Selector) { s.Where(entsql.ExprP("position > 0")) }
 
 // Failure is a failed delivery of the events of one subject.
 type Failure struct {
@@ -127,19 +135,19 @@ func (f Failure) reason() string {
 // Move sets the position of a cursor.
 func Move(tx *db.Tx, c *Cursor, position int64) error {
 	const update = `UPDATE event_cursors SET position = $1, attempts = 0 WHERE id = $2 AND position = $3`
-	return change(tx, 1, "move a cursor", update, position, c.ID, c.Position)
+	return execExactly(tx, 1, "move a cursor", update, position, c.ID, c.Position)
 }
 
 // HoldBack stores the cursor of a subject whose delivery failed. The subscriber's cursor for all subjects passes its events.
 func HoldBack(tx *db.Tx, subscriber string, f Failure) error {
 	const insert = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6)`
-	return change(tx, 1, "hold back a subject", insert, subscriber, f.Subject, f.After, f.RetryAt, f.reason(), tx.Now())
+	return execExactly(tx, 1, "hold back a subject", insert, subscriber, f.Subject, f.After, f.RetryAt, f.reason(), tx.Now())
 }
 
 // Postpone records that the delivery of a subject that is held back failed again.
 func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
 	const update = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
-	return change(tx, 1, "postpone a subject", update, f.RetryAt, f.reason(), c.ID, c.Attempts)
+	return execExactly(tx, 1, "postpone a subject", update, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }
 
 // Release deletes the cursor of a subject that is no longer held back, unless the main cursor has passed further events of it.
@@ -147,11 +155,11 @@ func Release(tx *db.Tx, c, main *Cursor) error {
 	if err := Move(tx, main, main.Position); err != nil {
 		return err
 	}
-	return change(tx, 1, "release a subject", `DELETE FROM event_cursors WHERE id = $1 AND position = $2`, c.ID, c.Position)
+	return execExactly(tx, 1, "release a subject", `DELETE FROM event_cursors WHERE id = $1 AND position = $2`, c.ID, c.Position)
 }
 
-// change runs a statement that must affect a number of rows.
-func change(tx *db.Tx, want int64, what, statement string, args ...any) error {
+// execExactly runs a statement, and returns ErrMoved unless it affects exactly want rows.
+func execExactly(tx *db.Tx, want int64, what, statement string, args ...any) error {
 	result, err := tx.ExecContext(tx.Context(), statement, args...)
 	got := int64(0)
 	if err == nil {

@@ -62,3 +62,28 @@ func TestNumbers(t *testing.T) {
 		}
 	}, dbtest.Clock(clock.At(at)))
 }
+
+// A property is deleted with its events while a subscriber that has read them stores its cursor.
+func TestPositionsOfDeletedEventsAreNotAssignedAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var positions []int64
+		for range 2 {
+			err := d.Write(t.Context(), func(tx *db.Tx) error {
+				if _, err := tx.Event.Delete().Where(entevent.PropertyID("prp_1")).Exec(tx.Context()); err != nil {
+					return err
+				}
+				if err := event.Append(tx, event.Event{PropertyID: "prp_1", Subject: "lck_1", Kind: event.DoorOpened}); err != nil {
+					return err
+				}
+				return assign(tx, "lck_1")
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			positions = append(positions, *d.Read().Event.Query().Where(entevent.PropertyID("prp_1")).OnlyX(t.Context()).Position)
+		}
+		if positions[1] <= positions[0] {
+			t.Errorf("positions %v", positions)
+		}
+	})
+}

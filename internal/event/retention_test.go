@@ -100,6 +100,7 @@ func TestForgetKeepsUndeliveredEventsForAWhile(t *testing.T) {
 				return assign(tx, "lck_1")
 			})
 		}
+		first := int64(0) // one less than the position of the first event
 		left := func() (positions []int64) {
 			t.Helper()
 			write(func(tx *db.Tx) error {
@@ -111,10 +112,11 @@ func TestForgetKeepsUndeliveredEventsForAWhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range rows {
-				positions = append(positions, *e.Position)
+				positions = append(positions, *e.Position-first)
 			}
 			return positions
 		}
+		first = c.Now().UnixMicro()
 		happen()
 		happen()
 		write(func(tx *db.Tx) error { return event.Subscribe(tx, "fast") })
@@ -125,7 +127,7 @@ func TestForgetKeepsUndeliveredEventsForAWhile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(func(tx *db.Tx) error { return event.Move(tx, cursors[0], 4) })
+		write(func(tx *db.Tx) error { return event.Move(tx, cursors[0], first+4) })
 		c.Advance(366 * 24 * time.Hour)
 		if got := left(); !slices.Equal(got, []int64{3, 4}) {
 			t.Errorf("positions %v, want those that the dead subscriber has not received", got)
@@ -139,8 +141,8 @@ func TestForgetKeepsUndeliveredEventsForAWhile(t *testing.T) {
 			return err
 		})
 		happen()
-		if got := left(); !slices.Equal(got, []int64{5}) {
-			t.Errorf("positions %v, want 5: the cursor at 4 would miss a position that is used again", got)
+		if got := left(); len(got) != 1 || got[0] <= 4 {
+			t.Errorf("positions %v, want one after 4: the cursor at 4 would miss a position that is used again", got)
 		}
 	}, dbtest.Clock(c))
 }

@@ -85,6 +85,7 @@ func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until 
 	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
 
+// storeCommand is StoreCommand for any operation. grantID is the grant of the guest who asks, or empty.
 func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	remaining := min(time.Until(until), MaxDeadline)
 	if remaining <= 0 {

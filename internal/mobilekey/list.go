@@ -263,7 +263,7 @@ func (i *issuer) renewInterval() (time.Duration, error) {
 	return min(listInterval, time.Duration(rule.ListAgeSeconds)*time.Second/listsPerMaxAge), nil
 }
 
-// IssuersAfter lists the properties whose issuer may need [Reconcile], by id after a cursor.
+// IssuersAfter lists properties that have an issuer, for [Reconcile], by id after a cursor.
 func IssuersAfter(ctx context.Context, c *ent.Client, after string, most int) ([]string, error) {
 	return c.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(ctx)
 }

@@ -90,8 +90,8 @@ func (b Booker) indexPrefixes() []string {
 	return out
 }
 
-// indexPrefix returns the indexed part of a word: its first three letters, or one of a script with short words; a shorter word as
-// a whole. So the index reveals only that two names of a property begin alike, not a name or that two are equal. A search
+// indexPrefix returns the part of a word that is indexed: its first three letters, in Chinese, Japanese and Korean the first one. A
+// shorter word is indexed as a whole. So the index reveals only that two names of a property begin alike, not a name or that two are equal. A search
 // decrypts the names that begin alike.
 func indexPrefix(word string) string {
 	n := 3

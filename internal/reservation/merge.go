@@ -19,8 +19,9 @@ type Hours struct {
 // maxClockAhead is how far the PMS's clock may be ahead of the server's.
 const maxClockAhead = 5 * time.Minute
 
-// Merge applies a patch to a stored record, or nil, and returns every wrong field. The result is complete only without wrong
-// fields. A named field without a value is cleared; an instant replaces a day and the reverse. Erased fields stay empty.
+// Merge applies a patch to a stored record; held is nil for a new reservation. It returns every wrong field; use the result only
+// if there is none. A field that the patch names without a value is cleared. For arrival and departure, a time replaces an earlier
+// day, and a day an earlier time. Erased fields stay empty.
 func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {

@@ -13,7 +13,7 @@ type Record struct {
 	PMSID        string
 	GroupID      *string
 	SpaceID      *string // the partner's bed or room
-	ParentID     *string // the partner's room of a bed; alone: a private room
+	ParentID     *string // the partner's room: with SpaceID the room of that bed, without it a private room
 	CompanionIDs []string
 	PMSUpdatedAt *time.Time
 

@@ -165,7 +165,7 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) e
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: row.ID + "/" + kind})
 }
 
-// EraseBooker clears the personal data of a reservation: the booker, the index of names and the companions. Later changes of the PMS do
+// EraseBooker clears the personal data of a reservation: the booker, the index of names, the companions and the names of phones. Later changes of the PMS do
 // not restore them.
 func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	if row.ErasedAt != nil {
@@ -178,6 +178,10 @@ func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	_, err = tx.ReservationName.Delete().Where(entname.PropertyID(row.PropertyID), entname.ReservationID(row.ID)).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("remove names of %s from the index: %w", row.ID, err)
+	}
+	err = tx.Phone.Update().Where(entphone.PropertyID(row.PropertyID), entphone.ReservationID(row.ID)).SetName("").Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("erase the names of phones of %s: %w", row.ID, err)
 	}
 	erased := *row
 	erased.UpdatedAt = tx.Now()

@@ -218,10 +218,10 @@ func (l *lock) answerTo(op slot.Op) (slot.Result, string) {
 	if rule := l.caps.CheckPIN(op.PIN); rule != "" {
 		return slot.InvalidFormat, rule
 	}
-	if l.profile.Occupied && !op.Replace && l.slots[op.Slot].cell.pin != "" {
+	if l.profile.RefusesOccupied && !op.Replace && l.slots[op.Slot].cell.pin != "" {
 		return slot.Occupied, ""
 	}
-	if l.profile.Duplicates {
+	if l.profile.RefusesDuplicates {
 		for i := 1; i <= slotsUsed; i++ {
 			if i != int(op.Slot) && l.slots[i].cell.pin == op.PIN {
 				return slot.Duplicate, ""

@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -33,7 +35,7 @@ func (r Retention) Sweep() Sweep {
 }
 
 func (r Retention) removeDue(ctx context.Context) error {
-	blocked, removed := map[reservation.Block]int{}, 0
+	blocked, removed, failed := map[reservation.Block]int{}, 0, error(nil)
 	for after := (*ent.Reservation)(nil); ; {
 		due, err := r.Reservations.DueStays(r.DB.View(ctx), after, retentionBatch)
 		if err != nil {
@@ -46,8 +48,12 @@ func (r Retention) removeDue(ctx context.Context) error {
 				n, waiting, err = r.Reservations.Remove(tx, propertyID, ids)
 				return err
 			})
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err != nil {
-				return err
+				failed = errors.Join(failed, fmt.Errorf("remove stays of %s: %w", propertyID, err))
+				continue // one property must not stop the others
 			}
 			removed += n
 			for reason, n := range waiting {
@@ -68,7 +74,7 @@ func (r Retention) removeDue(ctx context.Context) error {
 	for _, reason := range slices.Sorted(maps.Keys(blocked)) {
 		r.Log.Warn("stays cannot be removed yet although their retention period is over", "reason", reason, "stays", blocked[reason])
 	}
-	return nil
+	return failed
 }
 
 func byProperty(rows []*ent.Reservation) map[string][]string {

@@ -87,7 +87,8 @@ func statusForWindow(w access.Window, now time.Time) Status {
 	return Status{Right: access.Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
 }
 
-// clipWindows cuts windows to the time in which a code is valid.
+// clipWindows cuts windows to the time in which a code is valid, and drops empty ones. It returns at most as many as a slot can
+// hold: the current one and MaxLaterWindows.
 func clipWindows(all []access.Window, t Terms) (out []access.Window) {
 	for _, w := range all {
 		if w.From.Before(t.NotBefore) {

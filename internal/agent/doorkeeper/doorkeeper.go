@@ -66,12 +66,13 @@ func New(cfg Config) (*Keeper, error) {
 // Door returns the SmartKey id of the door with the lock at an address.
 func (k *Keeper) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
-// doorRule is a door's rule, never less strict than the default.
-func doorRule(age time.Duration) smartkey.DoorRule {
-	if age <= 0 || age > smartkey.DefaultMaxListAge {
-		age = smartkey.DefaultMaxListAge
+// doorRule returns the rule of a door that accepts status lists up to maxListAge old: the default if that is 0 or longer than
+// the default.
+func doorRule(maxListAge time.Duration) smartkey.DoorRule {
+	if maxListAge <= 0 || maxListAge > smartkey.DefaultMaxListAge {
+		maxListAge = smartkey.DefaultMaxListAge
 	}
-	return smartkey.DoorRule{MaxListAge: age}
+	return smartkey.DoorRule{MaxListAge: maxListAge}
 }
 
 // Greet issues a nonce for a phone.

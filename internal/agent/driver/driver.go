@@ -50,7 +50,7 @@ type Connection struct {
 type Lock interface {
 	// Address is the permanent name of the lock on this bridge.
 	Address() string
-	// Radio names the radio that the lock shares with others and that carries one call at a time.
+	// Radio is the id of the radio channel of the lock. Locks with the same id share a channel, which carries one call at a time.
 	Radio() string
 	// Model is the maker and model, for display.
 	Model() string

@@ -18,7 +18,8 @@ const (
 // pauses grow with the count: the first at threshold, each further one after between more wrong PINs.
 var pauses = [...]time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, Longest}
 
-// maxCount is the count that leads to the longest pause; the count does not grow beyond that.
+// maxCount is the count that leads to the longest pause. After wrongPINsPerPause further wrong PINs the count returns to this
+// value, so that the longest pause repeats.
 const maxCount = threshold + wrongPINsPerPause*(len(pauses)-1)
 
 // Strikes counts the wrong PINs at one keypad. The zero value is none.

@@ -81,7 +81,7 @@ type Chain struct {
 	inner          grpc.UnaryServerInterceptor
 	proxies        []netip.Prefix
 	deadline       time.Duration
-	arrival        time.Duration // of the message of a unary gRPC call
+	maxArrival     time.Duration // how long the message of a unary gRPC call may take to arrive
 	calls          *limiter
 	batches        *limiter
 	tokens         *limiter
@@ -112,8 +112,8 @@ func New(cfg Config) (*Chain, error) {
 	if c.clock == nil {
 		c.clock = clock.System
 	}
-	if c.arrival = cfg.Arrival; c.arrival <= 0 {
-		c.arrival = MaxArrival
+	if c.maxArrival = cfg.Arrival; c.maxArrival <= 0 {
+		c.maxArrival = MaxArrival
 	}
 	if c.deadline <= 0 {
 		c.deadline = DefaultDeadline

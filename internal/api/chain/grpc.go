@@ -89,7 +89,7 @@ func (c *Chain) limitArrival(ctx context.Context, info *tap.Info) (context.Conte
 		return ctx, nil
 	}
 	a := &arrival{parent: ctx}
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, arrivalKey{}, a), c.arrival)
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, arrivalKey{}, a), c.maxArrival)
 	context.AfterFunc(ctx, cancel) // released when the stream ends
 	return limited, nil
 }

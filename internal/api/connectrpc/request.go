@@ -122,6 +122,7 @@ type gzipReader struct {
 func newDecompressor() connect.Decompressor { return &gzipReader{} }
 func newCompressor() connect.Compressor     { return gzip.NewWriter(io.Discard) }
 
+// Reset starts a new message, with the full allowance of decompressed bytes.
 func (u *gzipReader) Reset(r io.Reader) error {
 	u.remaining = chain.MaxRequestBytes + 1
 	return u.Reader.Reset(r)

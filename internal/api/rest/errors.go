@@ -54,8 +54,8 @@ func (h *Handler) handleUnrouted(ctx context.Context, _ *runtime.ServeMux, _ run
 	h.writeFault(w, x, fault.New(fault.MethodNotAllowed, fault.MethodNotAllowedReason, "this route supports %s", strings.Join(verbs, ", ")))
 }
 
-// routeNotFound returns the error for an unknown path. It suggests the /v1 route if the path has no version, or another
-// one.
+// routeNotFound returns the error for an unknown path. If the same path exists under /v1, it suggests that: for a path without a
+// version, with another version, or under /api.
 func (h *Handler) routeNotFound(path string) *fault.Fault {
 	rest := strings.TrimPrefix(path, "/")
 	if first, after, ok := strings.Cut(rest, "/"); ok && versionSegment.MatchString(first) {

@@ -46,8 +46,8 @@ var build = sync.OnceValues(func() (dir string, err error) {
 // built is the directory of the compiled programs. Main removes it.
 var built atomic.Pointer[string]
 
-// all has every process of New. Main kills them if the tests are interrupted.
-var all sync.Map
+// processes holds each *Process that New returned. If the tests are interrupted, Main kills them.
+var processes sync.Map
 
 // Main is the TestMain of a package that runs programs. It removes the compiled programs. If the tests are interrupted, it kills the
 // running processes first.
@@ -56,7 +56,7 @@ func Main(m *testing.M) {
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-interrupted
-		all.Range(func(p, _ any) bool {
+		processes.Range(func(p, _ any) bool {
 			p.(*Process).Kill()
 			return true
 		})
@@ -97,10 +97,10 @@ func New(t testing.TB, name, ready string, args ...string) *Process {
 		t.Fatal(err)
 	}
 	p := &Process{name: name, args: args, ready: ready, log: log}
-	all.Store(p, true)
+	processes.Store(p, true)
 	t.Cleanup(func() {
 		p.Kill()
-		all.Delete(p)
+		processes.Delete(p)
 		if race := p.race(); race != "" {
 			t.Errorf("%s: %s", name, race)
 		}

@@ -79,10 +79,10 @@ func lockName(orders []unlock) string {
 	return orders[0].Lock
 }
 
-// describeLastUnlockBefore describes the last command before an opening that matches no command.
-func describeLastUnlockBefore(orders []unlock, at time.Time) string {
-	orders = slices.SortedFunc(slices.Values(orders), func(a, b unlock) int { return a.Called.Compare(b.Called) })
-	for _, o := range slices.Backward(orders) {
+// describeLastUnlockBefore describes the last unlock command before an opening at a time.
+func describeLastUnlockBefore(commands []unlock, at time.Time) string {
+	commands = slices.SortedFunc(slices.Values(commands), func(a, b unlock) int { return a.Called.Compare(b.Called) })
+	for _, o := range slices.Backward(commands) {
 		if !o.Called.After(at) {
 			return fmt.Sprintf("; the last before it was asked for %.1f s earlier and answered %q", at.Sub(o.Called).Seconds(), o.Result)
 		}

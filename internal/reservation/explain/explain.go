@@ -135,16 +135,15 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
-// truncate leaves out the steps up to a time until which events are missing, and all but the last MaxSteps.
+// truncate leaves out all but the last MaxSteps. Up to a time until which events are missing, it keeps the steps that are known: many
+// events of one kind, such as wrong PINs, must not hide the others.
 func (e *Explanation) truncate(missingUntil time.Time) {
-	if n := len(e.Steps) - MaxSteps; n > 0 {
-		e.Truncated, missingUntil = true, latest(missingUntil, e.Steps[n-1].At)
-	}
-	if missingUntil.IsZero() {
-		return
-	}
 	e.CompleteAfter = missingUntil
-	e.Steps = slices.DeleteFunc(e.Steps, func(s Step) bool { return !s.At.After(missingUntil) })
+	if n := len(e.Steps) - MaxSteps; n > 0 {
+		cut := e.Steps[n-1].At
+		e.Truncated, e.CompleteAfter = true, latest(missingUntil, cut)
+		e.Steps = slices.DeleteFunc(e.Steps, func(s Step) bool { return !s.At.After(cut) })
+	}
 }
 
 // steps returns the timeline by time; steps at the same time keep the order in which their events were stored.

@@ -28,7 +28,7 @@ import (
 
 // Bounds of the queries.
 const (
-	maxEvents       = MaxSteps // of the stay, and of its codes, each
+	maxEvents       = MaxSteps // events of the stay, and as many again of its codes
 	maxGrants       = 20
 	maxLocks        = 12 // whose own events are loaded
 	maxPhones       = 100

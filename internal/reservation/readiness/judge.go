@@ -41,7 +41,7 @@ const (
 
 var order = []Severity{Blocks, Risks, Note}
 
-// Reasons that are not reasons of a plan.
+// Reasons of a fix. Fixes also have the reasons of an access plan.
 const (
 	BridgeOffline   = "bridgeOffline"
 	BatteryLow      = "batteryLow"

@@ -117,7 +117,8 @@ func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	return out
 }
 
-// loadPartners loads the failing endpoints of the arrivals' PMSs, and which of their spaces are in conflict.
+// loadPartners loads which endpoints of the arrivals' PMSs keep failing, and which of the spaces that the arrivals name have an open
+// conflict.
 func (l *loader) loadPartners(rows []*ent.Reservation) error {
 	var ids, spaces []string
 	for _, row := range rows {

@@ -20,7 +20,7 @@ var acrossProperties = map[string]string{
 	"event.Append":                        "the subject is an id, and only its numbers are read",
 	"event.Forget":                        sweep,
 	"event.Unpositioned":                  sweep,
-	"event.change":                        sweep,
+	"event.execExactly":                   sweep,
 	"event.Subscribe":                     sweep,
 	"event.lastPosition":                  sweep,
 	"event.After":                         sweep,

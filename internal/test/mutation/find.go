@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// entryPoints are the functions that a verifier calls. Checks of functions that these reach are in scope, so signing and minting are
-// not. The COSE library calls es256Verifier.Verify.
+// entryPoints are the functions that a verifier calls. Checks in these and in all functions they reach are mutated; signing and
+// minting are not. es256Verifier.Verify is named because only the COSE library calls it.
 var entryPoints = []string{
 	"Verify", "KeySet.Advance", "KeySet.AdvanceList", "PinKeySet", "VerifyPossession", "DecodeGreeting", "DecodePresentation",
 	"DecodeAnswer", "Trust.Refresh", "es256Verifier.Verify",

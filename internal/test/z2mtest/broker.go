@@ -26,7 +26,7 @@ type Broker struct {
 	Addr string
 }
 
-// StartBroker starts a Mosquitto with more lines of configuration; by default it allows anonymous clients. It fails the test if Mosquitto
+// StartBroker starts a Mosquitto. The lines of configuration replace the default, which allows anonymous clients. It fails the test if Mosquitto
 // is not installed.
 func StartBroker(t testing.TB, lines ...string) *Broker {
 	t.Helper()

@@ -47,7 +47,7 @@ type Explanation struct {
 	// Older steps were deleted at the end of their retention. The step earlierForgotten gives the time from which the steps are
 	// complete.
 	Forgotten bool `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"`
-	// If truncated: the steps after this time are complete, and steps up to it are left out. Absent: the time is not known.
+	// If truncated: the steps after this time are complete, and earlier ones may be missing. Absent: the time is not known.
 	CompleteAfter *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=complete_after,json=completeAfter,proto3" json:"complete_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -110,13 +110,13 @@ func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 		return driver.Answer{Result: slot.LowPower}
 	}
 	_, used := l.slots[s.Slot]
-	if used && l.profile.Occupied && !s.Replace {
+	if used && l.profile.RefusesOccupied && !s.Replace {
 		return driver.Answer{Result: slot.Occupied}
 	}
 	if !used && l.spec.Capacity > 0 && len(l.slots) >= l.spec.Capacity {
 		return driver.Answer{Result: slot.SlotsFull}
 	}
-	if l.profile.Duplicates {
+	if l.profile.RefusesDuplicates {
 		for n, c := range l.slots {
 			if n != s.Slot && c.pin == s.PIN {
 				return driver.Answer{Result: slot.Duplicate}

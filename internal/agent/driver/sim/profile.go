@@ -13,10 +13,10 @@ type Profile struct {
 	Capabilities slot.Capabilities
 	// Silent locks never report why they refused, as behind Zigbee2MQTT, which publishes successes only.
 	Silent bool
-	// Duplicates means that the lock refuses a PIN that another slot holds.
-	Duplicates bool
-	// Occupied means that the lock refuses to overwrite a slot that is in use.
-	Occupied bool
+	// RefusesDuplicates means that the lock refuses a PIN that another slot holds.
+	RefusesDuplicates bool
+	// RefusesOccupied means that the lock refuses to overwrite a slot that is in use.
+	RefusesOccupied bool
 	// Lockout is the lockout of a new lock.
 	Lockout slot.Lockout
 }
@@ -38,16 +38,16 @@ const lifetime = 2 * time.Second
 func Profiles() map[string]Profile {
 	pin := []slot.CredentialKind{slot.KindPIN}
 	all := []Profile{
-		{Name: ZWave, Model: "Simulated Z-Wave lock", Duplicates: true, Capabilities: slot.Capabilities{
+		{Name: ZWave, Model: "Simulated Z-Wave lock", RefusesDuplicates: true, Capabilities: slot.Capabilities{
 			PINMin: 4, PINMax: 10, Slots: 30, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
 			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: ZWaveUser, Model: "Simulated Z-Wave lock with user credentials", Duplicates: true, Occupied: true, Lockout: slot.Lockout{Attempts: 3, Pause: 10 * time.Second}, Capabilities: slot.Capabilities{
+		{Name: ZWaveUser, Model: "Simulated Z-Wave lock with user credentials", RefusesDuplicates: true, RefusesOccupied: true, Lockout: slot.Lockout{Attempts: 3, Pause: 10 * time.Second}, Capabilities: slot.Capabilities{
 			Lockout: slot.LockoutSettable,
 			PINMin:  4, PINMax: 10, Slots: 50, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
 			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: Matter, Model: "Simulated Matter lock", Duplicates: true, Occupied: true, Lockout: slot.Lockout{Attempts: 3, Pause: 10 * time.Second}, Capabilities: slot.Capabilities{
+		{Name: Matter, Model: "Simulated Matter lock", RefusesDuplicates: true, RefusesOccupied: true, Lockout: slot.Lockout{Attempts: 3, Pause: 10 * time.Second}, Capabilities: slot.Capabilities{
 			Lockout: slot.LockoutSettable,
 			PINMin:  4, PINMax: 8, Slots: 20, Readable: slot.ReadableMasked, Schedule: slot.ScheduleWindow, Granularity: time.Second,
 			TimeBase: slot.TimeLocal, RemoteUnlock: true, DoorSensor: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
@@ -56,17 +56,17 @@ func Profiles() map[string]Profile {
 			PINMin: 4, PINMax: 8, Slots: 20, Readable: slot.ReadableNone, Schedule: slot.ScheduleNone,
 			RemoteUnlock: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: Nuki, Model: "Simulated Nuki keypad", Duplicates: true, Occupied: true, Lockout: slot.Lockout{Attempts: 5, Pause: time.Minute}, Capabilities: slot.Capabilities{
+		{Name: Nuki, Model: "Simulated Nuki keypad", RefusesDuplicates: true, RefusesOccupied: true, Lockout: slot.Lockout{Attempts: 5, Pause: time.Minute}, Capabilities: slot.Capabilities{
 			Lockout: slot.LockoutFixed,
 			PINMin:  6, PINMax: 6, Alphabet: "123456789", ForbiddenPrefixes: []string{"12"}, Slots: 100,
 			Readable: slot.ReadableClear, Schedule: slot.ScheduleWindow, Granularity: time.Minute, TimeBase: slot.TimeUTC,
 			RemoteUnlock: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: TTLock, Model: "Simulated TTLock", Duplicates: true, Capabilities: slot.Capabilities{
+		{Name: TTLock, Model: "Simulated TTLock", RefusesDuplicates: true, Capabilities: slot.Capabilities{
 			PINMin: 4, PINMax: 9, Slots: 150, Readable: slot.ReadableNone, Schedule: slot.ScheduleWindow, Granularity: time.Minute,
 			TimeBase: slot.TimeUTC, RemoteUnlock: true, EventLog: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: Pausable, Model: "Simulated keypad that can be paused", Duplicates: true, Capabilities: slot.Capabilities{
+		{Name: Pausable, Model: "Simulated keypad that can be paused", RefusesDuplicates: true, Capabilities: slot.Capabilities{
 			PINMin: 4, PINMax: 10, Slots: 30, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone, KeypadPause: true,
 			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},

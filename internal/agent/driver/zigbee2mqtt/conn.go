@@ -155,16 +155,16 @@ func connectError(answer *paho.Connack, err error) error {
 	return fmt.Errorf("the broker refuses us, reason %#x: %w", answer.ReasonCode, err)
 }
 
-// updateSubscriptions subscribes to exactly the lock topics and the fixed ones.
-func (c *conn) updateSubscriptions(ctx context.Context, wanted, fixed []string) error {
+// updateSubscriptions subscribes to the lock topics that are missing, and ends all other subscriptions but the fixed ones.
+func (c *conn) updateSubscriptions(ctx context.Context, lockTopics, fixed []string) error {
 	var added, removed []string
-	for _, t := range wanted {
+	for _, t := range lockTopics {
 		if !c.topics[t] {
 			added = append(added, t)
 		}
 	}
 	for t := range maps.Keys(c.topics) {
-		if !slices.Contains(wanted, t) && !slices.Contains(fixed, t) {
+		if !slices.Contains(lockTopics, t) && !slices.Contains(fixed, t) {
 			removed = append(removed, t)
 		}
 	}
