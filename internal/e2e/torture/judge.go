@@ -132,6 +132,9 @@ func (p press) matchingClaims() []claim {
 // mustOpen reports whether the door must open, by what the service says and the time.
 func (p press) mustOpen() bool {
 	s := p.Statement
+	if p.PIN != s.pinFor(p.Doors[0]) { // it is of another door from which the lock was taken
+		return false
+	}
 	if p.Former || p.NeedNotOpen || slices.Contains(hardwareReasons, p.Answer.Reason) || p.Doors[0] == "" {
 		return false
 	}
