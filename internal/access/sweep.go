@@ -48,7 +48,7 @@ func (rec Reconciler) Isolate(kind, id, propertyID string, do func() error) (don
 	switch {
 	case err == nil:
 		return true, nil
-	case rec.Tx.Context().Err() != nil:
+	case rec.Tx.Context().Err() != nil, rec.Tx.Err() != nil:
 		return false, err
 	case rec.Log != nil:
 		rec.Log.Error("a "+kind+" could not be reconciled; retrying", slog.String(kind, id), slog.String("property", propertyID), slog.Any("error", err))

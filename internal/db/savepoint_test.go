@@ -83,3 +83,33 @@ func TestPanicInSavepoint(t *testing.T) {
 		}
 	})
 }
+
+// A change that isolates its parts must not take a conflict with another change for a fault of the part.
+func TestConflictInSavepointRunsTheChangeAgain(t *testing.T) {
+	d := dbtest.Open(t, "postgres")
+	mustWrite(t, d, put("a"))
+	runs := 0
+	mustWrite(t, d, func(tx *db.Tx) error {
+		if _, err := tx.Secret.Get(tx.Context(), "a"); err != nil {
+			return err
+		}
+		if runs++; runs == 1 {
+			if err := update(context.Background(), d, "other"); err != nil {
+				return err
+			}
+		}
+		err := tx.Savepoint(func() error { return tx.Secret.UpdateOneID("a").SetSealed([]byte("own")).Exec(tx.Context()) })
+		if (err != nil) != (runs == 1) || (tx.Err() != nil) != (runs == 1) {
+			t.Errorf("run %d: %v, then %v", runs, err, tx.Err())
+		}
+		return nil
+	})
+	if got := string(d.Read().Secret.GetX(t.Context(), "a").Sealed); runs != 2 || got != "own" {
+		t.Errorf("%d runs, stored %q", runs, got)
+	}
+}
+
+// update changes the row "a" in a change of its own.
+func update(ctx context.Context, d *db.DB, sealed string) error {
+	return d.Write(ctx, func(tx *db.Tx) error { return tx.Secret.UpdateOneID("a").SetSealed([]byte(sealed)).Exec(tx.Context()) })
+}

@@ -90,7 +90,8 @@ func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 	return result.RowsAffected()
 }
 
-// Err returns an error if the change has ended or the database has rolled it back.
+// Err returns an error if the change has ended, if the database has rolled it back, or if it must run again because of a conflict with
+// another change.
 func (t *Tx) Err() error { return t.conn.usable() }
 
 // Savepoint runs f within a savepoint: if f fails, its changes and its notifications are undone and the rest of the transaction
@@ -138,15 +139,20 @@ func (t *Tx) run(fn func(*Tx) error) error {
 	if err == nil {
 		err = late
 	}
-	if err == nil && t.changes.rolledBack() {
+	switch {
+	case err != nil:
+	case t.changes.rolledBack():
 		err = errLost
+	case t.conn.retry.Load():
+		err = errConflict
 	}
 	return err
 }
 
 var (
-	errOver = errors.New("db: query on a transaction after its closure returned")
-	errLost = errors.New("db: the transaction was rolled back by the database")
+	errOver     = errors.New("db: query on a transaction after its closure returned")
+	errLost     = errors.New("db: the transaction was rolled back by the database")
+	errConflict = errors.New("db: the change conflicts with another one and must run again")
 )
 
 // txConn refuses queries after the closure has returned, or after SQLite has rolled the transaction back by itself: each
@@ -171,6 +177,8 @@ func (c *txConn) usable() error {
 		return errOver
 	case c.changes.rolledBack():
 		return errLost
+	case c.retry.Load(): // also if a savepoint was rolled back: what the change read may be out of date
+		return errConflict
 	}
 	return nil
 }
