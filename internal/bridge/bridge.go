@@ -1,5 +1,5 @@
-// Package bridge stores the bridges of a property: their enrolment, their certificates by the CA of the installation, and the epoch of
-// their sessions. Package lock stores what they drive.
+// Package bridge stores the bridges of a property: their enrolment, their certificates, and the epoch of their sessions. Package lock
+// stores the locks of a bridge.
 package bridge
 
 import (
@@ -14,26 +14,25 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// OfflineReason says why a bridge has no session.
+// OfflineReason is why a bridge has no session.
 type OfflineReason string
 
-// The reasons.
 const (
 	NeverConnected OfflineReason = "neverConnected"
-	Disconnected   OfflineReason = "disconnected" // the stream broke
+	Disconnected   OfflineReason = "disconnected" // the stream between bridge and server broke
 	NoHeartbeat    OfflineReason = "noHeartbeat"
 	TooSlow        OfflineReason = "tooSlow"
 	OutOfOrder     OfflineReason = "outOfOrder"
-	ShuttingDown   OfflineReason = "shuttingDown" // the node that had the session is shutting down
-	NodeLost       OfflineReason = "nodeLost"     // the node that had the session sends no heartbeat
+	ShuttingDown   OfflineReason = "shuttingDown" // the node with the bridge's session is shutting down
+	NodeLost       OfflineReason = "nodeLost"     // the node with the bridge's session sends no heartbeat
 	Revoked        OfflineReason = "revoked"
 	Reenrolled     OfflineReason = "enrolled" // the bridge was enrolled again, perhaps on another machine
 )
 
-// Row is a bridge as stored.
+// Row is a row of the table of bridges.
 type Row = ent.Bridge
 
-// Create creates a bridge of the property and its first join code, which is shown once.
+// Create creates a bridge and its first join code. The join code is returned only here, because the database stores a hash of it.
 func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)
 	if err != nil {
@@ -44,8 +43,8 @@ func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*en
 	return br, code, err
 }
 
-// ReplaceJoinCode creates a join code with which a bridge, also a revoked one, can be enrolled again. The bridge's older code stops to
-// work. Nothing else changes until the code is used.
+// ReplaceJoinCode creates a new join code, with which a bridge can be enrolled again, even after it was revoked. The previous join code
+// becomes invalid. The bridge itself does not change until the new code is used.
 func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID string) (*ent.Bridge, string, error) {
 	br, err := Get(tx.Context(), tx.Client, propertyID, bridgeID)
 	if err != nil {
@@ -59,7 +58,6 @@ func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID
 	return br, code, err
 }
 
-// Get loads a bridge of the property.
 func Get(ctx context.Context, c *ent.Client, propertyID, bridgeID string) (*ent.Bridge, error) {
 	br, err := c.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -68,15 +66,16 @@ func Get(ctx context.Context, c *ent.Client, propertyID, bridgeID string) (*ent.
 	return br, err
 }
 
-// List loads every bridge of the property, oldest first.
+// List loads all bridges of the property, oldest first.
 func List(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Bridge, error) {
 	return c.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(ctx)
 }
 
-// Lost records that a bridge and the locks behind it cannot be reached. It is lock.MarkLinksLost.
+// Lost is called when a bridge and its locks become unreachable. Callers pass lock.MarkLinksLost, because this package cannot import
+// package lock.
 type Lost func(tx *db.Tx, bridgeID, reason string) error
 
-// Revoke revokes a bridge and ends its session. Its codes stay on its locks, because no bridge is left that could remove them.
+// Revoke revokes a bridge and ends its session. The codes remain on its locks, because no bridge can remove them any more.
 func Revoke(tx *db.Tx, propertyID, bridgeID string, lost Lost) (*ent.Bridge, error) {
 	br, err := Get(tx.Context(), tx.Client, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
@@ -85,8 +84,8 @@ func Revoke(tx *db.Tx, propertyID, bridgeID string, lost Lost) (*ent.Bridge, err
 	return markOffline(tx, br, Revoked, lost, tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt())
 }
 
-// markOffline stores a change after which a bridge's session must end, and ends the session. If the bridge had one, or was moving from
-// a node that stopped to another, the bridge and its locks are recorded as lost.
+// markOffline stores a change after which a bridge's session must end, and ends the session. It reports the bridge and its locks as lost if
+// the bridge had a session or was moving to another node.
 func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
 	if was.Online {
 		change.SetLinkAt(tx.Now())
@@ -102,8 +101,8 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, chang
 	return next, lost(tx, was.ID, string(why))
 }
 
-// MaxSilence is the age of the last heartbeat from which on a bridge counts as offline, whatever its row says, because its node may have
-// died. It is three heartbeats of 15 s, and one more for the write.
+// MaxSilence is the age of the last heartbeat at which a bridge counts as offline, even if its row says online, because its node may have
+// crashed. It is three heartbeats of 15 s plus 15 s for the write.
 const MaxSilence = time.Minute
 
 // IsOnline reports whether a bridge has a session with a recent heartbeat.
@@ -111,22 +110,22 @@ func IsOnline(br *ent.Bridge, now time.Time) bool {
 	return br.Online && br.RevokedAt == nil && br.LastSeenAt != nil && now.Sub(*br.LastSeenAt) <= MaxSilence
 }
 
-// MoveTimeout is how long commands wait for a bridge whose node drained it and that should soon connect to another node. It leaves time
-// to carry out a command before MaxDeadline.
+// MoveTimeout is how long unlock commands wait for a bridge whose node is draining and that should soon connect to another node. It is
+// short enough to carry out the command before MaxDeadline.
 const MoveTimeout = 8 * time.Second
 
-// IsMoving reports whether a bridge has no session because its node drained it at most MoveTimeout ago.
+// IsMoving reports whether a bridge has no session because its node asked it to move at most MoveTimeout ago.
 func IsMoving(br *ent.Bridge, now time.Time) bool {
 	return !br.Online && br.RevokedAt == nil && br.OfflineReason == string(ShuttingDown) && br.LinkAt != nil && now.Sub(*br.LinkAt) <= MoveTimeout
 }
 
-// Location says which node has a bridge's session.
+// Location is the node with a bridge's session.
 type Location struct {
-	Node   string // empty: the bridge has no session
-	Moving bool   // it has none and should soon have one
+	Node   string // Node is empty if the bridge has no session
+	Moving bool   // Moving means that the bridge has no session but should have one again soon
 }
 
-// Locate finds the node that has a bridge's session now.
+// Locate returns which node has a bridge's session now.
 func Locate(ctx context.Context, c *ent.Client, propertyID, bridgeID string, now time.Time) (Location, error) {
 	br, err := Get(ctx, c, propertyID, bridgeID)
 	if err != nil {

@@ -25,31 +25,31 @@ import (
 	"latchkey.dev/internal/keyring/pinseal"
 )
 
-// ServerName is the name in the bridge listener's certificate. Bridges expect it whatever address they dial.
+// ServerName is the DNS name in the certificate of the listener for bridges. Bridges check it, whatever address they dial.
 const ServerName = "bridges.latchkey.internal"
 
 const (
 	caSecret        = "bridge-ca"
 	caLife          = 25 * 365 * 24 * time.Hour
 	certificateLife = 30 * 24 * time.Hour
-	backdate        = time.Hour // certificates begin earlier by this, for bridges whose clock is behind
-	// RenewGrace is how long after its end a certificate can still be renewed.
+	backdate        = time.Hour // backdate moves the start of a certificate's validity into the past, for bridges whose clock is behind
+	// RenewGrace is how long after its expiry a certificate can still be renewed.
 	RenewGrace = 90 * 24 * time.Hour
 )
 
-// CA is the installation's own CA. It signs the certificates of bridges and of their listener, and nothing else.
+// CA is the installation's own certificate authority. It signs only the certificates of bridges and of the listener for bridges.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// storedCA is the content of the sealed secret.
+// storedCA is the JSON form of the CA in the database, which stores it encrypted.
 type storedCA struct {
-	Key  []byte `json:"key"`  // PKCS #8
-	Cert []byte `json:"cert"` // X.509, DER
+	Key  []byte `json:"key"`  // private key, PKCS #8
+	Cert []byte `json:"cert"` // certificate, X.509 in DER
 }
 
-// LoadOrCreateCA loads the CA, and creates it the first time.
+// LoadOrCreateCA loads the CA, or creates it at the first start.
 func LoadOrCreateCA(tx *db.Tx, keys *keyring.Ring) (*CA, error) {
 	ctx := tx.Context()
 	row, err := tx.Secret.Get(ctx, caSecret)
@@ -128,13 +128,12 @@ func newSerial() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
-// Certificate returns the CA's own certificate, X.509 in DER.
 func (ca *CA) Certificate() []byte { return ca.cert.Raw }
 
-// Fingerprint returns the SHA-256 of Certificate.
+// Fingerprint returns the SHA-256 hash of the CA's certificate.
 func (ca *CA) Fingerprint() [32]byte { return sha256.Sum256(ca.cert.Raw) }
 
-// ServerCertificate signs a certificate for the bridge listener, for 30 days.
+// ServerCertificate signs a certificate for the listener for bridges, valid for 30 days.
 func (ca *CA) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -166,7 +165,7 @@ func (ca *CA) sign(template *x509.Certificate, public crypto.PublicKey, now time
 	return x509.CreateCertificate(rand.Reader, template, ca.cert, public, ca.key)
 }
 
-// Identity is the bridge that a certificate names.
+// Identity is the bridge and its property that a certificate names.
 type Identity struct {
 	PropertyID string
 	BridgeID   string
@@ -176,8 +175,8 @@ func (i Identity) url() *url.URL {
 	return &url.URL{Scheme: "latchkey", Host: "property", Path: "/" + i.PropertyID + "/bridge/" + i.BridgeID}
 }
 
-// Verify checks that this CA signed a certificate for a bridge, and returns the bridge. A certificate that ended at most
-// RenewGrace before now is accepted as expired.
+// Verify checks that this CA signed the certificate of a bridge, and returns the bridge. For a certificate that expired at most RenewGrace
+// ago, expired is true and err is nil.
 func (ca *CA) Verify(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
 	at := now
 	if now.After(cert.NotAfter) {
@@ -196,7 +195,7 @@ func (ca *CA) Verify(cert *x509.Certificate, now time.Time) (who Identity, expir
 	return who, expired, err
 }
 
-// ParseIdentity returns the bridge that a certificate names, without verifying the certificate.
+// ParseIdentity returns the bridge that a certificate names. It does not verify the certificate.
 func ParseIdentity(cert *x509.Certificate) (Identity, error) {
 	if len(cert.URIs) == 1 && cert.URIs[0].Scheme == "latchkey" && cert.URIs[0].Host == "property" {
 		part := strings.Split(cert.URIs[0].Path, "/")
@@ -207,10 +206,10 @@ func ParseIdentity(cert *x509.Certificate) (Identity, error) {
 	return Identity{}, errors.New("the certificate names no bridge")
 }
 
-// PublicKeyHash returns the SHA-256 of a certificate's public key. The bridge's row stores it.
+// PublicKeyHash returns the SHA-256 hash of a certificate's public key, which the bridge's row stores.
 func PublicKeyHash(cert *x509.Certificate) []byte { return keyHash(cert.RawSubjectPublicKeyInfo) }
 
-// parseRequest parses a certificate request and checks that its own key signed it and that the key is of a supported kind.
+// parseRequest parses a certificate request. It checks the request's signature and that the kind of key is supported.
 func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	bad := func(message string) error {
 		return fault.Fields(fault.Field{Path: "certificateRequest", Reason: fault.BadFormat, Message: message})

@@ -16,25 +16,25 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Enrolment is the answer to a bridge's join code, or to its old certificate.
+// Enrolment is the answer to a bridge that shows its join code or renews its certificate.
 type Enrolment struct {
 	Bridge      *ent.Bridge
-	Certificate []byte // X.509, DER
+	Certificate []byte // Certificate is X.509 in DER
 }
 
-// EnrolmentRequest is a bridge's request to be enrolled.
+// EnrolmentRequest is a bridge's request to exchange its join code for a certificate.
 type EnrolmentRequest struct {
 	JoinCode           string
-	CertificateRequest []byte // PKCS #10, DER
-	HPKEKey            []byte // X25519
+	CertificateRequest []byte // CertificateRequest is PKCS #10 in DER
+	HPKEKey            []byte // HPKEKey is an X25519 public key
 	Software           string
 }
 
-// errJoinCode does not say which of the causes applies, because the code is a secret.
+// errJoinCode does not name the exact cause, because a join code is a secret and must not be guessable step by step.
 var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
 
-// Enrol enrols the caller as the bridge that its join code was created for. The bridge's earlier certificate, session and event
-// sequence become invalid. Its locks stay.
+// Enrol enrols the caller as the bridge that the join code was created for. The bridge's previous certificate, session and event sequence
+// become invalid. Its locks stay.
 func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
@@ -69,8 +69,8 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost)
 	return &Enrolment{Bridge: next, Certificate: der}, err
 }
 
-// RenewCertificate gives a bridge its next certificate, for the same key or a new one. The bridge must show its stored certificate. The
-// old key stays valid until the bridge shows the new one, so that a lost answer does not lock the bridge out.
+// RenewCertificate issues the next certificate of a bridge, for the same key or a new one. The caller must show the bridge's stored
+// certificate. The old key stays valid until the bridge uses the new one, so that a lost answer does not lock the bridge out.
 func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []byte) (*Enrolment, error) {
 	csr, err := parseRequest(request)
 	if err != nil {
@@ -92,8 +92,8 @@ func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []b
 	return &Enrolment{Bridge: br, Certificate: der}, err
 }
 
-// authenticate loads the bridge of a certificate that [CA.Verify] accepted. The bridge must be enrolled and not
-// revoked, and shown, the [PublicKeyHash] of the certificate, must be its present or previous one.
+// authenticate loads the bridge of a certificate that [CA.Verify] accepted. shown is the [PublicKeyHash] of the certificate. authenticate
+// fails if the bridge is revoked or not enrolled, or if shown is neither its current nor its previous key.
 func authenticate(ctx context.Context, c *ent.Client, who Identity, shown []byte) (*ent.Bridge, error) {
 	br, err := c.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(ctx)
 	switch {
@@ -111,7 +111,7 @@ func authenticate(ctx context.Context, c *ent.Client, who Identity, shown []byte
 
 var errNotAuthenticated = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled again with another key; enrol it with a new join code")
 
-// RenewalDue reports whether a bridge should renew its certificate now: two thirds of its life are over.
+// RenewalDue reports whether two thirds of the lifetime of a bridge's certificate have passed.
 func RenewalDue(br *ent.Bridge, now time.Time) bool {
 	return br.CertificateExpiresAt != nil && now.After(br.CertificateExpiresAt.Add(-certificateLife/3))
 }
@@ -128,16 +128,16 @@ func keyHash(spki []byte) []byte {
 	return sum[:]
 }
 
-// joinLife is how long a join code can be used.
+// joinLife is how long a join code is valid.
 const joinLife = time.Hour
 
-// joinCode returns the code that staff enter at a bridge: the secret authenticates the bridge, and the fingerprint of the CA
+// joinCode builds the code that staff type in at a bridge. It contains a secret that authenticates the bridge and the CA fingerprint that
 // authenticates the server.
 func joinCode(secret string, fingerprint [32]byte) string {
 	return secret + "." + base64.RawURLEncoding.EncodeToString(fingerprint[:])
 }
 
-// parseJoinCode returns the secret of a join code. Only the bridge checks the fingerprint.
+// parseJoinCode returns the secret part of a join code. The fingerprint part is checked by the bridge.
 func parseJoinCode(code string) (secret string, ok bool) {
 	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
 	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {
@@ -147,7 +147,7 @@ func parseJoinCode(code string) (secret string, ok bool) {
 	return secret, err == nil && len(raw) == 32
 }
 
-// EnrolmentID identifies one enrolment of a bridge. A bridge that is enrolled again may have lost its store.
+// EnrolmentID returns an id that changes with each enrolment of a bridge. A bridge that was enrolled again may have lost its stored data.
 func EnrolmentID(br *ent.Bridge) string {
 	if br.EnrolledAt == nil {
 		return ""

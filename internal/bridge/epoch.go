@@ -14,20 +14,20 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// Hello is what a bridge says about itself at the start of a session, with the node that received it.
+// Hello is what a bridge reports at the start of a session, and the node that received it.
 type Hello struct {
 	Node     string
 	BootID   string
 	Software string
-	Clock    time.Time // the bridge's; zero: not reported
+	Clock    time.Time // Clock is the bridge's clock; zero if the bridge did not report it
 	Keys     InstalledKeys
 }
 
-// ErrSuperseded is the error of every write of a session whose epoch is no longer the bridge's. The write had no effect.
+// ErrSuperseded is returned for every write of a session whose epoch is no longer the bridge's current epoch. The write had no effect.
 var ErrSuperseded = errors.New("another session of this bridge has begun, or the bridge was revoked")
 
-// Advance authenticates a bridge at the start of a session and gives it the next epoch by compare-and-set. It returns the bridge before
-// and after. From the commit on, writes of every older session of the bridge have no effect.
+// Advance authenticates a bridge at the start of a session and gives it the next epoch by compare-and-set. It returns the bridge's row
+// before and after. After the commit, writes of older sessions of the bridge fail with ErrSuperseded.
 func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.Bridge, err error) {
 	ctx := tx.Context()
 	br, err := authenticate(ctx, tx.Client, who, shown)
@@ -62,7 +62,7 @@ func orSuperseded(err error) error {
 	return ErrSuperseded
 }
 
-// InSession loads a bridge if epoch is the epoch of its current session, and returns ErrSuperseded otherwise.
+// InSession loads a bridge if its current epoch equals the given one, otherwise it returns ErrSuperseded.
 func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -71,12 +71,12 @@ func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	return br, err
 }
 
-// RevokedSince lists the bridges that were revoked after a time.
+// RevokedSince lists the ids of bridges that were revoked after a time.
 func RevokedSince(ctx context.Context, c *ent.Client, since time.Time) ([]string, error) {
 	return c.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(ctx)
 }
 
-// CurrentEpoch returns the present epoch of a bridge, and whether the bridge is revoked.
+// CurrentEpoch returns a bridge's current epoch, and whether the bridge is revoked.
 func CurrentEpoch(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, revoked bool, err error) {
 	br, err := c.Bridge.Get(ctx, bridgeID)
 	if err != nil {
@@ -85,14 +85,14 @@ func CurrentEpoch(ctx context.Context, c *ent.Client, bridgeID string) (epoch in
 	return br.Epoch, br.RevokedAt != nil, nil
 }
 
-// A bridge generates a boot id at each start, so a boot id that another one has replaced does not appear again. If two machines have
-// one identity, because a disk was copied, they supersede each other in turns, and the replaced id appears again.
+// Detection of cloned bridges: a bridge generates a random boot id at each start, so an old boot id normally never comes back. If a disk
+// was copied, two machines share one identity and take turns in superseding each other's session, so that an old boot id comes back.
 
-// maxBootID is how many bytes of a boot id are stored.
+// maxBootID is the maximum length of a stored boot id in bytes.
 const maxBootID = 31
 
-// updateBootHistory adds the boot id of a new session to the record: the present id, a space, and the different one before it. back: the
-// id before the present one has appeared again.
+// updateBootHistory adds the boot id of a new session to the record, which holds the current boot id, a space and the previous one. back is
+// true if boot equals the previous id, which means that two machines share one identity.
 func updateBootHistory(record, boot string) (next string, back bool) {
 	boot = strings.ReplaceAll(boot, " ", "_")
 	boot = boot[:min(len(boot), maxBootID)]
@@ -103,8 +103,8 @@ func updateBootHistory(record, boot string) (next string, back bool) {
 	return strings.TrimSpace(boot + " " + present), boot == before
 }
 
-// detectClonedBridge notifies staff if a bridge runs twice, and ends the problem when a third boot id appears. before is the bridge
-// before this session.
+// detectClonedBridge notifies staff if two machines use the same bridge identity, and clears the notice when a third boot id appears.
+// before is the bridge's row before this session.
 func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, back bool) error {
 	key := before.ID + "/bridgeDoubled"
 	switch {
@@ -113,7 +113,7 @@ func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, back bool)
 			PropertyID: before.PropertyID, Kind: "bridgeDoubled", Subject: before.ID, OnceKey: key,
 			Params: message.Params{"bridge": before.Name},
 		})
-	case !back && record != before.BootID: // a start of neither of the two
+	case !back && record != before.BootID: // a boot id that differs from both known ids
 		return notice.Settle(tx, key)
 	}
 	return nil

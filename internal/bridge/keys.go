@@ -5,24 +5,25 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Changed is the topic of what the node with a bridge's session must learn. Its key is the bridge's id, if the row of the bridge changed,
-// or the bridge's id, a space and the id of a lock whose desired slots changed, or [KeysChanged]. A notification carries no authority and
-// no PIN, and may be lost on its way to another node: the digest at reconnect and a slow periodic check find what was missed.
+// Changed is the topic of changes that the node with a bridge's session must send on. A key is the id of the bridge if its row changed; or
+// the id, a space and the id of a lock whose desired slots changed; or the id, a space and [KeysChanged]. Notifications between nodes may
+// be lost: the digest at the next connect and a periodic check find what was missed. They carry no PINs and no permissions.
 const Changed db.Topic = "bridge.changed"
 
-// KeysChanged takes the place of a lock's id in a key of [Changed]: the property's issuer keys, status list or door rules have changed.
+// KeysChanged is used in a key of [Changed] in place of a lock's id: the property's SmartKey issuer keys, status list or door rules have
+// changed.
 const KeysChanged = "keys"
 
-// NotifyLock notifies a bridge of a lock whose desired slots changed.
+// NotifyLock notifies a bridge's session that the desired slots of a lock changed.
 func NotifyLock(tx *db.Tx, bridgeID, lockID string) { tx.Notify(Changed, bridgeID+" "+lockID) }
 
-// NoSmartKeys is the version of the key set of a bridge that does not support SmartKeys.
+// NoSmartKeys is the stored key version of a bridge that does not support SmartKeys.
 const NoSmartKeys = -1
 
-// InstalledKeys is what a bridge reports that it has stored: the version of its key set and the number of its status list.
+// InstalledKeys are the versions that a bridge reports: of its SmartKey issuer keys, and of its status list of revoked SmartKeys.
 type InstalledKeys struct{ Version, List int64 }
 
-// StoreInstalledKeys stores what a bridge reports that it has.
+// StoreInstalledKeys stores the versions of SmartKey keys and status list that a bridge reports.
 func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).
 		SetKeySetVersion(k.Version).SetKeyListNumber(k.List).Save(tx.Context())
@@ -32,7 +33,7 @@ func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys
 	return nil
 }
 
-// NotifyKeysChanged notifies the connected bridges of a property of new issuer keys, lists or door rules.
+// NotifyKeysChanged notifies all connected bridges of a property of new SmartKey issuer keys, status lists or door rules.
 func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
 	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
 	for _, id := range ids {

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// cause is why a session ends. Goodbye carries its text.
+// cause is the reason why a session ends. The Goodbye message carries its text to the bridge.
 type cause string
 
 const (
@@ -24,12 +24,12 @@ const (
 	disconnected cause = "disconnected"
 	storeFailed  cause = "storeFailed"
 	panicked     cause = "panicked"
-	crowded      cause = "crowded" // too many bridges connect at once
+	crowded      cause = "crowded"
 )
 
 func (c cause) Error() string { return "the session ended: " + string(c) }
 
-// offlineReason is the reason stored in the bridge's row.
+// offlineReason returns the reason that is stored in the bridge's row when its session ends with this cause.
 func (c cause) offlineReason() bridge.OfflineReason {
 	switch c {
 	case revoked:
@@ -46,7 +46,7 @@ func (c cause) offlineReason() bridge.OfflineReason {
 	return bridge.Disconnected
 }
 
-// grpcStatus is the status that ends the stream.
+// grpcStatus returns the gRPC status with which the stream ends.
 func (c cause) grpcStatus() error {
 	switch c {
 	case disconnected:
@@ -61,7 +61,7 @@ func (c cause) grpcStatus() error {
 	return status.Error(codes.Unavailable, c.Error())
 }
 
-// causeOf returns the cause if a domain error must end the session. An error about one invalid message does not.
+// causeOf returns the cause if a domain error must end the session. It returns false for an error about a single invalid message.
 func causeOf(err error) (cause, bool) {
 	if errors.Is(err, bridge.ErrSuperseded) {
 		return superseded, true
@@ -75,7 +75,7 @@ func causeOf(err error) (cause, bool) {
 	return storeFailed, true
 }
 
-// rpcError converts a fault to the status of a unary call.
+// rpcError converts a domain error to the gRPC status of a unary call.
 func rpcError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

@@ -12,14 +12,14 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// errBusy refuses a command because the session's queue is full.
+// errBusy refuses an unlock command because the session's queue is full.
 var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge is busy; the command was not sent, try again").Retry(time.Second)
 
-// errLeaving refuses a command because the bridge was asked to move to another node.
+// errLeaving refuses an unlock command because the bridge was asked to move to another node.
 var errLeaving = errors.New("the bridge was asked to move to another node")
 
-// dispatchCommands claims and sends the waiting commands. A command is claimed durably before it is sent, so it is sent at most once,
-// whatever crashes.
+// dispatchCommands claims and sends the waiting unlock commands. Each claim is stored before the command is sent, so a crash never leads to
+// a second send.
 func (s *session) dispatchCommands() cause {
 	for _, c := range s.mailbox.takeCommands() {
 		if s.outbox.isFull() || len(s.pending) >= maxCommands {
@@ -42,7 +42,7 @@ func (s *session) dispatchCommands() cause {
 			continue
 		}
 		if stored := s.node.toMonotonic(claimed.Deadline); stored.Before(c.deadline) {
-			c.deadline = stored // the stored deadline counts
+			c.deadline = stored // the deadline in the database wins
 		}
 		if needsSmartKey := claimed.Operation != lock.Unlock; needsSmartKey != (len(c.presentation) > 0) {
 			c.expired.Store(true)
@@ -61,8 +61,8 @@ func (s *session) dispatchCommands() cause {
 	return ""
 }
 
-// claim reserves a command, so that only this session sends it. A command stored on this node was reserved when it was stored: if
-// that was for another session of the bridge, claim returns ErrBridgeOffline.
+// claim reserves an unlock command for this session, so that no other session sends it too. A command that was stored on this node is
+// already reserved. If the reservation belongs to another session of the bridge, claim returns ErrBridgeOffline.
 func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 	if c.claimed != nil {
 		if c.claimed.Epoch != s.open.Epoch {
@@ -77,13 +77,13 @@ func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 	return claimed, err
 }
 
-// refuse answers a command that was not sent.
+// refuse reports to the caller that an unlock command was not sent.
 func (s *session) refuse(c *command, err error, reason string) {
 	s.node.counters.refused.WithLabelValues(reason).Inc()
 	c.reply(lock.Outcome{ActID: c.id}, err)
 }
 
-// onCommandResult records the bridge's report on a command, also when no caller waits any more.
+// onCommandResult records the bridge's report about an unlock command, even if the caller has stopped waiting.
 func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	outcome := enumOr(r.Outcome, lock.CommandUnknown, lock.CommandDone, lock.CommandFailed, lock.CommandExpired)
 	c := s.pending[r.Id]
@@ -106,7 +106,7 @@ func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	return why
 }
 
-// expireCommands ends commands whose report did not arrive in time.
+// expireCommands ends sent commands whose result did not arrive in time.
 func (s *session) expireCommands(now time.Time) {
 	for id, c := range s.pending {
 		if now.Before(c.deadline.Add(s.node.cfg.timings.resultGrace)) && !c.expired.Load() {
@@ -117,7 +117,7 @@ func (s *session) expireCommands(now time.Time) {
 	}
 }
 
-// endWithoutReport records the outcome of a claimed command without a report: expired if it was not sent, otherwise unknown.
+// endWithoutReport records the outcome of a claimed command for which no report arrived: expired if it was not sent, otherwise unknown.
 func (s *session) endWithoutReport(c *command) {
 	outcome := lock.CommandUnknown
 	if c.expired.Load() {
@@ -134,7 +134,7 @@ func (s *session) endWithoutReport(c *command) {
 	c.reply(done, nil)
 }
 
-// cleanUp ends everything that the session holds.
+// cleanUp fails the waiting commands and greeting requests when the session ends.
 func (s *session) cleanUp(ended cause) {
 	s.mailbox.end(ended)
 	s.greetings.close()

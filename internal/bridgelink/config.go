@@ -1,5 +1,5 @@
-// Package bridgelink serves the control streams of bridges. It decides which session of a bridge counts, sends desired slots and
-// unlock commands, and records what bridges report.
+// Package bridgelink serves the gRPC streams of bridges. It keeps one valid session per bridge, sends desired slots and unlock commands,
+// and records the reports of bridges.
 package bridgelink
 
 import (
@@ -21,10 +21,10 @@ import (
 // ProtocolVersion is the version of the control stream.
 const ProtocolVersion = 1
 
-// Bounds of one session and of one node's queues.
+// Limits of one session and of one node's queues.
 const (
-	maxOutbox   = 64 // messages waiting to be sent
-	maxCommands = 32 // commands waiting to be claimed or for their result
+	maxOutbox   = 64
+	maxCommands = 32 // commands that wait to be claimed or for their result
 	maxBatch    = 256
 	maxRechecks = 256
 	maxMessage  = 1 << 20
@@ -37,28 +37,27 @@ type Config struct {
 	CA     *bridge.CA
 	Bus    *bus.Bus
 	Logger *slog.Logger
-	// OnEvidence is called, in the same transaction, with every slot whose evidence changed.
+	// OnEvidence is called with every slot whose evidence changed, in the transaction that stores the change.
 	OnEvidence func(tx *db.Tx, learned []lock.EvidenceChange) error
-	// Metrics registers the node's counters; nil: they are not exported.
-	Metrics prometheus.Registerer
+	Metrics    prometheus.Registerer
 	// Name identifies the node; random if empty.
 	Name  string
-	Clock clock.Clock // the service's clock, which is sent to bridges
+	Clock clock.Clock // clock of the service; its time is sent to bridges
 
-	// Intervals override the default ones where they are not zero. Tests set them.
+	// Intervals override the default intervals where they are not zero. Only tests set them.
 	Intervals Intervals
 
 	timings timings
-	opening limits // of sessions that are being opened in the database
+	opening limits // limits how many sessions are opened in the database at the same time
 }
 
-// Intervals of a node's periodic work.
+// Intervals are the intervals of a node's periodic work.
 type Intervals struct {
-	Heartbeat   time.Duration // between heartbeats, and between writes of when bridges were last seen
-	Sweep       time.Duration // between sweeps for sessions of nodes that died
-	Outage      time.Duration // the database counts as down when it has not answered for this long
-	OutageGrace time.Duration // after an outage, until bridges of other nodes may be marked offline
-	BusResync   time.Duration // between resyncs while the bus is down
+	Heartbeat   time.Duration // Heartbeat is the interval of heartbeats to bridges and of updates of bridges' last-seen times
+	Sweep       time.Duration // Sweep is the interval of the cleanup after crashed nodes
+	Outage      time.Duration // Outage is how long the database may be silent before it counts as down
+	OutageGrace time.Duration // OutageGrace is the wait after a database outage before bridges of other nodes are marked offline
+	BusResync   time.Duration // BusResync is the interval of resyncs while the message bus is disconnected
 }
 
 func (p timings) withIntervals(i Intervals) timings {
@@ -67,24 +66,24 @@ func (p timings) withIntervals(i Intervals) timings {
 	return p
 }
 
-// timings are all durations of a session and its node. Tests use shorter ones.
+// timings are all timeouts and intervals of a session and its node. Tests use shorter ones.
 type timings struct {
-	hello         time.Duration // the bridge must send Hello within this time
-	heartbeat     time.Duration // between heartbeats, in both directions
-	silence       time.Duration // without any message, the session is dead
-	stall         time.Duration // without a completed send, the session is dropped
-	takeover      time.Duration // the longest wait for an older session of the same bridge to end
-	retry         time.Duration // after the database failed
-	slotSweep     time.Duration // between comparisons of desired and reported slots
-	resultGrace   time.Duration // after a command's deadline, to wait for its result
+	hello         time.Duration // the bridge must send its Hello message within this time
+	heartbeat     time.Duration // interval of heartbeats in both directions
+	silence       time.Duration // a session that receives no message for this long ends
+	stall         time.Duration // a session whose send does not complete for this long ends
+	takeover      time.Duration // longest wait until an older session of the same bridge has ended
+	retry         time.Duration // wait before a retry after a database error
+	slotSweep     time.Duration // interval of the comparison of desired and reported slots
+	resultGrace   time.Duration // how long to wait for a command's result after its deadline
 	move          time.Duration // how long a command waits for a bridge that moves to another node
-	moveCheck     time.Duration // between two looks for the node of a moving bridge
-	revokedCheck  time.Duration // between queries for revoked bridges
-	deadNodeSweep time.Duration // between sweeps for sessions and commands of nodes that died
+	moveCheck     time.Duration // interval of the queries for the new node of a moving bridge
+	revokedCheck  time.Duration // interval of the queries for revoked bridges
+	deadNodeSweep time.Duration // interval of the cleanup of sessions and commands of crashed nodes
 	outage        time.Duration // the database counts as down when it has not answered for this long
-	outageGrace   time.Duration // after an outage, until bridges of other nodes may be marked offline: by then each node has recorded its own
-	busResync     time.Duration // between resyncs while the bus is down
-	secondResync  time.Duration // from the resync after a reconnect to its repetition
+	outageGrace   time.Duration // wait after a database outage before bridges of other nodes are marked offline, so that each node can first record its own bridges
+	busResync     time.Duration // interval of resyncs while the message bus is disconnected
+	secondResync  time.Duration // wait between the resync after a reconnect and its repetition
 }
 
 var defaultTimings = timings{
@@ -119,11 +118,11 @@ func (c Config) withDefaults() Config {
 
 type counters struct {
 	sessions        prometheus.Gauge
-	ended           *prometheus.CounterVec // by cause
-	refused         *prometheus.CounterVec // commands, by reason; each refusal counts once
-	slotsSent       prometheus.Counter     // slots
-	ignored         *prometheus.CounterVec // messages, by reason
-	unreadableCodes prometheus.Counter     // codes that could not be unsealed
+	ended           *prometheus.CounterVec // sessions that ended, by cause
+	refused         *prometheus.CounterVec // unlock commands that were refused, by reason; a command that passes two nodes counts once
+	slotsSent       prometheus.Counter     // desired slots that were sent
+	ignored         *prometheus.CounterVec // messages of bridges that were ignored, by reason
+	unreadableCodes prometheus.Counter     // codes that could not be decrypted
 	lostWakes       prometheus.Counter
 }
 
@@ -141,7 +140,7 @@ func newCounters(r prometheus.Registerer) *counters {
 		refused:  count("acts_refused_total", "Unlock commands that were refused because they cannot be sent.", "cause"),
 		ignored:  count("messages_ignored_total", "Messages of bridges that had no effect.", "cause"),
 	}
-	// Counters exist from the start, so that an alert sees the first increment.
+	// All label values exist from the start, so that an alert notices the first increment.
 	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed, panicked, crowded} {
 		c.ended.WithLabelValues(string(why))
 	}

@@ -17,11 +17,11 @@ type Enrolment struct {
 	DB   *db.DB
 	Keys *keyring.Ring
 	CA   *bridge.CA
-	// Address returns the host:port at which bridges reach their listener.
+	// Address returns the host:port of the listener for bridges.
 	Address func() string
 }
 
-// Enroll exchanges a join code for a certificate. The join code is the caller's only proof.
+// Enroll exchanges a join code for a certificate. The join code is the only credential of the caller.
 func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	application := bridge.EnrolmentRequest{
 		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),

@@ -15,14 +15,14 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Reasons why a node has no greeting of a bridge.
+// Errors of a request for a greeting, the first message that a phone needs to use a SmartKey.
 const (
 	unsupported = "unsupported"
 	keysMissing = "unready"
 )
 
-// Greet asks a bridge for a greeting, whichever node holds it. node is the node in the bridge's row; empty: it is offline. While a
-// bridge moves to another node, the question follows it there.
+// Greet asks a bridge for a greeting, on whichever node the bridge is connected. node comes from the bridge's row and is empty if the
+// bridge is offline. If the bridge moves to another node meanwhile, Greet asks again there.
 func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetingTimeout+time.Second)
 	defer cancel()
@@ -40,7 +40,7 @@ func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]
 	return greetingOf(a, err)
 }
 
-// greetAt asks the node that holds the bridge, without the bus if that is this node.
+// greetAt asks the node that holds the bridge's session for a greeting. It uses the message bus only if that is another node.
 func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (nodeResponse, error) {
 	switch to.Node {
 	case "":
@@ -51,7 +51,7 @@ func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (nodeResponse
 	return n.request(ctx, to.Node, nodeRequest{Verb: "greet", BridgeID: to.BridgeID})
 }
 
-// greetHere asks a bridge that is connected to this node.
+// greetHere asks a bridge that is connected to this node for a greeting.
 func (n *Node) greetHere(ctx context.Context, bridgeID string) nodeResponse {
 	raw, err := n.requestGreeting(ctx, bridgeID)
 	switch {
@@ -61,7 +61,7 @@ func (n *Node) greetHere(ctx context.Context, bridgeID string) nodeResponse {
 		return nodeResponse{Why: busy}
 	case errors.Is(err, errNoSmartKeys):
 		return nodeResponse{Why: unsupported}
-	case err == error(errNoGreeting): // errors.Is compares reasons, and errNoGreeting shares its reason with a bridge that is offline
+	case err == error(errNoGreeting): // a plain comparison, because errors.Is also matches other errors with the same reason
 		return nodeResponse{Why: keysMissing}
 	case errors.Is(err, errGreetingTimeout):
 		return nodeResponse{Why: refused}
@@ -71,7 +71,7 @@ func (n *Node) greetHere(ctx context.Context, bridgeID string) nodeResponse {
 	return nodeResponse{Why: notHere}
 }
 
-// greetingOf converts the response of a node, or the error of the request, to the answer for the caller of Greet.
+// greetingOf converts a node's response, or the error of the request, to the result of Greet.
 func greetingOf(a nodeResponse, err error) ([]byte, error) {
 	switch {
 	case errors.Is(err, bus.ErrNoResponder):
@@ -96,11 +96,11 @@ func greetingOf(a nodeResponse, err error) ([]byte, error) {
 	return nil, lock.ErrBridgeOffline
 }
 
-// greetingRequest is a caller that waits for a greeting.
+// greetingRequest is one caller that waits for a greeting of a bridge.
 type greetingRequest struct {
 	id       string
 	deadline time.Time
-	reply    chan<- greetingResult // buffered, one
+	reply    chan<- greetingResult
 }
 
 type greetingResult struct {
@@ -108,7 +108,7 @@ type greetingResult struct {
 	err      error
 }
 
-// greetingQueue holds the requests for greetings of a session. It is bounded, and empty once the session has ended.
+// greetingQueue holds a session's open requests for greetings. It is bounded, and it is emptied when the session ends.
 type greetingQueue struct {
 	mu        sync.Mutex
 	supported bool
@@ -138,7 +138,7 @@ func (d *greetingQueue) add(a *greetingRequest) error {
 	return nil
 }
 
-// take returns the requests to send and fails those that timed out.
+// take removes and returns the requests to send, and fails the requests that have timed out.
 func (d *greetingQueue) take(now time.Time) []*greetingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,7 +172,7 @@ func (d *greetingQueue) answer(id string, g greetingResult) {
 	}
 }
 
-// nextTimeout is when take must run next; zero: no request is waiting for an answer.
+// nextTimeout returns when the next request times out; zero if no request waits.
 func (d *greetingQueue) nextTimeout() (at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *session) sendGreetingRequests(now time.Time) {
 	}
 }
 
-// onGreeting passes a greeting to its requester unchecked; the requester verifies it.
+// onGreeting passes a greeting from the bridge to the waiting caller. It does not verify the greeting.
 func (s *session) onGreeting(g *lockv1.Greeting) {
 	if len(g.Greeting) == 0 || len(g.Greeting) > 256 {
 		s.greetings.answer(g.Id, greetingResult{err: errNoGreeting})
@@ -219,7 +219,7 @@ var (
 	errNoGreeting      = fault.New(fault.Unavailable, fault.BridgeOffline, "the door's bridge has no SmartKeys yet; try again in a moment")
 )
 
-// requestGreeting asks the bridge's session on this node and waits for the answer.
+// requestGreeting asks the bridge's session on this node for a greeting and waits for the answer.
 func (n *Node) requestGreeting(ctx context.Context, bridgeID string) ([]byte, error) {
 	s := n.currentSession(bridgeID)
 	if s == nil {

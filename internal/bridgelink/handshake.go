@@ -11,22 +11,23 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// handshakeLimits bounds concurrent TLS handshakes to half of the cores, so that API calls come first when thousands of bridges
+// handshakeLimits bounds concurrent TLS handshakes to half of the CPU cores. API calls keep the other half when thousands of bridges
 // reconnect.
 func handshakeLimits() limits {
 	return limits{active: max(runtime.GOMAXPROCS(0)/2, 1), waiting: 10_000, timeout: handshakeTimeout}
 }
 
-// handshakeTimeout is how long a connection may take for its handshake, including the wait in the queue.
+// handshakeTimeout is the limit for a TLS handshake, including its wait in the queue.
 const handshakeTimeout = 20 * time.Second
 
-// queuedTLS is TLS with a bounded number of concurrent handshakes.
+// queuedTLS provides TLS credentials that bound the number of concurrent handshakes.
 type queuedTLS struct {
 	credentials.TransportCredentials
 	limiter *limiter
 }
 
-// newQueuedTLS queues a handshake once the client's first message is complete, so that a slow or silent client does not block others.
+// newQueuedTLS puts a handshake into the queue only when the client's first message is complete, so that a slow or silent client does not
+// block others.
 func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	config = config.Clone()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -35,15 +36,15 @@ func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	return queuedTLS{credentials.NewTLS(config), handshakes}
 }
 
-// ServerHandshake releases the limiter however the handshake ends.
+// ServerHandshake runs the TLS handshake and always releases the limiter afterwards.
 func (c queuedTLS) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	h := &handshake{Conn: raw, limiter: c.limiter}
 	defer h.release()
 	return c.TransportCredentials.ServerHandshake(h)
 }
 
-// handshake is a connection that is admitted by the limiter from the client's first message until the server waits for the next one.
-// The expensive computation lies between the two.
+// handshake is a connection during its TLS handshake. It occupies the limiter from the client's first message until the server waits for
+// the next one, because the expensive computation lies between the two.
 type handshake struct {
 	net.Conn
 	limiter  *limiter

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// errCrowded means that the queue of a limiter is full, or that the caller waited too long in it.
+// errCrowded means that the queue of a limiter is full, or that the caller's wait in the queue timed out.
 var errCrowded = errors.New("too many callers wait already")
 
-// limits bound the callers of a limiter.
+// limits are the settings of a limiter.
 type limits struct {
-	active  int           // callers admitted at once
-	waiting int           // callers in the queue
-	timeout time.Duration // the longest wait in the queue
+	active  int           // callers that run at the same time
+	waiting int           // callers that wait in the queue
+	timeout time.Duration // longest wait in the queue
 }
 
-// openingLimits bounds how many sessions are opened in the database at once, by the number of database connections. When
-// thousands of bridges reconnect, they queue here. In the shorter queue of the database they would delay calls of the API or get
-// them refused. SQLite stores as many in one commit; on PostgreSQL each takes a connection.
+// openingLimits bounds how many sessions are opened in the database at the same time. When thousands of bridges reconnect, they wait in
+// this long queue. In the database's own queue, which is shorter, they would delay or block API calls. SQLite opens many sessions in one
+// commit; PostgreSQL needs a connection for each.
 func openingLimits(sqlite bool, connections int) limits {
 	l := limits{active: 32, waiting: 10_000, timeout: 20 * time.Second}
 	if !sqlite {
@@ -30,7 +30,7 @@ func openingLimits(sqlite bool, connections int) limits {
 	return l
 }
 
-// limiter admits a bounded number of callers at once. The others wait in a bounded queue and are admitted in order of arrival.
+// limiter lets a bounded number of callers run at the same time. Further callers wait in a bounded queue, first in, first out.
 type limiter struct {
 	limits  limits
 	slots   *semaphore.Weighted
@@ -41,7 +41,8 @@ func newLimiter(l limits) *limiter {
 	return &limiter{limits: l, slots: semaphore.NewWeighted(int64(l.active))}
 }
 
-// acquire returns nil once the caller is admitted, which then must call release. Otherwise it returns errCrowded or the error of ctx.
+// acquire waits until the caller may run; the caller must then call release. It returns errCrowded, or the error of ctx, if the caller may
+// not run.
 func (l *limiter) acquire(ctx context.Context) error {
 	if l.slots.TryAcquire(1) {
 		return nil

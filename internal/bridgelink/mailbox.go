@@ -9,30 +9,30 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// command is an unlock command whose result a caller awaits.
+// command is an unlock command with a caller that waits for its result.
 type command struct {
 	id       string
-	deadline time.Time           // on this process's monotonic clock
-	claimed  *lock.UnlockCommand // by this session when it was stored; nil: it must be claimed before it is sent
-	taken    atomic.Bool         // set once, by the session that sends it or by the caller that gives up
-	// presentation of a SmartKey; it is never stored.
+	deadline time.Time           // deadline of the command on the process's monotonic clock
+	claimed  *lock.UnlockCommand // claim that was made when the command was stored; nil: the session must claim the command before it sends it
+	taken    atomic.Bool         // set once: by the session that sends the command, or by the caller that gives up
+	// presentation is the phone's SmartKey message. It is never stored.
 	presentation []byte
-	expired      atomic.Bool // it was not sent because its deadline passed
+	expired      atomic.Bool // the command was not sent because its deadline passed
 	reply        func(lock.Outcome, error)
 }
 
-// mailbox is what other goroutines leave for a session. Its size is bounded.
+// mailbox holds the bounded work that other goroutines queue for a session.
 type mailbox struct {
-	wake chan struct{} // buffered, holds one signal
+	wake chan struct{}
 
 	mu       sync.Mutex
-	dirty    map[string]struct{} // ids of locks with changes to send
+	dirty    map[string]struct{} // ids of locks whose desired slots changed
 	commands []*command
-	newest   map[string]int64 // newest generation of each lock in the database, to compare with what was sent; nil: nothing to compare
+	newest   map[string]int64 // newest generation of each lock in the database, for the comparison with what was sent; nil: no comparison is due
 	cause    cause
 	drainAt  time.Time
-	epoch    int64 // of the session; 0 until it is open
-	minEpoch int64 // sessions below this epoch are superseded
+	epoch    int64 // epoch of the session; 0 until the session is open
+	minEpoch int64 // a session below this epoch is superseded
 }
 
 func (b *mailbox) notify() {
@@ -42,7 +42,7 @@ func (b *mailbox) notify() {
 	}
 }
 
-// markDirty records that a lock changed. Several changes before the next send become one message.
+// markDirty queues a lock for sending. Several changes of a lock before the next send become one message.
 func (b *mailbox) markDirty(lockID string) {
 	b.mu.Lock()
 	if b.dirty == nil {
@@ -53,8 +53,8 @@ func (b *mailbox) markDirty(lockID string) {
 	b.notify()
 }
 
-// addCommand queues a command. It returns the reason if it cannot: the session has ended, drains, or has too many commands. A session
-// that drains later takes commands until then.
+// addCommand queues an unlock command. It returns a reason if it refuses: the session has ended, is draining, or has too many commands. A
+// session with a drain time in the future still accepts commands.
 func (b *mailbox) addCommand(c *command, now time.Time) (why string) {
 	b.mu.Lock()
 	switch {
@@ -70,7 +70,7 @@ func (b *mailbox) addCommand(c *command, now time.Time) (why string) {
 	return why
 }
 
-// end ends the session. The first cause counts.
+// end ends the session. Only the first cause is kept.
 func (b *mailbox) end(why cause) {
 	b.mu.Lock()
 	if b.cause == "" {
@@ -80,7 +80,7 @@ func (b *mailbox) end(why cause) {
 	b.notify()
 }
 
-// setDrainAt makes the session disconnect its bridge at a time.
+// setDrainAt sets the time at which the session disconnects its bridge.
 func (b *mailbox) setDrainAt(at time.Time) {
 	b.mu.Lock()
 	b.drainAt = at
@@ -100,7 +100,7 @@ func (b *mailbox) drainTime() time.Time {
 	return b.drainAt
 }
 
-// takeDirty removes and returns at most limit locks.
+// takeDirty removes and returns the ids of at most limit changed locks.
 func (b *mailbox) takeDirty(limit int) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,23 +124,24 @@ func (b *mailbox) takeCommands() []*command {
 	return commands
 }
 
-// outgoing is a message to send; command is set if it carries one.
+// outgoing is a message to send to the bridge. command is set for an unlock command.
 type outgoing struct {
 	message *lockv1.ConnectResponse
 	command *command
 }
 
-// outbox is the queue of messages to send. Its sender goroutine runs only while there are messages, so an idle session has none.
+// outbox is the queue of messages to the bridge. Its sender goroutine runs only while there are messages, so that an idle session needs
+// none.
 type outbox struct {
 	queue    []outgoing
 	sending  bool
-	lastMove atomic.Int64 // when the sender last finished a message or started; Unix nanoseconds
-	sent     chan error   // buffered, one: the sender has finished
+	lastMove atomic.Int64 // Unix nanoseconds when the sender last finished a message or started
+	sent     chan error   // receives the result when the sender has finished
 }
 
 func (o *outbox) push(l outgoing) { o.queue = append(o.queue, l) }
 
-// pushFront puts a message before all others.
+// pushFront puts a message at the front of the queue.
 func (o *outbox) pushFront(l outgoing) { o.queue = append([]outgoing{l}, o.queue...) }
 
 func (o *outbox) room() int    { return max(maxOutbox-len(o.queue), 0) }
@@ -148,7 +149,7 @@ func (o *outbox) isFull() bool { return len(o.queue) >= maxOutbox }
 func (o *outbox) isIdle() bool { return !o.sending && len(o.queue) == 0 }
 func (o *outbox) sendDone()    { o.sending = false }
 
-// flush starts a sender for the queued messages, unless one runs.
+// flush starts the sender goroutine, unless it already runs.
 func (o *outbox) flush(st stream) {
 	if o.sending || len(o.queue) == 0 {
 		return
@@ -172,7 +173,7 @@ func (o *outbox) send(st stream, batch []outgoing) error {
 	return nil
 }
 
-// setRemaining writes the remaining time into the message. It returns false if none is left.
+// setRemaining writes the time until the command's deadline into its message. It returns false if the deadline has passed.
 func (o *command) setRemaining(act *lockv1.Act, now time.Time) bool {
 	left := o.deadline.Sub(now)
 	if left < time.Millisecond {
@@ -183,7 +184,7 @@ func (o *command) setRemaining(act *lockv1.Act, now time.Time) bool {
 	return true
 }
 
-// stalledFor is how long the sender has been busy with one message.
+// stalledFor returns how long the current send has been in progress.
 func (o *outbox) stalledFor(now time.Time) time.Duration {
 	if !o.sending {
 		return 0
@@ -191,7 +192,7 @@ func (o *outbox) stalledFor(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, o.lastMove.Load()))
 }
 
-// stallsAt is when stalledFor will reach the limit; zero while nothing is being sent.
+// stallsAt returns when stalledFor reaches the limit; zero if nothing is being sent.
 func (o *outbox) stallsAt(limit time.Duration) time.Time {
 	if !o.sending {
 		return time.Time{}
@@ -199,7 +200,7 @@ func (o *outbox) stallsAt(limit time.Duration) time.Time {
 	return time.Unix(0, o.lastMove.Load()).Add(limit)
 }
 
-// setEpoch records the session's epoch. If a newer session of the bridge was announced meanwhile, this one ends.
+// setEpoch sets the session's epoch. The session ends if a newer session of the bridge was announced meanwhile.
 func (b *mailbox) setEpoch(epoch int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -209,8 +210,8 @@ func (b *mailbox) setEpoch(epoch int64) {
 	}
 }
 
-// isOlder reports whether the session has a lower epoch. A session that is still opening remembers the epoch, because its own may turn
-// out to be lower.
+// isOlder reports whether the session's epoch is lower than the given one. A session that is still opening has no epoch yet; it stores the
+// given one and compares in setEpoch.
 func (b *mailbox) isOlder(epoch int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,7 +222,7 @@ func (b *mailbox) isOlder(epoch int64) bool {
 	return b.epoch < epoch
 }
 
-// openEpoch is the session's epoch; 0 before it is open and after it has ended.
+// openEpoch returns the epoch of an open session; 0 before the session is open and after it has ended.
 func (b *mailbox) openEpoch() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,20 +16,20 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Node holds the bridge sessions of one process. Create it with New, start it with Run, and register its service with Register.
+// Node holds the bridge sessions of one server process. Create it with New, start it with Run, and add it to a gRPC server with Register.
 type Node struct {
 	cfg      Config
 	log      *slog.Logger
 	counters *counters
 	started  time.Time
-	rechecks chan string // ids of bridges whose session may be revoked or superseded
-	ready    func()      // called when Run is subscribed to the bus; for tests
+	rechecks chan string // ids of bridges whose sessions must be compared with the database, because they may be revoked or superseded
+	ready    func()      // called when Run has subscribed to the bus; for tests
 	resyncs  resyncer
-	uptime   uptime   // used by Run only
-	opening  *limiter // of sessions that are opened in the database
+	uptime   uptime
+	opening  *limiter // limits how many sessions are opened in the database at the same time
 
 	mu       sync.Mutex
-	sessions map[string][]*session // by bridge id: the open session, and others that are opening or ending
+	sessions map[string][]*session // by bridge id: the open session, and sessions that are opening or ending
 	draining bool
 }
 
@@ -41,12 +41,12 @@ func New(cfg Config) *Node {
 	}
 }
 
-// sinceStart is a monotonic clock.
+// sinceStart returns the monotonic time since the node started.
 func (n *Node) sinceStart() time.Duration { return time.Since(n.started) }
 
 func (n *Node) now() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
-// Self describes the node to those that store unlock commands.
+// Self describes this node to the code that stores unlock commands.
 func (n *Node) Self() lock.Node { return lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected} }
 
 func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
@@ -70,14 +70,14 @@ func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHas
 	return open, err
 }
 
-// register adds a session, which receives wake-ups from then on.
+// register adds a session, which then receives notifications about its bridge.
 func (n *Node) register(bridgeID string, s *session) {
 	n.mu.Lock()
 	n.sessions[bridgeID] = append(n.sessions[bridgeID], s)
 	n.mu.Unlock()
 }
 
-// unregister removes this session, never another of the same bridge.
+// unregister removes exactly this session. Other sessions of the same bridge stay.
 func (n *Node) unregister(bridgeID string, s *session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -95,7 +95,7 @@ func (n *Node) sessionsOf(bridgeID string) []*session {
 	return slices.Clone(n.sessions[bridgeID])
 }
 
-// endOlder ends every older session of the bridge, on this node and on the node that held it, and waits for them.
+// endOlder ends all older sessions of the bridge, on this node and on its previous node, and waits for their end.
 func (n *Node) endOlder(s *session) {
 	epoch := s.open.Epoch
 	s.mailbox.setEpoch(epoch)
@@ -105,8 +105,8 @@ func (n *Node) endOlder(s *session) {
 	n.endOlderHere(s.open.BridgeID, epoch)
 }
 
-// endOlderHere ends the bridge's sessions on this node with a lower epoch and waits for them for a bounded time. Whatever they still do
-// has no effect.
+// endOlderHere ends the bridge's sessions on this node that have a lower epoch, and waits a bounded time for their end. Their late writes
+// have no effect, because the database checks the epoch.
 func (n *Node) endOlderHere(bridgeID string, epoch int64) {
 	timer := time.NewTimer(n.cfg.timings.takeover)
 	defer timer.Stop()
@@ -131,8 +131,8 @@ func (n *Node) isDraining() bool {
 	return n.draining
 }
 
-// Drain asks every bridge to connect to another node, spread over window so that they do not all return at once. It returns when they
-// have disconnected or ctx ends.
+// Drain asks every bridge to connect to another node. The requests are spread over window, so that the bridges do not all reconnect at
+// once. Drain returns when all have disconnected or ctx ends.
 func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	n.mu.Lock()
 	n.draining = true
@@ -155,8 +155,8 @@ func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	}
 }
 
-// Run does the node's periodic work: it answers other nodes, records which bridges are connected, and ends revoked sessions and what
-// dead nodes left behind. It returns when ctx ends.
+// Run does the node's periodic work until ctx ends: it answers other nodes, records which bridges are connected, ends sessions of revoked
+// bridges, and cleans up after crashed nodes.
 func (n *Node) Run(ctx context.Context) error {
 	stop, err := n.subscribe()
 	if err != nil {
@@ -201,7 +201,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// recordSeen writes in one transaction which bridges sent a message recently.
+// recordSeen stores, in one transaction, the last-seen time of all bridges that recently sent a message.
 func (n *Node) recordSeen(ctx context.Context) {
 	epochs := map[string]int64{}
 	for id, s := range n.openSessions() {
@@ -215,8 +215,8 @@ func (n *Node) recordSeen(ctx context.Context) {
 	n.writeOrLog(ctx, "recording which bridges are connected", func(tx *db.Tx) error { return lock.RecordHeartbeats(tx, n.cfg.Name, epochs) })
 }
 
-// sweepDeadNodes ends what dead nodes left behind. It touches bridges only after the database has been up for a while: before that,
-// other nodes could not record that their bridges are connected, and drained bridges could not connect to another node.
+// sweepDeadNodes marks bridges of crashed nodes offline and ends their commands. It skips bridges for a while after a database outage,
+// because during the outage no node could record that its bridges are connected.
 func (n *Node) sweepDeadNodes(ctx context.Context) {
 	n.writeOrLog(ctx, "expiring commands of dead nodes", lock.EndAbandonedCommands)
 	if !n.uptime.isSteady(time.Now(), n.cfg.timings.outage, n.cfg.timings.outageGrace) {
@@ -236,13 +236,13 @@ func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) erro
 	}
 }
 
-// uptime is since when the database has answered this node without an outage. Run queries it every other second.
+// uptime records since when the database has answered this node without an outage. Run queries the database every two seconds.
 type uptime struct {
 	lastAnswer time.Time
-	since      time.Time // the last outage ended then
+	since      time.Time // end of the last database outage
 }
 
-// recordAnswer records that the database answered. A gap longer than outage counts as an outage.
+// recordAnswer records that the database answered. A gap between two answers longer than outage counts as an outage.
 func (a *uptime) recordAnswer(now time.Time, outage time.Duration) {
 	if now.Sub(a.lastAnswer) > outage {
 		a.since = now
@@ -250,12 +250,12 @@ func (a *uptime) recordAnswer(now time.Time, outage time.Duration) {
 	a.lastAnswer = now
 }
 
-// isSteady reports whether the database answers and has done so for long enough that every node could write to it.
+// isSteady reports whether the database has answered for at least grace since its last outage.
 func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
 	return now.Sub(a.lastAnswer) <= outage && now.Sub(a.since) >= grace
 }
 
-// endRevoked ends the sessions of bridges that were revoked or enrolled again, in case the wake-up was lost.
+// endRevoked ends the sessions of bridges that were revoked or enrolled again. It catches lost notifications.
 func (n *Node) endRevoked(ctx context.Context) {
 	ids, err := bridge.RevokedSince(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
 	if err != nil {

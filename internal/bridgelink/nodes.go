@@ -12,31 +12,31 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Subjects between nodes. Messages only name stored things; the receiver checks the database.
+// Subjects of the message bus between nodes. A message carries only ids; the receiver reads the database.
 const (
-	wakeSubject = "latchkey.bridge.wake" // payload: sender, a space, and a key of bridge.Changed
-	nodeSubject = "latchkey.node."       // followed by the name of the node that answers
+	wakeSubject = "latchkey.bridge.wake" // payload of wakeSubject: name of the sending node, a space, and a key of bridge.Changed
+	nodeSubject = "latchkey.node."       // prefix; the name of the receiving node follows
 )
 
-// nodeRequest is a request to the node that holds a bridge.
+// nodeRequest is a request to the node that has a bridge's session.
 type nodeRequest struct {
-	Verb     string    `json:"verb"` // cut: end older sessions; act: deliver an unlock command; greet: ask the bridge for a greeting, the first message that a phone needs for a SmartKey
+	Verb     string    `json:"verb"` // Verb: "cut" ends older sessions of a bridge, "act" delivers an unlock command, "greet" asks the bridge for a greeting for a phone
 	BridgeID string    `json:"bridge"`
 	Epoch    int64     `json:"epoch,omitempty"`
 	ActID    string    `json:"act,omitempty"`
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Presentation of a SmartKey. Only the bridge can use it; it is never stored.
+	// Presentation is the phone's SmartKey message. Only the bridge can use it. It is never stored.
 	Presentation []byte `json:"presentation,omitempty"`
 }
 
 // nodeResponse is the result of a nodeRequest.
 type nodeResponse struct {
-	Done     bool         `json:"done"` // false: the command was not sent
+	Done     bool         `json:"done"` // Done is false if the unlock command was not sent
 	Why      string       `json:"why,omitempty"`
 	Outcome  lock.Outcome `json:"outcome,omitzero"`
 	Greeting []byte       `json:"greeting,omitempty"`
-	Counted  bool         `json:"counted,omitempty"` // the refusal is already counted, by the node that was asked
-	unsent   bool         // certainly not sent, and never will be
+	Counted  bool         `json:"counted,omitempty"` // Counted means that the asked node has already counted the refusal in its metrics
+	unsent   bool         // unsent means that the command was not sent and never will be
 }
 
 const (
@@ -44,14 +44,14 @@ const (
 	leaving = "leaving" // the bridge was asked to move to another node
 	busy    = "busy"
 	refused = "refused"
-	offline = "offline" // a label of the counter only
+	offline = "offline" // "offline" is used only as a metrics label
 
-	tooLate         = "late"            // the deadline has passed
-	nodeUnreachable = "nodeUnreachable" // no NATS server is connected
+	tooLate         = "late"            // "late" means that the command's deadline has passed
+	nodeUnreachable = "nodeUnreachable" // "nodeUnreachable" means that this node is not connected to NATS
 )
 
-// Notify wakes the sessions of a bridge that changed: see [bridge.Changed]. It wakes those on this node directly, and those on other nodes
-// through the bus.
+// Notify tells the sessions of a bridge that something changed: see [bridge.Changed]. Sessions on this node are called directly, sessions
+// on other nodes through the message bus.
 func (n *Node) Notify(key string) {
 	n.notifyHere(key)
 	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+key)); err != nil {
@@ -64,7 +64,7 @@ func (n *Node) notifyHere(key string) {
 	if lockID == "" {
 		select {
 		case n.rechecks <- bridgeID:
-		default: // the next query for revoked bridges finds it
+		default: // the channel is full; the periodic query for revoked bridges finds the bridge later
 		}
 		return
 	}
@@ -73,7 +73,7 @@ func (n *Node) notifyHere(key string) {
 	}
 }
 
-// recheck ends the bridge's sessions that are revoked or superseded according to the database.
+// recheck ends those sessions of the bridge that are revoked or superseded according to the database.
 func (n *Node) recheck(ctx context.Context, bridgeID string) {
 	epoch, revokedBridge, err := bridge.CurrentEpoch(ctx, n.cfg.DB.Read(), bridgeID)
 	if err != nil {
@@ -90,7 +90,7 @@ func (n *Node) recheck(ctx context.Context, bridgeID string) {
 	}
 }
 
-// subscribe receives wake-ups and requests of other nodes.
+// subscribe receives notifications and requests of other nodes.
 func (n *Node) subscribe() (stop func(), err error) {
 	stopWake, err := n.cfg.Bus.Subscribe(wakeSubject, func(m bus.Message) {
 		if sender, key, _ := strings.Cut(string(m.Payload), " "); sender != n.cfg.Name {
@@ -108,7 +108,7 @@ func (n *Node) subscribe() (stop func(), err error) {
 	return func() { stopCalls(); stopWake() }, nil
 }
 
-// handleRequest answers a request of a node.
+// handleRequest answers a request of another node.
 func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error) {
 	var r nodeRequest
 	if err := json.Unmarshal(m.Payload, &r); err != nil {
@@ -126,7 +126,7 @@ func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error)
 	return nil, errors.New("unknown request")
 }
 
-// deliverCommand gives a command to the bridge's session and waits for its result.
+// deliverCommand gives an unlock command to the bridge's session on this node and waits for the result.
 func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.UnlockCommand) nodeResponse {
 	s := n.currentSession(r.BridgeID)
 	switch {
@@ -169,7 +169,7 @@ func responseOf(out lock.Outcome, err error) nodeResponse {
 	return nodeResponse{Why: refused}
 }
 
-// currentSession is the open session with the highest epoch on this node.
+// currentSession returns the open session with the highest epoch on this node.
 func (n *Node) currentSession(bridgeID string) *session {
 	var best *session
 	var epoch int64

@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// handle processes a message from the bridge. Messages of another epoch or of an unknown kind are ignored.
+// handle processes a message from the bridge. It ignores messages with the epoch of another session and messages of an unknown kind.
 func (s *session) handle(r received) cause {
 	if r.err != nil {
 		return disconnected
@@ -54,7 +54,7 @@ func (s *session) handle(r received) cause {
 	return ""
 }
 
-// hasValidName reports whether the address or id in a message is well-formed.
+// hasValidName reports whether the lock address or id in a message is well-formed.
 func hasValidName(m *lockv1.ConnectRequest) bool {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
@@ -76,8 +76,8 @@ func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err e
 	return s.node.cfg.OnEvidence(tx, changes)
 }
 
-// write runs a change of the database and returns why the session must end, if it must. After a failed write the bridge reconnects and
-// its digest shows what is missing. An invalid message is dropped and the session continues.
+// write runs a database write and returns a cause if the session must end. After a failed write the bridge reconnects, and the digest in
+// its Hello shows what is missing. A write that fails because the message is invalid does not end the session.
 func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), fn)
 	if err == nil {
@@ -115,7 +115,7 @@ func (s *session) onEvents(b *lockv1.EventBatch) cause {
 	}
 	var storedUpTo int64
 	why := s.write("events", func(tx *db.Tx) error {
-		batch := decodeEvents(b) // decoded again in each attempt, because Claim modifies it
+		batch := decodeEvents(b) // each retry of the transaction decodes the events again, because Claim modifies them
 		if err := mobilekey.AttributeToPhones(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}

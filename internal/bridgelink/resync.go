@@ -12,13 +12,15 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// resyncSubject asks every node to compare its sessions with the database, because the sender may have lost wake-ups.
+// resyncSubject is the bus subject that asks every node to compare its sessions with the database, because notifications may have been
+// lost.
 const resyncSubject = "latchkey.bridge.resync"
 
-// resyncer holds the signals for a comparison of the sessions with the database, because wake-ups may have been lost.
+// resyncer holds the signals that start a resync. A resync compares the sessions with the database, because notifications may have been
+// lost.
 type resyncer struct {
-	connected chan struct{} // buffered, one: the bus is connected again
-	requested chan struct{} // buffered, one: another node was disconnected from the bus
+	connected chan struct{} // signal: the bus is connected again
+	requested chan struct{} // signal: another node was disconnected from the bus
 	repeat    <-chan time.Time
 }
 
@@ -26,7 +28,7 @@ func newResyncer() resyncer {
 	return resyncer{connected: make(chan struct{}, 1), requested: make(chan struct{}, 1)}
 }
 
-// signal puts a signal into a channel that buffers one. It never blocks.
+// signal sends to a channel with a buffer of one. It never blocks.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -34,8 +36,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// onReconnect resyncs this node and asks the others to, because wake-ups were lost in both directions while the bus was down. It does
-// so a second time a little later, when the servers of the cluster know each other's subscriptions.
+// onReconnect resyncs this node and asks other nodes to resync, because both sides lost notifications while the bus was down. A second
+// resync follows a little later, when the NATS servers know each other's subscriptions.
 func (n *Node) onReconnect(ctx context.Context, last bool) {
 	if err := n.cfg.Bus.Publish(resyncSubject, []byte(n.cfg.Name)); err != nil {
 		n.counters.lostWakes.Inc()
@@ -47,7 +49,6 @@ func (n *Node) onReconnect(ctx context.Context, last bool) {
 	}
 }
 
-// subscribeResync receives the requests of other nodes for a resync.
 func (n *Node) subscribeResync() (stop func(), err error) {
 	n.cfg.Bus.OnConnect(func() { signal(n.resyncs.connected) })
 	return n.cfg.Bus.Subscribe(resyncSubject, func(m bus.Message) {
@@ -57,7 +58,7 @@ func (n *Node) subscribeResync() (stop func(), err error) {
 	})
 }
 
-// resync compares what the sessions on this node have sent with the database, in a few queries for all of them.
+// resync compares what all sessions on this node have sent with the database, in a few queries.
 func (n *Node) resync(ctx context.Context) {
 	sessions := n.openSessions()
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(sessions)), 500) {
@@ -81,7 +82,7 @@ func (n *Node) resync(ctx context.Context) {
 	}
 }
 
-// openSessions are the open sessions on this node, by bridge id.
+// openSessions returns the open sessions on this node by bridge id.
 func (n *Node) openSessions() map[string]*session {
 	n.mu.Lock()
 	ids := slices.Collect(maps.Keys(n.sessions))
@@ -95,7 +96,7 @@ func (n *Node) openSessions() map[string]*session {
 	return open
 }
 
-// setNewest leaves the newest generation of each lock for the session to compare.
+// setNewest stores the newest generation of each lock, which the session then compares with what it has sent.
 func (b *mailbox) setNewest(generations map[string]int64) {
 	b.mu.Lock()
 	b.newest = generations
@@ -111,7 +112,7 @@ func (b *mailbox) takeNewest() map[string]int64 {
 	return newest
 }
 
-// markBehind marks the locks whose newest generation was not sent.
+// markBehind queues the locks whose newest generation was not sent yet.
 func (s *session) markBehind() {
 	for id, generation := range s.mailbox.takeNewest() {
 		if c, ok := s.cursors[id]; ok && generation > c.generation {

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// SendCommand sends a stored command to its bridge at most once and waits for the outcome, which may be unknown. An error means that
-// the command was not and will not be sent. While a bridge moves to another node, the command follows it there.
+// SendCommand sends a stored unlock command to its bridge at most once and waits for the outcome, which may be unknown. An error means that
+// the command was not sent and never will be. If the bridge moves to another node meanwhile, SendCommand sends the command there.
 func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 	until := n.toMonotonic(o.Deadline)
 	if !time.Now().Before(until) {
@@ -47,14 +47,14 @@ func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outc
 	return n.abandon(ctx, o.PropertyID, o.ActID, a)
 }
 
-// toMonotonic converts a time of the service's clock to this process's monotonic clock, so that a change of the wall clock moves no
-// deadline of a command.
+// toMonotonic converts a time of the service's clock to the process's monotonic clock, so that an adjustment of the wall clock does not
+// move deadlines.
 func (n *Node) toMonotonic(t time.Time) time.Time { return time.Now().Add(t.Sub(n.cfg.Clock.Now())) }
 
-// maxMoves bounds how often a command follows its bridge to another node.
+// maxMoves bounds how often SendCommand follows a bridge to another node.
 const maxMoves = 3
 
-// isUndelivered reports that no session took the command or question because the bridge is not on the node that was asked.
+// isUndelivered reports whether no session took the command or request because the bridge is not connected to the asked node.
 func isUndelivered(a nodeResponse, err error) bool {
 	if err != nil {
 		return errors.Is(err, bus.ErrNoResponder)
@@ -62,8 +62,8 @@ func isUndelivered(a nodeResponse, err error) bool {
 	return !a.Done && (a.Why == notHere || a.Why == leaving)
 }
 
-// awaitNode waits for a bridge that was asked to leave its node and returns the node it connects to, or "" if it does not come back in
-// time.
+// awaitNode waits until a bridge that was asked to leave its node is connected again, and returns the new node. It returns "" if the bridge
+// does not reconnect in time.
 func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeResponse) string {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.timings.move)
 	defer cancel()
@@ -87,7 +87,7 @@ func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeRespon
 	}
 }
 
-// releaseClaim frees a command that was claimed when it was stored and never sent, so that another session can claim it.
+// releaseClaim releases a command that was claimed but not sent, so that another session can claim it.
 func (n *Node) releaseClaim(ctx context.Context, o *lock.UnlockCommand) error {
 	if o.Epoch == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (n *Node) releaseClaim(ctx context.Context, o *lock.UnlockCommand) error {
 	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, o.PropertyID, o.ActID) })
 }
 
-// sendTo sends a command to the node that holds the bridge, without the bus if that is this node.
+// sendTo sends an unlock command to the node that has the bridge's session. It uses the message bus only if that is another node.
 func (n *Node) sendTo(ctx context.Context, o lock.UnlockCommand) (nodeResponse, error) {
 	c := nodeRequest{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation}
 	switch o.Node {
@@ -111,7 +111,8 @@ func (n *Node) sendTo(ctx context.Context, o lock.UnlockCommand) (nodeResponse, 
 	return n.request(ctx, o.Node, c)
 }
 
-// abandon ends a command that was not sent and returns why. If a session claimed it meanwhile, its stored state is the outcome.
+// abandon ends an unlock command that was not sent and returns the reason. If a session has claimed the command meanwhile, the stored state
+// is the outcome.
 func (n *Node) abandon(ctx context.Context, propertyID, actID string, a nodeResponse) (lock.Outcome, error) {
 	done, err := n.finalize(ctx, propertyID, actID, a.unsent)
 	if err != nil || done.State != lock.CommandExpired {
@@ -132,8 +133,8 @@ func (n *Node) abandon(ctx context.Context, propertyID, actID string, a nodeResp
 	return lock.Outcome{}, lock.ErrBridgeOffline
 }
 
-// CountUnsent counts a command that was refused because its bridge is offline or the bridge's node cannot be reached. The APIs call it
-// for commands that were refused before they were stored.
+// CountUnsent counts an unlock command that was refused because its bridge is offline or the bridge's node cannot be reached. API handlers
+// call CountUnsent for commands that were refused before they were stored.
 func (n *Node) CountUnsent(err error) {
 	switch {
 	case errors.Is(err, lock.ErrBridgeOffline):
@@ -143,7 +144,7 @@ func (n *Node) CountUnsent(err error) {
 	}
 }
 
-// finalize expires a command that no session has claimed, or that is known to be unsent, and returns its state.
+// finalize marks a command as expired if no session has claimed it or if it is known to be unsent. It returns the stored outcome.
 func (n *Node) finalize(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
 	var done lock.Outcome
 	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {

@@ -17,19 +17,18 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// errHello refuses a malformed Hello.
 var errHello = fault.New(fault.Invalid, fault.InvalidFields, "Hello names more than %d locks, one twice, or one without a printable address", lock.MaxLocksPerBridge)
 
-// service is the API of bridges, on their own listener only.
+// service implements BridgeService, the gRPC API for bridges.
 type service struct {
 	lockv1.UnimplementedBridgeServiceServer
 	node *Node
 }
 
-// Register adds the service of bridges to their listener's server. It must not be on any other listener.
+// Register adds BridgeService to a gRPC server. Only the listener for bridges may serve it.
 func (n *Node) Register(s *grpc.Server) { lockv1.RegisterBridgeServiceServer(s, &service{node: n}) }
 
-// Connect runs a session from Hello to its end.
+// Connect runs a session from the bridge's Hello message to the end of the stream.
 func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
 	cert, who, err := peerIdentity(st.Context())
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, loc
 	return newSession(s.node, st).run(who, bridge.PublicKeyHash(cert)).grpcStatus()
 }
 
-// RenewCertificate issues a bridge's next certificate. TLS admits recently expired certificates for this call.
+// RenewCertificate issues a bridge's next certificate. The TLS listener accepts recently expired certificates for this call only.
 func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertificateRequest) (answer *lockv1.RenewCertificateResponse, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -68,7 +67,7 @@ func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertifica
 	return &lockv1.RenewCertificateResponse{Certificate: next.Certificate}, nil
 }
 
-// refusalCause is why a bridge is refused after its Hello.
+// refusalCause returns the cause for a bridge that is refused after its Hello message.
 func refusalCause(err error) cause {
 	if f, ok := fault.Of(err); ok {
 		switch f.Kind {

@@ -15,20 +15,20 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// stream is the part of the gRPC stream that a session uses.
+// stream is the part of the gRPC stream that a session uses. Tests replace it.
 type stream interface {
 	Context() context.Context
 	Send(*lockv1.ConnectResponse) error
 	Recv() (*lockv1.ConnectRequest, error)
 }
 
-// received is a message of the bridge, or the error that ended the stream.
+// received is a message from the bridge, or the error that ended the stream.
 type received struct {
 	message *lockv1.ConnectRequest
 	err     error
 }
 
-// session is one control stream of one bridge. Only the goroutine of run uses its fields, except mailbox, greetings, lastReceived and the
+// session is one control stream of one bridge. Only the goroutine of run uses the fields, except mailbox, greetings, lastReceived and the
 // channels.
 type session struct {
 	node         *Node
@@ -36,29 +36,29 @@ type session struct {
 	log          *slog.Logger
 	mailbox      mailbox
 	greetings    greetingQueue
-	in           chan received // from receive
+	in           chan received
 	done         chan struct{} // closed when run has returned
 	lastReceived atomic.Int64  // when the last message arrived, in nanoseconds since the node started
 
 	open        *lock.Session
-	pinSealer   *pinseal.Sealer // nil until the first PIN is sealed
+	pinSealer   *pinseal.Sealer // encrypts PINs for the bridge; nil until the first PIN
 	keys        keyState
-	cursors     map[string]cursor // by lock id
+	cursors     map[string]cursor // what was sent of each lock, by lock id
 	outbox      outbox
-	pending     map[string]*command // sent commands, by id
+	pending     map[string]*command // sent commands without a result, by command id
 	heartbeatAt time.Time
 	sweepAt     time.Time
-	drainAt     time.Time // zero: not draining
-	retryAt     time.Time // zero: no retry is due
+	drainAt     time.Time // when to disconnect the bridge; zero: the session is not draining
+	retryAt     time.Time // when to retry after a database error; zero: no retry is due
 }
 
-// needsSnapshot is the generation of a lock whose slots must all be sent.
+// needsSnapshot is the cursor of a lock whose slots must all be sent again.
 const needsSnapshot = -1
 
-// cursor is how far a lock's desired slots were sent.
+// cursor records up to which generation a lock's desired slots were sent.
 type cursor struct {
 	address    string
-	generation int64 // the newest that was sent, or needsSnapshot
+	generation int64
 }
 
 func newSession(n *Node, st stream) *session {
@@ -69,7 +69,7 @@ func newSession(n *Node, st stream) *session {
 	return s
 }
 
-// receive reads the stream until it or the session ends.
+// receive reads messages until the stream or the session ends.
 func (s *session) receive() {
 	for {
 		m, err := s.recv()
@@ -85,7 +85,7 @@ func (s *session) receive() {
 	}
 }
 
-// recv reads one message. A panic while it is decoded ends the session, not the process.
+// recv reads one message. A panic in the decoder ends the session, not the process.
 func (s *session) recv() (m *lockv1.ConnectRequest, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -95,13 +95,13 @@ func (s *session) recv() (m *lockv1.ConnectRequest, err error) {
 	return s.stream.Recv()
 }
 
-// logPanic logs a panic and returns the cause of the session's end.
+// logPanic logs a panic and returns the matching cause.
 func (s *session) logPanic(p any) cause {
 	s.log.Error("panic in a bridge's session", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	return panicked
 }
 
-// run runs a session from Hello to its end. A panic ends the session, not the process.
+// run runs the session from the Hello message to its end. A panic ends the session, not the process.
 func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 	defer close(s.done)
 	defer func() {
@@ -117,7 +117,7 @@ func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 	s.log = s.log.With("bridge", who.BridgeID)
 	s.node.register(who.BridgeID, s)
 	defer s.node.unregister(who.BridgeID, s)
-	if s.node.isDraining() { // it may have begun to drain since Connect
+	if s.node.isDraining() { // the node may have begun to drain since Connect
 		return s.goodbye(shuttingDown)
 	}
 	if why := s.openSession(who, keyHash, first); why != "" {
@@ -180,8 +180,8 @@ func (s *session) awaitHello() (*lockv1.Hello, cause) {
 	}
 }
 
-// openSession opens the session in the database and welcomes the bridge. The session is registered before, so that no change is lost between
-// reading the digests and the first wake-up.
+// openSession opens the session in the database and sends Welcome to the bridge. The session is registered first, so that it misses no
+// notification between reading the database and receiving notifications.
 func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1.Hello) cause {
 	n := s.node
 	opened, err := n.openSession(s.stream.Context(), who, keyHash, hello)
@@ -209,11 +209,11 @@ func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1
 	}}})
 	n.counters.sessions.Inc()
 	s.log.Info("a bridge connected", "epoch", opened.Epoch, "locks", len(opened.Locks), "stale", len(opened.OutOfSync))
-	opened.Locks, opened.OutOfSync = nil, nil // saves memory in thousands of idle sessions
+	opened.Locks, opened.OutOfSync = nil, nil // frees memory: a node may have thousands of idle sessions
 	return ""
 }
 
-// resyncLock schedules all slots of a lock to be sent again.
+// resyncLock queues all slots of a lock to be sent again.
 func (s *session) resyncLock(lockID string) {
 	if c, ok := s.cursors[lockID]; ok {
 		c.generation = needsSnapshot
@@ -222,7 +222,7 @@ func (s *session) resyncLock(lockID string) {
 	}
 }
 
-// advance does everything that is due now. It returns the cause if the session must end.
+// advance does all work that is due now. It returns a cause if the session must end.
 func (s *session) advance(now time.Time) cause {
 	t := s.node.cfg.timings
 	if why := s.mailbox.endCause(); why != "" {
@@ -266,7 +266,7 @@ func (s *session) advance(now time.Time) cause {
 	return ""
 }
 
-// nextDue is when advance must run next at the latest.
+// nextDue returns the latest time at which advance must run next.
 func (s *session) nextDue() time.Time {
 	t := s.node.cfg.timings
 	at := s.heartbeatAt
@@ -289,7 +289,7 @@ func (s *session) nextDue() time.Time {
 	return at
 }
 
-// sweep schedules locks to be sent again whose desired slots were not reported, in case a wake-up or a message was lost.
+// sweep queues the locks whose desired slots the bridge has not confirmed, in case a notification or a message was lost.
 func (s *session) sweep() {
 	ids := make([]string, 0, len(s.cursors))
 	for id := range s.cursors {
@@ -305,7 +305,6 @@ func (s *session) sweep() {
 	}
 }
 
-// enqueue puts a message of this session into the outbox.
 func (s *session) enqueue(m *lockv1.ConnectResponse) {
 	if s.open != nil {
 		m.Epoch = uint64(s.open.Epoch)
@@ -319,7 +318,7 @@ func (s *session) enqueueDrain(d time.Duration) {
 	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
 }
 
-// goodbye sends the cause to the bridge where that is useful, and returns it.
+// goodbye sends the cause to the bridge where the bridge can use it, and returns the cause.
 func (s *session) goodbye(why cause) cause {
 	switch why {
 	case superseded, revoked, outOfOrder, shuttingDown, crowded:

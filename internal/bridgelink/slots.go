@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// sendChanges sends the locks that changed. It reads the desired state now, so many changes become one message.
+// sendChanges sends the locks that changed. It reads the desired state at this moment, so several changes become one message.
 func (s *session) sendChanges(now time.Time) cause {
 	ids := s.mailbox.takeDirty(s.outbox.room())
 	if len(ids) == 0 {
@@ -49,7 +49,7 @@ func (s *session) sendChanges(now time.Time) cause {
 	return ""
 }
 
-// loadDesired reads the slots above the given generations and claims those that no session has sent yet.
+// loadDesired reads the slots above the given generations and stores which of them are sent now for the first time.
 func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, error) {
 	if len(sentUpTo) == 0 {
 		return nil, nil
@@ -74,7 +74,8 @@ func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, er
 	return desired, nil
 }
 
-// enqueueSlots enqueues one message per lock, locks with a revocation first. Each is sent before the codes of the next are sealed.
+// enqueueSlots enqueues one message per lock. Locks with a revocation come first. The PINs of a lock are encrypted only after the message
+// of the previous lock has been sent.
 func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.DesiredSlot) {
 	byLock := make(map[string][]lock.DesiredSlot, len(sentUpTo))
 	var order []string
@@ -111,14 +112,15 @@ func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 	}
 	s.node.counters.slotsSent.Add(float64(len(slots)))
 	s.outbox.flush(s.stream)
-	runtime.Gosched() // lets the sender run first: sealing is slow
+	runtime.Gosched() // encryption is slow; the sender runs first
 }
 
 func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectResponse {
 	return &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockSnapshot{LockSnapshot: &lockv1.LockSnapshot{Address: address, Slots: slots}}}
 }
 
-// sealSlot builds the message of one slot. It returns nil if the code cannot be unsealed, which must not hold up other slots.
+// sealSlot builds the message for one slot. It returns nil if the stored code cannot be decrypted, so that the other slots can still be
+// sent.
 func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSlot {
 	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
 	var sealed []byte
@@ -149,7 +151,7 @@ func (s *session) sealPIN(place pinseal.Place, pin string) (_ []byte, err error)
 	return s.pinSealer.Seal(place, pin)
 }
 
-// timestamp converts a time for the wire; nil if zero.
+// timestamp converts a time to a protobuf timestamp; nil for the zero time.
 func timestamp(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil

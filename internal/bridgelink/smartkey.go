@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// smartKeys is the capability of bridges that can verify SmartKeys.
+// smartKeys is the name of the capability in Hello of bridges that can verify SmartKeys.
 const smartKeys = "smartkey"
 
 const (
@@ -24,21 +24,20 @@ const (
 	maxGreetingRequests = 64
 )
 
-// errNoSmartKeys answers for a bridge whose software does not know SmartKeys.
 var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door's bridge runs software without SmartKeys; update it")
 
-// keyState is which issuer keys and status list the bridge holds, by what was sent to it and what it reported.
+// keyState records which issuer keys and status list the bridge has, according to what was sent and what the bridge reported.
 type keyState struct {
 	supported           bool
 	version, listNumber uint64
-	reported            bridge.InstalledKeys // as the bridge last reported
-	published           bridge.InstalledKeys // as published when last sent to the bridge
-	lastUnpublished     bridge.InstalledKeys // the last report that was newer than anything published here
-	reportedDigest      []byte               // of the status list in the bridge's Hello
-	publishedDigest     [sha256.Size]byte    // digest of the newest published list
+	reported            bridge.InstalledKeys // versions in the bridge's last report
+	published           bridge.InstalledKeys // published versions when they were last sent to the bridge
+	lastUnpublished     bridge.InstalledKeys // last reported versions that were higher than any published version
+	reportedDigest      []byte               // digest of the status list in the bridge's Hello
+	publishedDigest     [sha256.Size]byte    // digest of the newest published status list
 }
 
-// keysInHello is which keys and list the bridge reports in Hello.
+// keysInHello returns the versions of issuer keys and status list in Hello.
 func keysInHello(h *lockv1.Hello) bridge.InstalledKeys {
 	if !slices.Contains(h.Capabilities, smartKeys) {
 		return bridge.InstalledKeys{Version: bridge.NoSmartKeys}
@@ -50,8 +49,8 @@ func heldKeys(version, list uint64) bridge.InstalledKeys {
 	return bridge.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
-// initKeyState stores which issuer keys and status list the bridge says it has in Hello. If it supports SmartKeys, newer ones are
-// sent next.
+// initKeyState stores the versions of issuer keys and status list from Hello. If the bridge supports SmartKeys, newer versions are sent
+// next.
 func (s *session) initKeyState(h *lockv1.Hello) {
 	s.keys = keyState{supported: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, listNumber: h.SmartkeyListNumber, reported: keysInHello(h), reportedDigest: h.SmartkeyListDigest}
 	s.greetings.setSupported(s.keys.supported)
@@ -60,8 +59,8 @@ func (s *session) initKeyState(h *lockv1.Hello) {
 	}
 }
 
-// sendKeys sends newer issuer keys, the newer status list and the rules of the bridge's doors. It returns false if the database could
-// not be read.
+// sendKeys sends newer issuer keys, the newer status list and the door rules to the bridge. It returns false if the database could not be
+// read.
 func (s *session) sendKeys() bool {
 	if !s.keys.supported {
 		return true
@@ -93,7 +92,7 @@ func (s *session) sendKeys() bool {
 	if s.keys.version == 0 {
 		s.keys.version = p.Version
 	} else if s.keys.version += uint64(len(p.KeySets)); s.keys.version < p.Version {
-		s.mailbox.markDirty(bridge.KeysChanged) // more key sets than fit into one message
+		s.mailbox.markDirty(bridge.KeysChanged) // the remaining key sets are sent in a further message
 	}
 	m := &lockv1.DoorRules{}
 	for _, r := range rules {
@@ -103,15 +102,15 @@ func (s *session) sendKeys() bool {
 	return true
 }
 
-// isUnpublished reports whether the bridge holds issuer keys or a status list that were never published here: with a higher number, or
-// a different list with the same number.
+// isUnpublished reports whether the bridge has issuer keys or a status list that this database never published, for example because the
+// database was restored from a backup: a higher version, or a different list with the same version.
 func (k keyState) isUnpublished() (keys, list bool) {
 	other := k.reported.List == k.published.List && len(k.reportedDigest) > 0 && !bytes.Equal(k.reportedDigest, k.publishedDigest[:])
 	return k.reported.Version > k.published.Version, k.reported.List > k.published.List || other
 }
 
-// outnumberList publishes a status list with a higher number if the bridge holds one that was never published here, because the bridge
-// refuses lists with lower numbers. It returns false if the database failed.
+// outnumberList publishes a status list with a higher version if the bridge has an unpublished one, because bridges refuse lists with lower
+// versions. It returns false if the database failed.
 func (s *session) outnumberList() bool {
 	state := s.keys
 	keys, list := state.isUnpublished()
@@ -133,7 +132,8 @@ func (s *session) outnumberList() bool {
 	return true
 }
 
-// onSmartKeyState records which keys and list the bridge holds now. Key rotation waits for it, and access plans show it.
+// onSmartKeyState records the versions of issuer keys and status list that the bridge reports. Key rotation waits for this report, and
+// access plans show it.
 func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	s.keys.version, s.keys.listNumber = r.KeySetVersion, r.ListNumber
 	why := enumOr[smartkey.Reason](r.Refused, "", smartkey.NotNewer, smartkey.UnknownIssuer, smartkey.BadSignature, smartkey.WrongProperty,
@@ -143,7 +143,7 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	}
 	held := heldKeys(r.KeySetVersion, r.ListNumber)
 	if why == smartkey.UnknownIssuer || why == smartkey.BadSignature {
-		held = bridge.InstalledKeys{} // its numbers count another issuer's keys and lists
+		held = bridge.InstalledKeys{} // the versions belong to another issuer and cannot be compared
 	}
 	if held == s.keys.reported {
 		return ""
@@ -155,7 +155,7 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	return s.write("smartkeyState", func(tx *db.Tx) error { return bridge.StoreInstalledKeys(tx, s.open.BridgeID, s.open.Epoch, held) })
 }
 
-// resultText is the result in a command's report; for a refused SmartKey it is the reason.
+// resultText returns the result from a command's report. For a refused SmartKey it returns the reason.
 func resultText(r *lockv1.ActReport) string {
 	if r.SmartkeyReason == "" || r.SmartkeyReason == string(smartkey.OK) {
 		return printable(r.Result, 32)

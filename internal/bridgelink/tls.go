@@ -21,8 +21,8 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// TLSConfig is for the bridges' listener: mutual TLS with certificates of the service's own CA. A recently expired certificate passes
-// the handshake, but can only call RenewCertificate. Each call checks revocation in the database.
+// TLSConfig returns the configuration of the listener for bridges: mutual TLS with certificates of the installation's own CA. A bridge
+// whose certificate has recently expired may only call RenewCertificate. Every call checks in the database whether the bridge is revoked.
 func TLSConfig(ca *bridge.CA, c clock.Clock) *tls.Config {
 	own := &serverCertificate{ca: ca, clock: c}
 	return &tls.Config{
@@ -40,7 +40,7 @@ func TLSConfig(ca *bridge.CA, c clock.Clock) *tls.Config {
 	}
 }
 
-// serverCertificate is the listener's certificate, renewed before it expires.
+// serverCertificate is the certificate of the listener for bridges. It is renewed before it expires.
 type serverCertificate struct {
 	ca    *bridge.CA
 	clock clock.Clock
@@ -64,25 +64,25 @@ func (s *serverCertificate) get() (*tls.Certificate, error) {
 }
 
 const (
-	// maxIdle is how long a connection may stay open without a call.
+	// maxIdle is how long a connection without a call stays open.
 	maxIdle = 50 * time.Second
-	// maxUnary is how long a unary call may take, including the transfer of its message.
+	// maxUnary is the time limit of a unary call, including the transfer of its request.
 	maxUnary = time.Minute
 )
 
-// limitUnary gives unary calls a deadline for receiving their message; gRPC itself has none. It runs on the goroutine that reads the
-// connection.
+// limitUnary sets a deadline for receiving the request of a unary call, because gRPC has none. It runs on the goroutine that reads the
+// connection, so it must not block.
 func limitUnary(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if info.FullMethodName == lockv1.BridgeService_Connect_FullMethodName {
-		return ctx, nil // has its own deadline for Hello
+		return ctx, nil // the stream has its own timeout for Hello
 	}
 	limited, cancel := context.WithTimeout(ctx, maxUnary)
-	context.AfterFunc(ctx, cancel) // ends with its call
+	context.AfterFunc(ctx, cancel) // releases the timer when the call ends
 	return limited, nil
 }
 
-// ServerOptions are for the bridges' listener. gRPC's defaults bound neither streams nor headers and keep a dead connection for two
-// hours. Shared small buffers save memory with thousands of idle streams.
+// ServerOptions returns the gRPC options of the listener for bridges. The defaults of gRPC bound neither streams nor headers and keep a
+// dead connection for two hours. Small shared buffers save memory when thousands of streams are idle.
 func ServerOptions(config *tls.Config) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(newQueuedTLS(config, newLimiter(handshakeLimits()))),

@@ -15,9 +15,9 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-const maxLockName = 64 // bytes of a name that a bridge suggests
+const maxLockName = 64
 
-// printable removes unprintable characters from a bridge's text and cuts it to limit bytes.
+// printable removes unprintable characters from a text that a bridge sent, and truncates it to limit bytes.
 func printable(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if text.Unprintable(r) || r == utf8.RuneError {
@@ -47,10 +47,10 @@ func optionalTime(t *timestamppb.Timestamp) *time.Time {
 	return &at
 }
 
-// isAddress reports whether a lock's address or an id is well-formed. Names are used unchanged, never cut.
+// isAddress reports whether a lock address or an id is well-formed: not empty, printable, at most 255 bytes.
 func isAddress(s string) bool { return s != "" && len(s) <= 255 && s == printable(s, 255) }
 
-// enumOr returns s if it is one of the words, otherwise fallback.
+// enumOr returns s if it is one of the allowed words, otherwise the fallback.
 func enumOr[T ~string](s string, fallback T, words ...T) T {
 	if slices.Contains(words, T(s)) {
 		return T(s)
@@ -58,7 +58,7 @@ func enumOr[T ~string](s string, fallback T, words ...T) T {
 	return fallback
 }
 
-// observations decodes a report. It skips observations with unknown evidence.
+// observations decodes a slot report. It skips observations with an unknown kind of evidence.
 func observations(r *lockv1.SlotReport) []lock.Observation {
 	out := make([]lock.Observation, 0, len(r.Slots))
 	for _, o := range r.Slots {
@@ -77,7 +77,7 @@ func observations(r *lockv1.SlotReport) []lock.Observation {
 	return out
 }
 
-// unmanagedSlots decodes which slots hold a code that the service did not set (true) and which are empty (false).
+// unmanagedSlots decodes a report on slots that the service does not use: true if the slot holds a code, false if it is empty.
 func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 	out := map[int]bool{}
 	for occupied, slots := range map[bool][]uint32{true: m.Occupied, false: m.Empty} {
@@ -88,7 +88,7 @@ func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 	return out
 }
 
-// parseResult decodes the result of a lock or driver. OK is stored as the empty result, as in the rows of which both sides compute the
+// parseResult decodes the result of a lock operation. "ok" becomes the empty string, which the database stores and both sides use for the
 // digest.
 func parseResult(s string) slot.Result {
 	if r := enumOr[slot.Result](s, "", slot.Results()...); r != slot.OK {
@@ -97,7 +97,6 @@ func parseResult(s string) slot.Result {
 	return ""
 }
 
-// decodeEvents decodes a batch of events.
 func decodeEvents(b *lockv1.EventBatch) []lock.LockEvent {
 	out := make([]lock.LockEvent, 0, len(b.Events))
 	for _, e := range b.Events {
@@ -114,7 +113,7 @@ func decodeEvents(b *lockv1.EventBatch) []lock.LockEvent {
 	return out
 }
 
-// helloReports decodes the locks in Hello. It returns false if there are too many, or an address is malformed or repeated.
+// helloReports decodes the locks in Hello. It returns false if there are too many locks, or if an address is malformed or repeated.
 func helloReports(h *lockv1.Hello) ([]lock.LockReport, bool) {
 	if len(h.Locks) > lock.MaxLocksPerBridge {
 		return nil, false
@@ -139,7 +138,7 @@ func decodeLockReport(r *lockv1.LockReport) lock.LockReport {
 	}
 }
 
-// lockName is the driver's name of a lock, made safe to display.
+// lockName returns the name that the driver reports for a lock, made safe for display.
 func lockName(s *lockv1.LockStatus) string {
 	return strings.TrimSpace(printable(s.GetName(), maxLockName))
 }
@@ -157,7 +156,7 @@ func decodeCapabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 		TimeBase: enumOr(c.ScheduleTimeBase, slot.TimeUTC, slot.TimeLocal),
 		OneTime:  c.OneTimeCodes, RemoteUnlock: c.RemoteUnlock, DoorSensor: c.DoorSensor, EventLog: c.EventLog, ReadBack: c.ReadBack,
 		Lockout: enumOr(c.Lockout, slot.LockoutNone, slot.LockoutFixed, slot.LockoutSettable), KeypadPause: c.KeypadPause,
-		ForbiddenPatterns: c.PinForbiddenPatterns, // the lock package validates each
+		ForbiddenPatterns: c.PinForbiddenPatterns, // package lock validates each pattern
 		Granularity:       time.Duration(c.ScheduleGranularitySeconds) * time.Second,
 		OpLifetime:        time.Duration(c.OperationLifetimeMs) * time.Millisecond,
 	}

@@ -92,8 +92,8 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 }
 
 const (
-	deleteBatch = 500             // rows in one transaction, apart from those that go with their owner
-	deleteTime  = 5 * time.Second // after this, a call answers and the caller repeats it
+	deleteBatch = 500             // limits the rows that one transaction deletes directly; rows that cascade are not counted
+	deleteTime  = 5 * time.Second // limits the time of one call; the caller repeats the call until everything is deleted
 )
 
 func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeletePropertyRequest) (*adminv1.DeletePropertyResponse, error) {
@@ -124,7 +124,7 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 	})
 }
 
-// deleteRows deletes some rows of a property in a transaction of their own.
+// deleteRows deletes a batch of a property's rows in its own transaction. left reports whether rows remain.
 func (s *properties) deleteRows(ctx context.Context, propertyID string) (left bool, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := lock.RefuseWithCodes(tx, propertyID); err != nil {

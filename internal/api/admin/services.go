@@ -1,5 +1,4 @@
-// Package admin serves the admin area of the API, for the operators of the installation: it converts between protobuf
-// and the domain.
+// Package admin serves the admin API for operators of the installation. It converts between protobuf and domain types.
 package admin
 
 import (
@@ -19,7 +18,6 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// Deps are the dependencies of the services. All are required.
 type Deps struct {
 	DB       *db.DB
 	Memory   *idem.Memory
@@ -28,19 +26,18 @@ type Deps struct {
 	property.Stays
 }
 
-// Services are the services of the area, for gRPC and Connect.
+// Services are the implementations of the admin API, for gRPC and Connect.
 type Services struct {
 	Property adminv1.PropertyServiceServer
 	App      adminv1.AppServiceServer
 	Token    adminv1.TokenServiceServer
 }
 
-// New creates the services of the area.
 func New(d Deps) *Services {
 	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}}
 }
 
-// Own returns the fields that handlers validate themselves: see chain.Config.
+// Own returns the request fields that handlers validate themselves, by method name: see chain.Config.Own.
 func Own() map[string]string {
 	return map[string]string{
 		adminv1.PropertyService_CreateProperty_FullMethodName: "settings",

@@ -73,7 +73,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	})
 }
 
-// createStaffToken creates a token for a person or script, or a session for one command of the calling operator.
+// createStaffToken creates a token for a member of staff or a script, or a short session for a command that the operator runs.
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())

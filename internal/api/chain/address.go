@@ -11,9 +11,8 @@ import (
 	"latchkey.dev/internal/connlimit"
 )
 
-// clientAddr returns the address of the client: the address of the connection or, if a trusted proxy made the
-// connection, the last address in X-Forwarded-For that is not a trusted proxy. The client can write the entries to the
-// left of it, so they are not trusted.
+// clientAddr returns the address of the client: the address of the connection or, if a trusted proxy made the connection, the rightmost
+// address in X-Forwarded-For that is not a trusted proxy. Entries further left are not trusted, because the client can forge them.
 func clientAddr(ctx context.Context, forwarded []string, trusted []netip.Prefix) netip.Addr {
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {
@@ -52,5 +51,5 @@ func isInPrefixes(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// clientNetwork returns what one client controls: an IPv4 address or a /64 of IPv6.
+// clientNetwork returns the network by which a client is counted: its IPv4 address, or its /64 network for IPv6.
 func clientNetwork(a netip.Addr) string { return connlimit.Network(a).String() }

@@ -20,10 +20,9 @@ var admissionSteps = []func(*Chain, context.Context, *Call) error{
 	(*Chain).readIdempotencyKey,
 }
 
-// Admit decides by the headers alone whether to accept a call, before the server reads its message. The context holds
-// the metadata and the peer of the call. The caller passes the returned context to Unary or Stream, which
-// take over the decision: nothing is authenticated or counted twice, and a refused call is answered, logged and counted
-// like any other. The caller calls [Call.End] when the call is over.
+// Admit decides whether to accept a call from its headers alone, before the server reads the message. The context must hold the metadata
+// and the peer of the call. Unary or Stream, called with the returned context, reuse the decision: they do not authenticate or count the
+// call again, and they answer, log and count a refused call. The caller must call [Call.End] when the call is over.
 func (c *Chain) Admit(ctx context.Context, fullMethod string, p Protocol) (context.Context, *Call) {
 	call := c.newCall(ctx, fullMethod)
 	call.Protocol = p
@@ -53,7 +52,7 @@ func (c *Chain) runAdmission(ctx context.Context, call *Call) {
 	}
 }
 
-// Refused reports whether the call was refused. The message of a refused call need not be read.
+// Refused reports whether the call was refused. The server need not read the message of a refused call.
 func (call *Call) Refused() bool { return call.refusal != nil }
 
 // Fail refuses an admitted call whose message cannot be read.
@@ -63,13 +62,13 @@ func (call *Call) Fail(err error) {
 	}
 }
 
-// End releases what the call holds. It may be called more than once.
+// End releases the resources of the call. It may be called more than once.
 func (call *Call) End() {
 	call.releaseArrivalSlot()
 	call.releaseMemory()
 }
 
-// releaseArrivalSlot counts the message of the call as arrived: see [unfinishedCalls].
+// releaseArrivalSlot records that the message of the call has arrived: see [unfinishedCalls].
 func (call *Call) releaseArrivalSlot() {
 	if call.releaseSlot != nil {
 		call.releaseSlot()
@@ -77,7 +76,7 @@ func (call *Call) releaseArrivalSlot() {
 	}
 }
 
-// handlerContext returns the context for the handler, with the actor.
+// handlerContext returns the handler's context, which contains the authenticated caller.
 func (call *Call) handlerContext(ctx context.Context) context.Context {
 	if call.actor.Kind != "" {
 		ctx = actor.With(ctx, call.actor)
@@ -85,7 +84,8 @@ func (call *Call) handlerContext(ctx context.Context) context.Context {
 	return ctx
 }
 
-// requireKnownMethod refuses unknown methods. It counts their callers by address, because no credential is checked yet.
+// requireKnownMethod refuses a call of an unknown method. It rate-limits such calls by client address, because the credential is not
+// checked yet.
 func (c *Chain) requireKnownMethod(ctx context.Context, call *Call) error {
 	if call.method != unknownMethod {
 		return nil
@@ -96,7 +96,7 @@ func (c *Chain) requireKnownMethod(ctx context.Context, call *Call) error {
 	return fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no method %s", call.Method)
 }
 
-// maxMethodName bounds the bytes of an unknown method's name that are logged and repeated in the answer.
+// maxMethodName is how many bytes of an unknown method's name appear in logs and answers.
 const maxMethodName = 200
 
 // printableMethod makes the name of an unknown method safe for logs and answers.
@@ -133,9 +133,9 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// limit counts the call against a rate limit: per integration; per token for staff, scripts and operators, with a
-// higher limit; per address for calls without a credential. Refused calls, which may be guesses, have a separate count
-// per address: a script with an expired token must not use up the limit of the guests who share its address.
+// limit applies the rate limit to the call: per integration; per token for staff, scripts and operators, with a higher limit; per address
+// for calls without a credential. Refused calls have their own limit per address, so that a script with an expired token does not use up
+// the limit of guests behind the same address.
 func (c *Chain) limit(_ context.Context, call *Call) error {
 	if call.method.public {
 		return nil

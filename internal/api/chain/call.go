@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// Names of headers, which are also those of gRPC metadata.
+// Names of HTTP headers, which are also the keys of gRPC metadata.
 const (
 	HeaderRequestID      = "x-request-id"
 	HeaderIdempotencyKey = "idempotency-key"
@@ -27,7 +27,7 @@ const (
 	HeaderRatePolicy     = "ratelimit-policy"
 )
 
-// Incoming lists the headers that reach the chain; no other header does.
+// Incoming lists the request headers that are passed to the chain. All other headers are dropped.
 var Incoming = [...]string{
 	"client-token", "access-token", "api-key", "authorization",
 	HeaderIdempotencyKey, HeaderProperty, HeaderRequestID, HeaderForwardedFor, "if-match", "accept-language",
@@ -39,13 +39,11 @@ var Outgoing = [...]string{
 	"etag", "deprecation", "sunset", "link", "www-authenticate",
 }
 
-// handlerHeaders are the headers that handlers can read from the incoming metadata.
 var handlerHeaders = [...]string{"if-match", "accept-language"}
 
-// Protocol is the protocol of a call.
+// Protocol is the protocol that a call uses, such as gRPC or REST.
 type Protocol string
 
-// The protocols of the API.
 const (
 	GRPC    Protocol = "grpc"
 	REST    Protocol = "rest"
@@ -57,50 +55,49 @@ type Credentials struct {
 	ClientToken string
 	AccessToken string
 	APIKey      string
-	Bearer      string // of Authorization: Bearer
-	UnixSocket  bool   // the call came over the operators' Unix socket
-	Property    string // that the operator works for; over a Unix socket alone
+	Bearer      string // Bearer is the token of the Authorization header
+	UnixSocket  bool   // UnixSocket means that the call arrived over the operators' Unix socket
+	Property    string // Property is the property that the operator works for; only allowed over the Unix socket
 }
 
 // Call is the state of one call in the chain.
 type Call struct {
 	RequestID string
-	Method    string // full name; shortened if the method is unknown
+	Method    string // Method is the full method name; shortened if the method is unknown
 	Protocol  Protocol
-	Client    netip.Addr // see clientAddr; zero over a Unix socket
-	// Report is what was found while reading a request in JSON; nil for a request in protobuf. The reader of the request sets it
-	// before Unary runs the call.
+	Client    netip.Addr // Client is the result of clientAddr; zero over a Unix socket
+	// Report lists what the JSON reader found in the request; nil for a protobuf request. The reader sets it before Unary runs the call.
 	Report *jsonpb.Report
 
 	chain       *Chain
 	method      *method
-	started     time.Time   // when the call arrived
-	workStarted time.Time   // started, plus the time that the message took to arrive
-	md          metadata.MD // incoming
-	header      metadata.MD // outgoing, sent with the answer
+	started     time.Time
+	workStarted time.Time   // time at which the message had arrived completely
+	md          metadata.MD // metadata of the request
+	header      metadata.MD // header of the answer
 
-	// Set by the admission.
+	// Results of the admission, the checks before the message is read.
 	admissionDone  bool
-	admissionTime  time.Duration // duration of the admission, if it ran before the message arrived
-	actor          actor.Actor   // zero until authenticated
-	idempotencyKey string        // value of Idempotency-Key
-	refusal        error         // why the call is refused; nil if it is admitted
+	admissionTime  time.Duration // duration of the admission; zero if it ran after the message arrived
+	actor          actor.Actor   // authenticated caller; zero before authentication
+	idempotencyKey string        // value of the Idempotency-Key header
+	refusal        error         // error with which the call is refused; nil if it is admitted
 
-	running     bool   // Unary or Stream has started the call
-	releaseSlot func() // nil if the call is not counted as unfinished
-	reserved    int64  // bytes held of Chain.decodeMemory
+	running     bool   // Unary or Stream has begun to run the call
+	releaseSlot func() // ends the count of the call in unfinishedCalls; nil if it is not counted
+	reserved    int64  // bytes of Chain.decodeMemory that the call has reserved
 }
 
 type callKey struct{}
 
-// From returns the call of a context, or nil.
+// From returns the call that a context belongs to, or nil.
 func From(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	return c
 }
 
-// Until returns the deadline of an action that a call requests: limit after the call arrived, or the call's own
-// deadline if that is earlier. Time that the call spends waiting does not extend it.
+// Until returns the deadline for an action that a call requests: limit after the call arrived, or the call's own deadline if that is
+// earlier. Waiting in the server does not extend it.
 func Until(ctx context.Context, limit time.Duration) time.Time {
 	arrived := time.Now()
 	if call := From(ctx); call != nil {
@@ -113,7 +110,6 @@ func Until(ctx context.Context, limit time.Duration) time.Time {
 	return until
 }
 
-// IdempotencyKey returns the idempotency key of the call, or "".
 func IdempotencyKey(ctx context.Context) string {
 	if call := From(ctx); call != nil {
 		return call.idempotencyKey
@@ -121,7 +117,7 @@ func IdempotencyKey(ctx context.Context) string {
 	return ""
 }
 
-// ReportOf returns what was found while reading the request of a call, or nil for a request in protobuf.
+// ReportOf returns what the JSON reader found in the request of a call; nil for a protobuf request.
 func ReportOf(ctx context.Context) *jsonpb.Report {
 	if call := From(ctx); call != nil {
 		return call.Report
@@ -129,12 +125,12 @@ func ReportOf(ctx context.Context) *jsonpb.Report {
 	return nil
 }
 
-// WithCall returns the context of a call that did not pass a chain, with an idempotency key and a report. It is for tests of handlers.
+// WithCall returns a context with a call that did not run through a chain. It is for tests of handlers.
 func WithCall(ctx context.Context, idempotencyKey string, r *jsonpb.Report) context.Context {
 	return context.WithValue(ctx, callKey{}, &Call{idempotencyKey: idempotencyKey, Report: r, started: time.Now()})
 }
 
-// NewRequestID returns the request id that the caller sent if it is valid, and otherwise a new one.
+// NewRequestID returns the caller's request id if it is valid, otherwise a new one.
 func NewRequestID(sent string) string {
 	if isValidRequestID(sent) {
 		return sent
@@ -155,7 +151,8 @@ func isValidRequestID(s string) bool {
 	return true
 }
 
-// newCall creates the call of a context that holds the metadata and the peer. It is a gRPC call unless it is admitted as another.
+// newCall creates the call for a context that holds the metadata and the peer. Its protocol is gRPC; Admit changes that for other
+// protocols.
 func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	md, _ := metadata.FromIncomingContext(ctx)
 	call := &Call{
@@ -170,8 +167,7 @@ func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	return call
 }
 
-// startCall starts the call that was admitted in the context. Without one, it creates a call and adds it to the
-// context.
+// startCall returns the call that Admit put into the context. If there is none, it creates a call and adds it to the context.
 func (c *Chain) startCall(ctx context.Context, fullMethod string) (context.Context, *Call) {
 	call := From(ctx)
 	if call == nil || call.running || call.chain != c || call.method != c.findMethod(fullMethod) {
@@ -186,7 +182,7 @@ func (c *Chain) startCall(ctx context.Context, fullMethod string) (context.Conte
 	return ctx, call
 }
 
-// handlerMetadata returns only the metadata that handlers can read.
+// handlerMetadata removes all metadata that handlers must not read.
 func handlerMetadata(md metadata.MD) metadata.MD {
 	var kept metadata.MD
 	for _, k := range handlerHeaders {
@@ -200,7 +196,7 @@ func handlerMetadata(md metadata.MD) metadata.MD {
 	return kept
 }
 
-// singleValue returns the value of a header, or "" if the header was sent more than once.
+// singleValue returns the value of a header; "" if the header is missing or repeated.
 func singleValue(md metadata.MD, name string) string {
 	if v := md[name]; len(v) == 1 {
 		return v[0]

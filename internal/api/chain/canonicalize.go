@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// enumFields lists the string fields of a message type that allow only fixed values (an "in" rule).
+// enumFields lists the string fields of a message type that allow only fixed values (an "in" rule of protovalidate).
 type enumFields struct {
 	fields []enumField
-	nested []protoreflect.FieldDescriptor // message fields that contain such fields
+	nested []protoreflect.FieldDescriptor // message fields whose messages contain enum fields
 }
 
 type enumField struct {
@@ -21,9 +21,10 @@ type enumField struct {
 	values []string
 }
 
-var enumFieldsCache sync.Map // protoreflect.MessageDescriptor → *enumFields, nil if the type has none
+var enumFieldsCache sync.Map // maps a protoreflect.MessageDescriptor to its *enumFields; nil if the type has none
 
-// canonicalize corrects the case of fixed values. It leaves unknown values for validation to refuse.
+// canonicalize corrects upper and lower case in fields with fixed values, such as "checkedin" to "checkedIn". Unknown values stay for the
+// validation to refuse.
 func canonicalize(m protoreflect.Message) {
 	v := enumFieldsOf(m.Descriptor(), nil)
 	if v == nil {
@@ -60,7 +61,7 @@ func canonicalize(m protoreflect.Message) {
 	}
 }
 
-// canonicalSpelling returns the allowed value that differs from value only in case, or value itself.
+// canonicalSpelling returns the allowed value that equals value except for case. If there is none, it returns value.
 func canonicalSpelling(values []string, value string) string {
 	if i := slices.IndexFunc(values, func(w string) bool { return strings.EqualFold(w, value) }); i >= 0 {
 		return values[i]
@@ -68,7 +69,7 @@ func canonicalSpelling(values []string, value string) string {
 	return value
 }
 
-// enumFieldsOf returns the enum fields of a message type. open lists the enclosing types, to stop at recursive types.
+// enumFieldsOf returns the enum fields of a message type. open lists the enclosing types, so that recursive types end the search.
 func enumFieldsOf(md protoreflect.MessageDescriptor, open []protoreflect.FullName) *enumFields {
 	if v, ok := enumFieldsCache.Load(md); ok {
 		return v.(*enumFields)

@@ -1,6 +1,6 @@
-// Package chain handles what is common to all calls of the API, over every protocol: request id, recovery from panics,
-// access log and metrics, the client's address, deadline, authentication, rate limits, authorization, validation and
-// error mapping. The gRPC server, the in-process connection for REST and the Connect handlers all run the same chain.
+// Package chain runs what all API calls share, over every protocol: request id, recovery from panics, access log, metrics, client address,
+// deadline, authentication, rate limits, authorization, validation and error mapping. The gRPC server, the in-process connection for REST
+// and the Connect handlers run the same chain.
 package chain
 
 import (
@@ -21,49 +21,46 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Defaults of [Config].
+// Default limits of [Config].
 const (
 	DefaultDeadline = 30 * time.Second
-	MaxRequestBytes = 1 << 20 // of every call, including REST bodies
-	// MaxReceiveBytes is the message size up to which gRPC and Connect receive a message. It exceeds MaxRequestBytes so
-	// that the chain can refuse a slightly larger message with a reason. The gRPC server refuses larger messages with a
-	// status code only.
+	MaxRequestBytes = 1 << 20 // size limit of a request, also of a REST body
+	// MaxReceiveBytes is the largest message that gRPC and Connect receive. It is larger than MaxRequestBytes, so that the chain can refuse
+	// a slightly too large message with a helpful error. gRPC itself refuses larger messages with only a status code.
 	MaxReceiveBytes = MaxRequestBytes + MaxRequestBytes/4
 )
 
-// Authenticator turns the credentials of a call into an actor, or returns a fault of kind Unauthenticated. Each area of
-// the API has its own authenticator, which refuses the credentials of other areas.
+// Authenticator turns the credentials of a call into an actor, or returns a fault of kind Unauthenticated. Each API area has its own
+// authenticator and refuses the credentials of other areas.
 type Authenticator func(ctx context.Context, c Credentials) (actor.Actor, error)
 
 // Config configures a chain. Logger and Registerer are required.
 type Config struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
-	Clock      clock.Clock // nil: the system's
+	Clock      clock.Clock // Clock is the system clock if nil
 
-	// Authenticators by proto package, such as "latchkey.partner.v1".
+	// Authenticators maps a proto package, such as "latchkey.partner.v1", to its authenticator.
 	Authenticators map[string]Authenticator
-	// Public names services that need no credential and have no access rule, such as
-	// "grpc.health.v1.Health".
+	// Public lists services without credential and access rule, such as "grpc.health.v1.Health".
 	Public []string
-	// Own maps a full method name to the request field that the method's handler validates
-	// with [Violations], because validation depends on stored data.
+	// Own maps a full method name to the request field that the handler validates itself with [Violations], because the validation needs
+	// stored data.
 	Own map[string]string
-	// Static maps a full method name to additional validation that needs no stored data but that the proto's rules cannot
-	// express. One answer lists its violations together with those of the proto's rules. It also runs if those rules are
-	// violated.
+	// Static maps a full method name to additional validation that needs no stored data but that protovalidate rules cannot express. Its
+	// violations are answered together with those of the rules.
 	Static map[string]func(proto.Message) []fault.Field
-	// Exact lists the proto packages in which an unknown field in JSON is an error. Other packages ignore unknown fields.
+	// Exact lists the proto packages in which an unknown JSON field is an error. Other packages ignore unknown fields.
 	Exact []string
-	// Explain turns a storage error that has no fault into one; optional.
+	// Explain converts a storage error without a fault to a fault; optional.
 	Explain func(error) error
-	// Inner is the innermost interceptor of unary calls; optional.
+	// Inner is an interceptor that runs after the chain, directly before unary handlers; optional.
 	Inner grpc.UnaryServerInterceptor
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Deadline is the maximum duration of a unary call; zero: DefaultDeadline.
+	// Deadline is the time limit of a unary call; zero: DefaultDeadline.
 	Deadline time.Duration
-	// Arrival is the maximum time that the message of a unary gRPC call may take to arrive; zero: MaxArrival.
+	// Arrival is the time limit for receiving the message of a unary gRPC call; zero: MaxArrival.
 	Arrival time.Duration
 	Limits  Limits
 }
@@ -81,7 +78,7 @@ type Chain struct {
 	inner          grpc.UnaryServerInterceptor
 	proxies        []netip.Prefix
 	deadline       time.Duration
-	maxArrival     time.Duration // how long the message of a unary gRPC call may take to arrive
+	maxArrival     time.Duration // time limit for receiving the message of a unary gRPC call
 	calls          *limiter
 	batches        *limiter
 	tokens         *limiter

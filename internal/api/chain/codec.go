@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// codec reads and writes messages like gRPC's own codec, but leaves a received message encoded. The chain decodes it
-// later, because gRPC decodes without limits on lists and refuses an invalid message without a reason.
+// codec is gRPC's codec, except that it does not decode received messages. The chain decodes them later, because gRPC has no limits on
+// lists and refuses an invalid message without a reason.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(encproto.Name)} }
@@ -34,7 +34,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// encoded is a message as received.
+// encoded is a received message that is not decoded yet.
 type encoded struct{ data mem.BufferSlice }
 
 func (e *encoded) free() {
@@ -51,8 +51,8 @@ func (e *encoded) decode(ctx context.Context, m proto.Message) error {
 	return Decode(ctx, raw.ReadOnlyData(), m)
 }
 
-// Decode decodes the protobuf message of an admitted call. It enforces the limits of the message's lists and of the
-// memory for decoding. Its errors can be shown to the caller.
+// Decode decodes the protobuf message of an admitted call. It enforces the maximum length of lists and the memory limit of decoding. Its
+// errors are safe to show to the caller.
 func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 	if len(raw) > MaxRequestBytes {
 		return TooLarge()
@@ -70,10 +70,10 @@ func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 	return nil
 }
 
-// bytesOfEntry is the estimated memory of a small message in a list after decoding.
+// bytesOfEntry is the estimated memory of one decoded list entry.
 const bytesOfEntry = 96
 
-// TooLarge returns the fault for a request of more than MaxRequestBytes.
+// TooLarge returns the fault for a request larger than MaxRequestBytes.
 func TooLarge() *fault.Fault {
 	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the request is larger than %d bytes: send fewer reservations at once", MaxRequestBytes)
 }
@@ -124,5 +124,5 @@ func invalidUTF8Fields(found []string, raw []byte, md protoreflect.MessageDescri
 	return found
 }
 
-// maxDepth bounds the nesting that invalidUTF8Fields searches.
+// maxDepth bounds the recursion of invalidUTF8Fields.
 const maxDepth = 32

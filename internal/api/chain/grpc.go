@@ -22,7 +22,7 @@ func (c *Chain) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.StreamInterceptor(c.Stream),
 		grpc.InTapHandle(c.limitArrival),
-		// Never used: the chain refuses unknown methods before. gRPC needs a handler to call the interceptor.
+		// gRPC calls the interceptor only if a handler exists. This one never runs, because the chain refuses unknown methods.
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
 			return fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method")
 		}),
@@ -31,8 +31,8 @@ func (c *Chain) ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// withAdmission returns a service description whose unary handlers admit a call before they read its message. An
-// interceptor would run too late: generated handlers read the message first.
+// withAdmission returns a copy of the service description whose unary handlers admit a call before they read its message. An interceptor
+// would be too late, because generated handlers read the message first.
 func (c *Chain) withAdmission(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
 	d := *desc
 	d.Methods = slices.Clone(desc.Methods)
@@ -47,8 +47,7 @@ func (c *Chain) withAdmission(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
 	return &d
 }
 
-// receive reads the message of an admitted unary gRPC call. It stores an error with [Call.Fail]; the chain answers it
-// when it runs the call.
+// receive reads the message of an admitted unary gRPC call. It stores an error with [Call.Fail]; Unary then answers the error.
 func (call *Call) receive(ctx context.Context, read func(any) error, v any) error {
 	msg, ok := v.(proto.Message)
 	if !ok || call.Refused() {
@@ -68,9 +67,9 @@ func (call *Call) receive(ctx context.Context, read func(any) error, v any) erro
 	return nil
 }
 
-// arrival holds the context of a unary call without the time limit for its message.
+// arrival keeps the context of a unary call from before limitArrival added its time limit.
 type arrival struct {
-	// the call goes on in it
+	// context in which the call continues after its message has arrived
 	parent context.Context
 }
 
@@ -81,20 +80,19 @@ func arrivalOf(ctx context.Context) *arrival {
 	return a
 }
 
-// limitArrival limits the time in which the message of a unary call must arrive; gRPC has no such limit. It runs on the
-// goroutine that reads the connection, so it never blocks. The call is admitted on another goroutine, and until then
-// gRPC buffers at most the first flow-control window of its message.
+// limitArrival limits the time for receiving the message of a unary call, because gRPC has no such limit. It runs on the goroutine that
+// reads the connection, so it must not block.
 func (c *Chain) limitArrival(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if c.findMethod(info.FullMethodName).streams {
 		return ctx, nil
 	}
 	a := &arrival{parent: ctx}
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, arrivalKey{}, a), c.maxArrival)
-	context.AfterFunc(ctx, cancel) // released when the stream ends
+	context.AfterFunc(ctx, cancel) // releases the timer when the stream ends
 	return limited, nil
 }
 
-// withoutArrivalLimit returns the context of a call without the time limit for its message.
+// withoutArrivalLimit returns the context of a call without the time limit of limitArrival.
 func withoutArrivalLimit(ctx context.Context) context.Context {
 	a := arrivalOf(ctx)
 	if a == nil {

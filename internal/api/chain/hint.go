@@ -7,14 +7,14 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// tokenNames describes each kind of token for error messages.
+// tokenNames maps each kind of token to its name in error messages.
 var tokenNames = map[keyring.Kind]string{
 	keyring.ClientToken: "a client token (lkc_...)", keyring.AccessToken: "an access token (lka_...)", keyring.APIKey: "an api-key (lkk_...)",
 	keyring.OperatorToken: "an operator's token (lko_...)", keyring.StaffToken: "a staff token (lkp_...)",
 	keyring.JoinCode: "a bridge's join code (lkj_...)", keyring.PhoneLink: "a phone's link (lkg_...)",
 }
 
-// areaCredentials describes the credentials of each area: the kind of its bearer token, and how callers send them.
+// areaCredentials describes, for each API area, which kind of token callers need and how they send it.
 var areaCredentials = map[string]struct {
 	bearer keyring.Kind
 	send   string
@@ -24,8 +24,8 @@ var areaCredentials = map[string]struct {
 	"latchkey.admin.v1":    {keyring.OperatorToken, "send Authorization: Bearer with " + tokenNames[keyring.OperatorToken]},
 }
 
-// withCredentialHint adds to the error of a refused call what was sent and what is expected. It uses only the form of
-// the credentials: it never reveals whether one of them exists.
+// withCredentialHint adds to an authentication error which kind of credential was sent and which kind is expected. It looks only at the
+// format of the credentials, so it does not reveal whether a credential exists.
 func withCredentialHint(f *fault.Fault, area string, sent Credentials) *fault.Fault {
 	want, ok := areaCredentials[area]
 	if !ok {

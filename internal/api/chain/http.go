@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// FromHTTP returns the context of a call over HTTP, with the remote address and the TLS state.
+// FromHTTP returns the context of an HTTP call with the client's address and TLS state, in the form that gRPC uses.
 func FromHTTP(ctx context.Context, r *http.Request) context.Context {
 	from := &peer.Peer{Addr: remoteAddr(r.RemoteAddr)}
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
@@ -29,7 +29,7 @@ func FromHTTP(ctx context.Context, r *http.Request) context.Context {
 	return peer.NewContext(ctx, from)
 }
 
-// remoteAddr is a net.Addr of a string that is parsed only if needed.
+// remoteAddr is a net.Addr made of an unparsed string, because most calls do not need the parsed address.
 type remoteAddr string
 
 func (remoteAddr) Network() string  { return "tcp" }
@@ -40,20 +40,20 @@ func TooSlow() *fault.Fault {
 	return fault.New(fault.Deadline, fault.BodyTooSlow, "the body did not arrive in time, and nothing was changed: send the request again without pauses")
 }
 
-// MaxDiscard bounds the bytes of an unwanted body that are read and discarded. Reading them lets the sender receive the
-// answer instead of a broken connection.
+// MaxDiscard is how many bytes of a refused body are read and discarded. Without reading them, the sender would see a broken connection in
+// place of the answer.
 const MaxDiscard = 8 << 20
 
-// discardTimeout is how long the body of a refused request may take to arrive.
+// discardTimeout is how long Discard waits for the body of a refused request.
 const discardTimeout = 2 * time.Second
 
-// Discard reads and discards the body of a refused request, and reports whether it timed out. A body beyond MaxDiscard
-// breaks the connection. A sender that waits for "100 Continue" does not get it.
+// Discard reads and discards the body of a refused request. It reports whether the time limit was exceeded. It closes the connection if the
+// body is larger than MaxDiscard. It reads nothing from a sender that waits for "100 Continue".
 func Discard(w http.ResponseWriter, r *http.Request) (late bool) {
 	if r.Body == nil || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return false
 	}
-	// Only writers in tests do not support deadlines.
+	// Only response writers in tests do not support deadlines.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTimeout))
 	_, err := io.Copy(io.Discard, io.LimitReader(r.Body, MaxDiscard))
 	return errors.Is(err, os.ErrDeadlineExceeded)
@@ -71,7 +71,7 @@ func headers(list []string) []header {
 	return out
 }
 
-// MetadataOf returns the headers of a request that are passed to the chain.
+// MetadataOf returns the request headers that the chain may see, as gRPC metadata.
 func MetadataOf(h http.Header) metadata.MD {
 	md := make(metadata.MD, 4)
 	for _, name := range incoming {
@@ -82,7 +82,7 @@ func MetadataOf(h http.Header) metadata.MD {
 	return md
 }
 
-// CopyHeader copies the headers that are passed to the caller.
+// CopyHeader copies the answer headers that may be sent to the caller.
 func CopyHeader(to http.Header, md metadata.MD) {
 	for _, name := range outgoing {
 		if v := md[name.metadata]; len(v) > 0 {

@@ -13,18 +13,18 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Limits are the rate limits of calls. A rate of zero or less means no limit.
+// Limits are the rate limits of calls. Zero or less means no limit.
 type Limits struct {
-	// Per integration, per address for calls without a credential, and per address for refused calls.
-	PerMinute      int // calls other than batches
+	// Limits per integration, per address for calls without a credential, and per address for refused calls.
+	PerMinute      int // PerMinute limits calls other than batches
 	Burst          int
 	BatchPerMinute int
-	// Per token of staff, scripts and operators.
+	// Limits per token of staff, scripts and operators.
 	TokenPerMinute int
 	TokenBurst     int
 }
 
-// maxSubjects bounds how many subjects a limiter remembers.
+// maxSubjects is how many integrations, tokens or addresses a limiter tracks.
 const maxSubjects = 1 << 16
 
 type limiter struct {
@@ -37,7 +37,7 @@ type limiter struct {
 	subjects map[string]*rate.Limiter
 }
 
-// newLimiter returns nil if there is no limit.
+// newLimiter creates a rate limiter; nil if the rate is zero or less.
 func newLimiter(name string, minute, burst int) *limiter {
 	if minute <= 0 {
 		return nil
@@ -49,7 +49,7 @@ func newLimiter(name string, minute, burst int) *limiter {
 	}
 }
 
-// take counts one call and sets the RateLimit headers of the IETF draft "RateLimit header fields for HTTP".
+// take counts one call against the limit of a subject and sets the RateLimit headers of the IETF draft "RateLimit header fields for HTTP".
 func (l *limiter) take(now time.Time, subject string, header metadata.MD) error {
 	if l == nil {
 		return nil
@@ -83,8 +83,8 @@ func (l *limiter) bucket(now time.Time, subject string) *rate.Limiter {
 	return b
 }
 
-// evictSubjects removes the subjects whose budget is full again. If too many remain, it removes others, down to seven
-// eighths of the maximum.
+// evictSubjects forgets the subjects whose budget is full again. If too many remain, it forgets others until seven eighths of maxSubjects
+// remain.
 func (l *limiter) evictSubjects(now time.Time) {
 	for s, b := range l.subjects {
 		if b.TokensAt(now) >= float64(l.burst) {

@@ -15,22 +15,22 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// method holds the rules of one RPC.
+// method holds the access and validation rules of one RPC.
 type method struct {
-	service      string // "latchkey.partner.v1.ReservationService"
-	area         string // "latchkey.partner.v1"
+	service      string // service name, such as "latchkey.partner.v1.ReservationService"
+	area         string // proto package, such as "latchkey.partner.v1"
 	public       bool
-	streams      bool // in either direction
+	streams      bool // client or server streams messages
 	access       *rpcv1.Access
-	handlerField string // JSON name of the field that the handler validates, or ""
+	handlerField string // JSON name of the field that the handler validates itself, or ""
 	static       func(proto.Message) []fault.Field
-	entries      []protoreflect.FieldDescriptor // lists of messages, whose entries are validated one by one
+	entries      []protoreflect.FieldDescriptor // fields that are lists of messages, whose entries are validated one at a time
 	options      []protovalidate.ValidationOption
 }
 
 var unknownMethod = &method{}
 
-// isHandlerValidated reports whether the method's handler validates the field at a path.
+// isHandlerValidated reports whether the handler, not the chain, validates the field at a path.
 func (m *method) isHandlerValidated(path string) bool {
 	rest, ok := strings.CutPrefix(path, m.handlerField)
 	return ok && m.handlerField != "" && rest != "" && (rest[0] == '.' || rest[0] == '[')
@@ -43,23 +43,21 @@ func (c *Chain) findMethod(full string) *method {
 	return unknownMethod
 }
 
-// Registrar registers services with several protocols.
+// Registrar registers a service with the chain and with several gRPC registrars.
 type Registrar struct {
 	chain *Chain
 	to    []grpc.ServiceRegistrar
 	err   error
 }
 
-// Registrar returns a registrar that registers each service with the chain and with the given registrars. Check Err
-// after the last service.
+// Registrar returns a registrar for the chain and the given registrars. The caller must check Err after the last registration.
 func (c *Chain) Registrar(to ...grpc.ServiceRegistrar) *Registrar {
 	return &Registrar{chain: c, to: to}
 }
 
-// Err returns the first error: an RPC without an access rule, or an area without an authenticator.
+// Err returns the first error of a registration, such as an RPC without an access rule.
 func (r *Registrar) Err() error { return r.err }
 
-// RegisterService implements grpc.ServiceRegistrar.
 func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	if err := r.chain.registerService(desc); err != nil {
 		if r.err == nil {
@@ -76,7 +74,7 @@ func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 }
 
-// registerService adds the methods of a service with the rules in their proto options.
+// registerService adds the methods of a service. Their access rules come from proto options.
 func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 	if c.public[desc.ServiceName] {
 		c.registerPublic(desc)
@@ -110,7 +108,7 @@ func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 	return nil
 }
 
-// addMethod adds a method. It starts its panic counter at 0, so that an alert sees the first panic.
+// addMethod adds a method. Its panic counter starts at 0, so that an alert notices the first panic.
 func (c *Chain) addMethod(full string, m *method) {
 	c.methods[full] = m
 	c.metrics.panics.WithLabelValues(full)
@@ -128,8 +126,8 @@ func (c *Chain) registerPublic(desc *grpc.ServiceDesc) {
 	}
 }
 
-// excludeFromValidation excludes from the validation of the request the field that the handler validates, and the
-// entries of lists, which are validated one by one.
+// excludeFromValidation excludes two kinds of fields from the validation of the whole request: the field that the handler validates itself,
+// and lists, whose entries are validated one at a time.
 func (m *method) excludeFromValidation(name string, input protoreflect.MessageDescriptor) error {
 	var left protoreflect.FullName
 	if name != "" {

@@ -40,8 +40,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(r.Register(m.calls), r.Register(m.duration), r.Register(m.panics))
 }
 
-// finish returns the status for the caller, nil for success, and records metrics and the access log. The log contains
-// no personal data.
+// finish returns the call's gRPC status, nil for success. It updates the metrics and writes the access log, which contains no personal
+// data.
 func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Status {
 	took := time.Since(call.workStarted)
 	code, reason := codes.OK, fault.Reason("")
@@ -56,7 +56,7 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 	}
 	label := call.Method
 	if call.method == unknownMethod {
-		label = "unknown" // names sent by callers would create unlimited label values
+		label = "unknown" // unknown names come from callers and would create unlimited label values
 	}
 	c.metrics.calls.WithLabelValues(label, string(call.Protocol), code.String()).Inc()
 	c.metrics.duration.WithLabelValues(label).Observe(took.Seconds())
@@ -80,8 +80,8 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 	return st
 }
 
-// faultOf returns the fault of an error. An error without a fault is logged and becomes an internal error. The cause of
-// a fault is logged, not sent, if it is about the server and not about the caller.
+// faultOf converts an error to a fault. An error that is not a fault is logged and becomes an internal error. The underlying cause of a
+// server-side fault is only logged, not sent.
 func (c *Chain) faultOf(ctx context.Context, call *Call, err error) *fault.Fault {
 	if c.explainStorage != nil {
 		err = c.explainStorage(err)
@@ -100,9 +100,8 @@ func (c *Chain) faultOf(ctx context.Context, call *Call, err error) *fault.Fault
 	return f
 }
 
-// faultFromGRPC returns the fault for errors of the context, of gRPC, and of the handlers of public services, which
-// come from a library. Any other error is internal: a status that a handler passes on may describe the server and not
-// the caller's request.
+// faultFromGRPC returns the fault for errors of the context, of gRPC, and of the health and reflection services, which come from a library.
+// Any other error becomes internal, because a status that a handler passes on may describe another call.
 func faultFromGRPC(ctx context.Context, call *Call, err error) *fault.Fault {
 	code := status.Code(err)
 	switch {
@@ -125,7 +124,7 @@ func faultFromGRPC(ctx context.Context, call *Call, err error) *fault.Fault {
 	return fault.New(fault.Internal, fault.InternalError, "internal error").With(err)
 }
 
-// errorHeader returns the headers of a fault.
+// errorHeader returns the headers that belong to a fault, such as Retry-After.
 func errorHeader(f *fault.Fault) metadata.MD {
 	md := metadata.MD{}
 	if d := envelope.RetryAfter(f); d > 0 {
@@ -137,8 +136,8 @@ func errorHeader(f *fault.Fault) metadata.MD {
 	return md
 }
 
-// Failure returns the REST error of a handler's error, for answers that contain errors next to results. An error
-// without a fault is logged and becomes an internal error.
+// Failure converts an error to the error message of REST, for answers that contain results and errors. An error that is not a fault is
+// logged and becomes an internal error.
 func Failure(ctx context.Context, err error) *errorsv1.Error {
 	call := From(ctx)
 	if call == nil {

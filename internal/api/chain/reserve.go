@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// decodeMemoryBytes bounds the estimated memory of all requests that the process decodes at the same time.
+	// decodeMemoryBytes is the memory that all concurrent decoding of requests may use together, as estimated.
 	decodeMemoryBytes = 32 << 20
-	// unreservedBytes is the size up to which no reservation is needed: small requests never wait for large ones.
+	// unreservedBytes is the size below which a request needs no reservation, so that small requests never wait for large ones.
 	unreservedBytes = 16 << 10
-	// maxReserveWait is how long a large request waits for memory.
+	// maxReserveWait is how long a large request waits for free memory.
 	maxReserveWait = 5 * time.Second
 )
 
-// Reserve waits until the memory to decode a request is available, and reserves it until the request is validated or
-// the call ends.
+// Reserve waits until memory for decoding a request is free and reserves it until the request is validated or the call ends.
 func (call *Call) Reserve(ctx context.Context, bytes int) error {
 	if call == nil || bytes <= unreservedBytes {
 		return nil
@@ -38,7 +37,6 @@ func (call *Call) Reserve(ctx context.Context, bytes int) error {
 	return nil
 }
 
-// releaseMemory releases the memory that Reserve reserved.
 func (call *Call) releaseMemory() {
 	if call.reserved > 0 {
 		call.chain.decodeMemory.Release(call.reserved)
@@ -46,17 +44,17 @@ func (call *Call) releaseMemory() {
 	}
 }
 
-// maxUnfinished is how many calls without a credential one client network may have unfinished at a time. A stream
-// counts until it ends.
+// maxUnfinished is how many unfinished calls without a credential one client network may have. A stream is unfinished until it ends.
 const maxUnfinished = 64
 
-// unfinishedCalls counts, by client network, the calls without a credential whose message has not arrived.
+// unfinishedCalls counts the calls without a credential whose message has not arrived completely, by client network.
 type unfinishedCalls struct {
 	mu        sync.Mutex
 	byNetwork map[string]int
 }
 
-// acquire counts a call and returns a function that ends the count. The function is nil if the call is not counted.
+// acquire counts a call as unfinished and returns the function that ends the count. The function is nil for calls with a credential, which
+// are not counted.
 func (a *unfinishedCalls) acquire(call *Call) (release func(), err error) {
 	if call.actor.Kind != "" || !call.Client.IsValid() {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Stream runs one streaming call; it is a grpc.StreamServerInterceptor. A stream has no deadline: it lasts as long as
-// its client wants. Each received message is validated.
+// Stream runs one streaming call as a grpc.StreamServerInterceptor. It sets no deadline, because the client decides how long a stream
+// lasts. It validates each received message.
 func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, call := ss.Context(), From(ss.Context())
 	if call == nil || call.running {
@@ -22,7 +22,7 @@ func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 	if failed == nil {
 		return nil
 	}
-	// This fails if the headers are sent already, which is fine.
+	// SetHeader fails if the headers are already sent, which is harmless.
 	_ = ss.SetHeader(call.header)
 	return failed.Err()
 }
@@ -46,7 +46,7 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss grpc.Serv
 // stream is a server stream that validates the messages it receives.
 type stream struct {
 	grpc.ServerStream
-	ctx   context.Context // returned by Context, a method of grpc.ServerStream
+	ctx   context.Context // context that the Context method returns
 	chain *Chain
 	call  *Call
 }

@@ -11,13 +11,13 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Unary runs one unary call; it is a grpc.UnaryServerInterceptor.
+// Unary runs one unary call as a grpc.UnaryServerInterceptor.
 func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	ctx, call := c.startCall(ctx, info.FullMethod)
 	defer call.End()
 	resp, err := c.runUnary(ctx, call, req, info, handler)
 	failed := c.finish(ctx, call, err)
-	// This fails only if the client is gone.
+	// SetHeader fails only if the client has disconnected.
 	_ = grpc.SetHeader(ctx, call.header)
 	if failed != nil {
 		return nil, failed.Err()
@@ -51,7 +51,7 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 	}
 	call.releaseMemory()
 	if err := ctx.Err(); err != nil {
-		return nil, err // do not start the handler for a caller that is gone
+		return nil, err // the caller has disconnected or its deadline has passed: do not start the handler
 	}
 	if c.inner != nil {
 		return c.inner(ctx, req, info, handler)

@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// validate validates a request except for the field that its handler validates.
+// validate validates a request, except for the field that the handler validates itself.
 func (c *Chain) validate(call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil
@@ -46,7 +46,7 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 		if call.method.isHandlerValidated(f.Path) {
 			continue
 		}
-		// REST and Connect's JSON derive the masks from the body: a violation of a mask is one of a field it names.
+		// REST and Connect's JSON derive field masks from the body, so the violation of a mask repeats the violation of a field.
 		if (call.Protocol == REST || report != nil && report.Derived) && (f.Path == "updateMask" || f.Path == "updateMasks") {
 			continue
 		}
@@ -63,10 +63,9 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 	return fault.Err(fault.Fields(lastPerPath(fields)...))
 }
 
-// Violations returns everything that is wrong with one part of a request: values of a wrong type in a REST body at or
-// below prefix, violated rules of the proto, and invalid text. msg is the part and prefix its path in the caller's
-// request: "" if the part is the body itself, "reservations[2]" for an entry of a list. All returned paths begin with
-// prefix.
+// Violations returns everything that is wrong with msg, which is a part of a request: JSON values of a wrong type, violated rules of the
+// proto, and unprintable text. prefix is the path of msg in the request: "" for the body itself, "reservations[2]" for a list entry. All
+// returned paths begin with prefix.
 func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]fault.Field, error) {
 	found, oversized, err := violations(report, msg, prefix, unknownMethod)
 	if err != nil || oversized {
@@ -75,10 +74,9 @@ func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]faul
 	return lastPerPath(append(found, report.TypeErrors(prefix)...)), nil
 }
 
-// violations returns what is wrong with a message. If lists or maps have too many entries, it returns only these and
-// does not check their entries.
+// violations returns what is wrong with a message. If lists or maps are too long, it returns only these and does not check their entries.
 func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
-	// The JSON reader has already checked the text and the length of lists.
+	// The JSON reader has already checked text and the length of lists.
 	w := walker{deep: report == nil, path: prefix}
 	w.walkMessage(msg.ProtoReflect())
 	for _, f := range report.Oversized() {
@@ -96,8 +94,8 @@ func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *meth
 	return append(found, w.found...), false, nil
 }
 
-// ruleViolations returns the rules of the proto that a request violates. It validates the entries of lists one by one
-// and stops at envelope.MaxViolations.
+// ruleViolations returns the violations of protovalidate rules in a request. It validates list entries one at a time and stops after
+// envelope.MaxViolations.
 func ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
 	found, err := messageViolations(msg, prefix, m.options...)
 	for _, fd := range m.entries {
@@ -111,7 +109,7 @@ func ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field,
 	return found, err
 }
 
-// messageViolations returns the rules of the proto that one message violates.
+// messageViolations returns the violations of protovalidate rules in one message.
 func messageViolations(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
 	err := protovalidate.Validate(msg, options...)
 	if err == nil {
@@ -128,7 +126,7 @@ func messageViolations(msg proto.Message, prefix string, options ...protovalidat
 	return found, nil
 }
 
-// appendMissing appends the violations of fields that are not in the list yet.
+// appendMissing appends the violations of fields that found does not contain yet.
 func appendMissing(found, more []fault.Field) []fault.Field {
 	named := make(map[string]bool, len(found))
 	for _, f := range found {
@@ -142,8 +140,8 @@ func appendMissing(found, more []fault.Field) []fault.Field {
 	return found
 }
 
-// lastPerPath keeps only the last violation of each field: a value of a wrong type leaves its field empty, and comes
-// after the violated rule that follows from it.
+// lastPerPath keeps the last violation of each field. A value of a wrong type leaves the field empty, so it also violates the rule that the
+// field is required; the type error comes last and is the useful one.
 func lastPerPath(list []fault.Field) []fault.Field {
 	if len(list) < 2 {
 		return list
@@ -161,7 +159,7 @@ func lastPerPath(list []fault.Field) []fault.Field {
 	return out
 }
 
-// fieldViolation turns a violation of a proto rule into a field of a fault.
+// fieldViolation converts a protovalidate violation to a field error.
 func fieldViolation(msg proto.Message, v *protovalidate.Violation, prefix string) fault.Field {
 	f := fault.Field{Path: joinPath(prefix, jsonPath(msg.ProtoReflect().Descriptor(), v.Proto.GetField()))}
 	rule := v.Proto.GetRuleId()
@@ -190,7 +188,7 @@ func fieldViolation(msg proto.Message, v *protovalidate.Violation, prefix string
 	return f
 }
 
-// reasonOfRule maps the last part of a protovalidate rule id to a reason. The reason of other rules is badFormat.
+// reasonOfRule maps the last part of a protovalidate rule id to an error reason. All other rules have the reason badFormat.
 var reasonOfRule = map[string]fault.Reason{
 	"required": fault.Required, "in": fault.WrongValue, "const": fault.WrongValue, "not_in": fault.WrongValue, "defined_only": fault.WrongValue,
 	"gt": fault.OutOfRange, "gte": fault.OutOfRange, "lt": fault.OutOfRange, "lte": fault.OutOfRange,
@@ -199,7 +197,7 @@ var reasonOfRule = map[string]fault.Reason{
 	"max_items": fault.TooMany, "max_pairs": fault.TooMany, "min_items": fault.TooFew, "min_pairs": fault.TooFew, "unique": fault.Duplicate,
 }
 
-// allowedValues lists the values of an "in" rule, without the empty string, which means "not sent".
+// allowedValues lists the values of an "in" rule without the empty string, which means that the field was not sent.
 func allowedValues(v protoreflect.Value) string {
 	list, ok := v.Interface().(protoreflect.List)
 	if !ok {
@@ -214,7 +212,7 @@ func allowedValues(v protoreflect.Value) string {
 	return strings.Join(values, ", ")
 }
 
-// jsonPath converts a protovalidate path to JSON names.
+// jsonPath converts a protovalidate path to a path of JSON names.
 func jsonPath(md protoreflect.MessageDescriptor, path *validate.FieldPath) string {
 	var b strings.Builder
 	for _, el := range path.GetElements() {
@@ -254,16 +252,15 @@ func joinPath(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// walker searches a message for lists that are too long, text with control characters or invalid encoding, and invalid
-// timestamps.
+// walker searches a message for lists that are too long, control characters or invalid UTF-8 in text, and invalid timestamps.
 type walker struct {
 	deep      bool
 	path      string
 	found     []fault.Field
-	oversized []fault.Field // lists and maps with too many entries
+	oversized []fault.Field
 }
 
-// limitReached reports whether there are enough violations for one answer.
+// limitReached reports whether the walker has found as many violations as one answer may list.
 func (w *walker) limitReached() bool {
 	return len(w.found) >= envelope.MaxViolations || len(w.oversized) >= envelope.MaxViolations
 }

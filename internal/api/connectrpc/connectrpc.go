@@ -1,6 +1,5 @@
-// Package connectrpc serves gRPC services over the Connect protocol, gRPC-Web and gRPC on an HTTP server. It needs no
-// generated code: it uses the description of a service and its gRPC implementation. Every call, unary or stream, runs
-// through the chain.
+// Package connectrpc serves gRPC services on an HTTP server over the Connect protocol, gRPC-Web and gRPC. It works with the descriptor and
+// the gRPC implementation of a service, without generated Connect code. Every call runs through the chain.
 package connectrpc
 
 import (
@@ -18,7 +17,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Handler is a grpc.ServiceRegistrar and serves the registered services.
+// Handler serves the services that are registered with it.
 type Handler struct {
 	admit     func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
 	unary     grpc.UnaryServerInterceptor
@@ -30,7 +29,7 @@ type Handler struct {
 	errorWriter *connect.ErrorWriter
 }
 
-// endpoint serves one method.
+// endpoint is one RPC method and its HTTP handler.
 type endpoint struct {
 	http.Handler
 	streams bool
@@ -47,7 +46,7 @@ func New(c *chain.Chain) *Handler {
 	return &Handler{admit: c.Admit, unary: c.Unary, stream: c.Stream, endpoints: map[string]*endpoint{}, options: options, errorWriter: connect.NewErrorWriter(options...)}
 }
 
-// Protocols returns the HTTP protocols that the server must enable. gRPC clients use HTTP/2 without TLS on a plain
+// Protocols returns the HTTP versions that the server must enable. They include HTTP/2 without TLS, which gRPC clients use on a plain
 // connection.
 func Protocols() *http.Protocols {
 	p := &http.Protocols{}
@@ -57,10 +56,9 @@ func Protocols() *http.Protocols {
 	return p
 }
 
-// Paths returns the patterns for http.ServeMux, one for each service, such as "/latchkey.partner.v1.SpaceService/".
+// Paths returns one http.ServeMux pattern per service, such as "/latchkey.partner.v1.SpaceService/".
 func (h *Handler) Paths() []string { return slices.Clone(h.paths) }
 
-// RegisterService implements grpc.ServiceRegistrar.
 func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	h.paths = append(h.paths, "/"+desc.ServiceName+"/")
 	for _, m := range desc.Methods {
@@ -86,7 +84,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, f := negotiate(req)
 	if f != nil {
-		// Writing fails only if the client is gone.
 		_ = h.errorWriter.Write(w, req, h.refuseInChain(req, f))
 		return
 	}
@@ -95,7 +92,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req = req.WithContext(ctx)
 	if admitted.Refused() {
 		chain.Discard(w, r)
-		// Writing fails only if the client is gone.
 		_ = h.errorWriter.Write(w, req, h.refuseInChain(req, nil))
 		return
 	}
@@ -108,11 +104,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call.ServeHTTP(w, &served)
 }
 
-// answerUnknownMethod answers a call of an unknown method in the caller's protocol.
+// answerUnknownMethod answers a call of an unknown method in the protocol that the caller uses.
 func (h *Handler) answerUnknownMethod(w http.ResponseWriter, r *http.Request) {
-	// The chain does not know the method either, so it logs, counts and answers the call.
+	// The chain refuses unknown methods too, so it logs, counts and answers the call.
 	err := h.refuseInChain(r, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method"))
-	// Writing fails only if the client is gone.
+	// Write fails only if the client has disconnected.
 	_ = h.errorWriter.Write(w, r, err)
 }
 
@@ -128,7 +124,7 @@ func (h *Handler) unaryHandler(full string, m grpc.MethodDesc, impl any) func(co
 		}
 		resp, err := m.Handler(impl, ctx, func(v any) error {
 			if err := req.Msg.decode(ctx, v, report); err != nil {
-				chain.From(ctx).Fail(err) // the chain answers the error
+				chain.From(ctx).Fail(err) // Fail stores the error; the chain answers it
 			}
 			return nil
 		}, h.unary)

@@ -16,16 +16,16 @@ import (
 	"latchkey.dev/internal/api/jsonpb"
 )
 
-// message is a message in encoded form until its type is known. One codec can therefore serve every method, and an
-// undecodable message passes the chain's authentication before it is refused.
+// message is an encoded message that is decoded later, when the method is known. So one codec serves every method, and the chain
+// authenticates the caller before it refuses a malformed message.
 type message struct {
 	raw      []byte
 	json     bool
-	tooLarge bool // larger than chain.MaxRequestBytes; raw is empty
+	tooLarge bool // message is larger than chain.MaxRequestBytes; raw is empty
 	msg      proto.Message
 }
 
-// decode decodes the message into v. Errors in JSON go into the report.
+// decode decodes the message into v. It records JSON errors in the report.
 func (l *message) decode(ctx context.Context, v any, report *jsonpb.Report) error {
 	m, ok := v.(proto.Message)
 	if !ok {
@@ -53,7 +53,7 @@ func newMessage(v any) (*message, error) {
 	return &message{msg: m}, nil
 }
 
-// codec is a connect.Codec for values of type message.
+// codec is a connect.Codec that leaves messages encoded.
 type codec struct {
 	name string
 	json bool
@@ -66,7 +66,7 @@ func (c codec) Name() string { return c.name }
 func (c codec) Marshal(v any) ([]byte, error) {
 	l, ok := v.(*message)
 	if !ok {
-		// Connect also encodes the gRPC status with the codec named proto.
+		// Connect also uses the codec "proto" for the gRPC status, which is not a message of this package.
 		m, ok := v.(proto.Message)
 		if !ok {
 			return nil, errUnsupportedType
@@ -91,17 +91,17 @@ func (c codec) Unmarshal(raw []byte, v any) error {
 	if l.tooLarge = len(raw) > chain.MaxRequestBytes; l.tooLarge {
 		return nil
 	}
-	// Connect reuses its buffer.
+	// Connect reuses the buffer after Unmarshal returns.
 	l.raw = bytes.Clone(raw)
 	return nil
 }
 
-// incomingContext adds the gRPC metadata of the request's headers to the context.
+// incomingContext returns a context with the request headers as gRPC metadata.
 func incomingContext(ctx context.Context, h http.Header) context.Context {
 	return metadata.NewIncomingContext(ctx, chain.MetadataOf(h))
 }
 
-// connectError converts the error of a gRPC handler into a Connect error with all details.
+// connectError converts the error of a gRPC handler to a Connect error with all error details.
 func connectError(err error, header metadata.MD) error {
 	if err == nil {
 		return nil
@@ -112,13 +112,13 @@ func connectError(err error, header metadata.MD) error {
 	}
 	out := connect.NewError(connect.Code(st.Code()), errors.New(st.Message()))
 	for _, d := range st.Proto().GetDetails() {
-		// This cannot fail for a detail that is already an Any.
+		// NewErrorDetail cannot fail for a detail that is already an Any.
 		if detail, err := connect.NewErrorDetail(d); err == nil {
 			out.AddDetail(detail)
 		}
 	}
 	chain.CopyHeader(out.Meta(), header)
-	// gRPC sends the metadata of an error as a trailer, which must not contain this header.
+	// gRPC sends error metadata as trailers, which must not contain this header.
 	out.Meta().Del("Www-Authenticate")
 	return out
 }

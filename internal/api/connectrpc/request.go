@@ -23,8 +23,8 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// refuseInChain runs a request without a message through the chain, which refuses, counts and logs it. f is the refusal
-// unless the chain refuses the call for another reason.
+// refuseInChain passes a call without a message to the chain, which refuses, counts and logs it. The chain answers f unless it finds an
+// earlier reason, such as a missing credential.
 func (h *Handler) refuseInChain(r *http.Request, f *fault.Fault) error {
 	full := r.URL.Path
 	sts := inproc.NewTransport(full)
@@ -41,15 +41,15 @@ func (h *Handler) refuseInChain(r *http.Request, f *fault.Fault) error {
 	return connectError(err, sts.Header())
 }
 
-// Supported content types. Those of gRPC are the same for every method.
+// Supported content types. gRPC uses the same ones for unary calls and streams.
 var (
 	grpcContentTypes   = []string{"application/grpc", "application/grpc+json", "application/grpc+proto", "application/grpc-web", "application/grpc-web+json", "application/grpc-web+proto"}
 	unaryContentTypes  = []string{"application/json", "application/proto"}
 	streamContentTypes = []string{"application/connect+json", "application/connect+proto"}
 )
 
-// checkEncoding checks that a request uses POST and a supported content type. If not, it returns the HTTP status and
-// the error, and sets the header that lists what is supported.
+// checkEncoding checks that a request uses POST and a supported content type. If not, it returns the HTTP status and the error, and sets
+// the header that lists the supported values.
 func checkEncoding(header http.Header, r *http.Request, streams bool) (int, *fault.Fault) {
 	if r.Method != http.MethodPost {
 		header.Set("Allow", http.MethodPost)
@@ -68,13 +68,12 @@ func checkEncoding(header http.Header, r *http.Request, streams bool) (int, *fau
 	return http.StatusUnsupportedMediaType, fault.Fields(fault.Field{Path: "Content-Type", Reason: fault.Unsupported, Message: "must be " + strings.Join(kinds, " or ")})
 }
 
-// reject answers a request that does not reach the chain, in Connect's format, with an HTTP status that Connect has no
-// code for.
+// reject answers a request that does not reach the chain. It uses Connect's error format with an HTTP status for which Connect has no code.
 func (h *Handler) reject(w http.ResponseWriter, r *http.Request, code int, f *fault.Fault) {
 	id := chain.NewRequestID(r.Header.Get(chain.HeaderRequestID))
 	err := connectError(envelope.Status(f, id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
 	bare := r.Clone(r.Context())
-	bare.Header.Del("Content-Type") // so that the answer is JSON
+	bare.Header.Del("Content-Type") // forces Connect to write the answer as JSON
 	_ = h.errorWriter.Write(statusWriter{w, code}, bare, err)
 }
 
@@ -86,13 +85,12 @@ type statusWriter struct {
 
 func (c statusWriter) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.status) }
 
-// requestBody is the body of a request. It returns an error with a reason if the body does not arrive in time or is too
-// large.
+// requestBody is a request body whose Read returns an error with a reason if the body arrives too slowly or is too large.
 type requestBody struct {
 	io.ReadCloser
-	header     http.Header  // of the request
-	remaining  int          // bytes that may still be read
-	onTooLarge func() error // returns the error for more bytes; nil: no limit here
+	header     http.Header  // headers of the request
+	remaining  int          // number of bytes that may still be read
+	onTooLarge func() error // returns the error for a body that is too large; nil: the body is not limited here
 }
 
 func (c *requestBody) Read(p []byte) (int, error) {
@@ -107,13 +105,13 @@ func (c *requestBody) Read(p []byte) (int, error) {
 	if c.remaining -= n; c.remaining >= 0 {
 		return n, err
 	}
-	// Read the rest, within limits, so that the sender can receive the answer.
+	// Read the rest up to a limit, so that the sender receives the answer.
 	_, _ = io.Copy(io.Discard, io.LimitReader(c.ReadCloser, chain.MaxDiscard))
 	return 0, c.onTooLarge()
 }
 
-// gzipReader is a decompressor that stops one byte above the maximum, so that the chain refuses the message. Connect's
-// own limit refuses it without a reason.
+// gzipReader decompresses at most one byte more than the maximum, so that the chain refuses the message with a reason. Connect's own limit
+// gives no reason.
 type gzipReader struct {
 	gzip.Reader
 	remaining int64
@@ -122,7 +120,7 @@ type gzipReader struct {
 func newDecompressor() connect.Decompressor { return &gzipReader{} }
 func newCompressor() connect.Compressor     { return gzip.NewWriter(io.Discard) }
 
-// Reset starts a new message, with the full allowance of decompressed bytes.
+// Reset begins a new message with the full limit of decompressed bytes.
 func (u *gzipReader) Reset(r io.Reader) error {
 	u.remaining = chain.MaxRequestBytes + 1
 	return u.Reader.Reset(r)
@@ -137,7 +135,7 @@ func (u *gzipReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Headers for compression and timeouts in Connect, Connect streams and gRPC.
+// Names of the compression and timeout headers of Connect, Connect streams and gRPC.
 var (
 	encodingHeaders      = []string{"Content-Encoding", "Connect-Content-Encoding", "Grpc-Encoding"}
 	connectTimeoutHeader = "Connect-Timeout-Ms"
@@ -146,8 +144,8 @@ var (
 
 type deadlineKey struct{}
 
-// negotiate validates the compression and timeout headers, because Connect refuses them without a reason. It moves the
-// timeout from the header to the context, for [withCallerDeadline].
+// negotiate validates the compression and timeout headers, because Connect refuses invalid ones without a reason. It moves the timeout from
+// the header to the context for [withCallerDeadline].
 func negotiate(r *http.Request) (*http.Request, *fault.Fault) {
 	for _, name := range encodingHeaders {
 		if v := r.Header.Get(name); v != "" && v != "identity" && v != "gzip" {
@@ -170,7 +168,7 @@ func negotiate(r *http.Request) (*http.Request, *fault.Fault) {
 	return r.WithContext(context.WithValue(r.Context(), deadlineKey{}, time.Now().Add(wait))), nil
 }
 
-// withCallerDeadline applies the caller's timeout. The chain then reports when it is exceeded.
+// withCallerDeadline applies the caller's timeout to the context, so that the chain reports when it is exceeded.
 func withCallerDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if at, ok := ctx.Value(deadlineKey{}).(time.Time); ok {
 		return context.WithDeadline(ctx, at)
@@ -178,13 +176,13 @@ func withCallerDeadline(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() {}
 }
 
-// parseConnectTimeout parses milliseconds of at most ten digits, as the Connect protocol defines.
+// parseConnectTimeout parses a Connect timeout: milliseconds, at most ten digits.
 func parseConnectTimeout(v string) (time.Duration, bool) {
 	n, err := strconv.ParseUint(v, 10, 63)
-	return time.Duration(n) * time.Millisecond, err == nil && len(v) <= 10 // ten digits
+	return time.Duration(n) * time.Millisecond, err == nil && len(v) <= 10
 }
 
-// parseGRPCTimeout parses at most eight digits and a unit, as the gRPC protocol defines.
+// parseGRPCTimeout parses a gRPC timeout: at most eight digits and a unit.
 func parseGRPCTimeout(v string) (time.Duration, bool) {
 	units := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond}
 	unit := units[v[len(v)-1]]
@@ -193,7 +191,7 @@ func parseGRPCTimeout(v string) (time.Duration, bool) {
 		return 0, false
 	}
 	if unit == time.Hour {
-		n = min(n, 1_000_000) // about a century; a Duration cannot hold much more
+		n = min(n, 1_000_000) // limits hours to about a century, because a Duration overflows soon after
 	}
-	return time.Duration(n) * unit, true // eight digits
+	return time.Duration(n) * unit, true
 }

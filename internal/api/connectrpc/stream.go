@@ -22,17 +22,17 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// withoutTimeouts removes the read and write timeouts of the server: a stream lasts as long as its client wants.
+// withoutTimeouts removes the server's read and write timeouts, because the client decides how long a stream lasts.
 func withoutTimeouts(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Writers that do not support deadlines have none.
+		// A response writer that does not support deadlines has none to remove.
 		c := http.NewResponseController(w)
 		_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
 		h.ServeHTTP(w, r)
 	})
 }
 
-// streamHandler serves one streaming method, in any direction.
+// streamHandler serves one streaming RPC in any direction.
 func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.Handler {
 	run := func(x *serverStream) error {
 		x.sts = inproc.NewTransport(full)
@@ -82,7 +82,7 @@ func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.H
 	}
 }
 
-// sizeLimitInterceptor adds a reason to the error for a stream message that is too large.
+// sizeLimitInterceptor adds a reason to Connect's error for a stream message that is too large.
 type sizeLimitInterceptor struct{}
 
 func (sizeLimitInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
@@ -108,7 +108,7 @@ func (b sizeLimitConn) Receive(m any) error {
 	return err
 }
 
-// receiveOnce returns a function that returns the one message of a server-streaming call, then io.EOF.
+// receiveOnce returns a receive function for a server-streaming call: it returns the single request message, then io.EOF.
 func receiveOnce(l *message) func() (*message, error) {
 	var mu sync.Mutex
 	return func() (*message, error) {
@@ -137,7 +137,7 @@ func receiveFrom(st *connect.ClientStream[message]) func() (*message, error) {
 
 // serverStream is a grpc.ServerStream over a Connect stream.
 type serverStream struct {
-	ctx           context.Context // grpc.ServerStream is defined with it
+	ctx           context.Context // context that the Context method returns
 	requestHeader http.Header
 	send          func(*message) error
 	receive       func() (*message, error)
@@ -152,7 +152,7 @@ func (w *serverStream) Context() context.Context { return w.ctx }
 
 func (w *serverStream) SetHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
 
-// SendHeader only stores the header: Connect sends it with the first message.
+// SendHeader only stores the header, because Connect sends it with the first message.
 func (w *serverStream) SendHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
 
 func (w *serverStream) SetTrailer(md metadata.MD) {
@@ -161,7 +161,7 @@ func (w *serverStream) SetTrailer(md metadata.MD) {
 	chain.CopyHeader(w.trailer, md)
 }
 
-// flushHeader passes the header to Connect, once, before the first message.
+// flushHeader passes the stored header to Connect before the first message.
 func (w *serverStream) flushHeader() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,7 +184,7 @@ func (w *serverStream) RecvMsg(v any) error {
 	l, err := w.receive()
 	switch {
 	case errors.Is(err, io.EOF):
-		return io.EOF // callers compare with ==
+		return io.EOF // an unwrapped io.EOF, because callers compare with ==
 	case connect.CodeOf(err) == connect.CodeInvalidArgument:
 		return fault.New(fault.Invalid, fault.InvalidFields, "a message of the stream cannot be read").With(err)
 	case err != nil:

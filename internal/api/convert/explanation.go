@@ -8,7 +8,7 @@ import (
 
 var english = message.Reader{Language: message.English}
 
-// Explanation converts an explanation of a reservation's access, the same for partners and staff.
+// Explanation converts the explanation of a reservation's access to its protobuf message, which the partner and property APIs share.
 func Explanation(e explain.Explanation) *partnerv1.Explanation {
 	out := &partnerv1.Explanation{
 		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: Time(e.AsOf),

@@ -1,4 +1,4 @@
-// Package convert fills messages that several areas answer with. Text, Time and At leave out missing values.
+// Package convert builds protobuf messages that several API areas return.
 package convert
 
 import (

@@ -8,17 +8,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// area is a part of the API with its own OpenAPI description and documentation page.
+// area is a part of the API with its own OpenAPI document and reference page.
 type area struct {
-	Name    string // "partner": the first page, at /docs; any other is at /docs/<name>
-	Package string // proto package
+	Name    string // Name is "partner" for the page at /docs; other pages are at /docs/<name>
+	Package string
 
-	// caller and example show on the page how to call the area.
+	// caller and example show how to call the area.
 	caller  template.HTML
 	example string
 }
 
-// areas are the areas of the API, in the order of the links between their pages.
+// areas are the API areas in the order of the links on their pages.
 var areas = []area{
 	{
 		Name: "partner", Package: "latchkey.partner.v1",
@@ -67,7 +67,7 @@ func (a area) title() string {
 
 func (a area) isPartner() bool { return a.Name == "partner" }
 
-// page returns the path of the documentation page.
+// page returns the URL path of the reference page.
 func (a area) page() string {
 	if a.isPartner() {
 		return "/docs"
@@ -103,7 +103,7 @@ securitySchemes:
     apiKey: {type: apiKey, in: header, name: api-key, description: The key of a property's own scripts.}`
 }
 
-// reasonMeaning describes one error reason, or is the heading of the reasons after it.
+// reasonMeaning describes one error reason. An entry with only a heading begins a new section.
 type reasonMeaning struct{ Heading, Reason, Meaning string }
 
 func parseMeanings(text []byte) ([]reasonMeaning, error) {

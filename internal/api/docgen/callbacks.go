@@ -8,17 +8,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// callbacksYAML describes the calls from the server to partners' endpoints. No proto service defines these.
+// callbacksYAML describes the HTTP calls from the server to partners' endpoints, which no proto service defines.
 //
 //go:embed calls.yaml
 var callbacksYAML []byte
 
-// callbacksTag is the section of the page for the callbacks.
+// callbacksTag is the heading of the callbacks on the reference page.
 const callbacksTag = "Calls to you"
 
 const callbacksDescription = "Your endpoints, which the service calls. Every call carries the signature headers of Standard Webhooks, and latchkey-signature."
 
-// addCallbacks adds the calls to partners' endpoints as callbacks of the operation that registers endpoints.
+// addCallbacks adds the server's calls to partners' endpoints to the OpenAPI document, as callbacks of the operation that registers
+// endpoints.
 func addCallbacks(root *yaml.Node) error {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(callbacksYAML, &doc); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sampleValues are realistic values for fields by name. Other values follow from the type of the field.
+// sampleValues are realistic example values by field name. Other fields get an example by their type.
 var sampleValues = map[string]any{
 	"id": "rsv_01m7…", "propertyId": "prp_01m7…", "hostelId": "prp_01m7…", "integrationId": "int_01m7…", "reservationId": "rsv_01m7…", "spaceId": "spc_01m7…",
 	"parentSpaceId": "spc_01m7…", "doorId": "spc_01m7…", "lockId": "lck_01m7…", "bridgeId": "brg_01m7…", "gateId": "gat_01m7…", "appId": "app_01m7…",
@@ -20,10 +20,10 @@ var sampleValues = map[string]any{
 	"birthDate": "1990-12-10", "nationality": "PT", "isPrivate": true, "isActive": true, "hasLock": true, "roomReady": true,
 }
 
-// maxExampleDepth bounds the nesting of an example.
+// maxExampleDepth bounds the nesting of a generated example.
 const maxExampleDepth = 6
 
-// example returns an example of an answer as JSON, or "" if there is none.
+// example returns an example answer as JSON, or "" if there is none.
 func (d *document) example(s *schema) string {
 	if s == nil {
 		return ""

@@ -18,16 +18,16 @@ import (
 //go:embed guide.html
 var guidePage string
 
-// link links to a page.
+// link is a hyperlink to a page.
 type link struct{ Title, Path string }
 
-// guideOrder is the order of the guides; others follow by name.
+// guideOrder is the order of the guides. Guides that are not listed follow, sorted by name.
 var guideOrder = []string{"quick-start", "partner-guide", "bridge-guide", "locks", "operations", "smartkey"}
 
-// repositoryLinks matches links to files of the repository that the server does not serve. Only their text is kept.
+// repositoryLinks matches links to repository files that the server does not serve; the renderer keeps only their text.
 var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 
-// guides renders the Markdown files of a directory, and the start page, which links to all pages.
+// guides renders the guides from Markdown files and a start page that links to all pages.
 func (s site) guides(files fs.FS) error {
 	names, err := fs.Glob(files, "*.md")
 	if err != nil {
@@ -56,7 +56,7 @@ func (s site) guides(files fs.FS) error {
 	return s.guide(link{"Latchkey", "/guide"}, nil, links)
 }
 
-// guide renders a Markdown file as a page with links to all pages.
+// guide renders one Markdown file as a page with links to all other pages.
 func (s site) guide(at link, raw []byte, all []link) error {
 	page, err := template.New("guide").Parse(guidePage)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command docgen writes what the server shows at /docs, /guide, /openapi.yaml and below: the OpenAPI documents and the
-// pages of the reference and of the guides. scripts/generate runs it from the root of the repository.
+// Command docgen generates the files that the server serves at /docs, /guide and /openapi.yaml: OpenAPI documents, reference pages and
+// guides. scripts/generate runs it in the root of the repository.
 package main
 
 import (
@@ -22,12 +22,12 @@ func main() {
 	}
 }
 
-// site is what is written.
+// site holds the generated files.
 type site struct {
 	areas   []area
 	style   string
 	reasons []reasonMeaning
-	files   map[string][]byte // by path, which is that of the URL, and of pages with the suffix .html
+	files   map[string][]byte // generated files by URL path; pages have the suffix .html
 }
 
 func run(openapi, out string) error {
@@ -68,7 +68,7 @@ func run(openapi, out string) error {
 	return nil
 }
 
-// reference makes the OpenAPI document and the page of an area.
+// reference generates the OpenAPI document and the reference page of an area.
 func (s site) reference(a area, openapi []byte) error {
 	root, err := refine(a, openapi)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s site) reference(a area, openapi []byte) error {
 	return err
 }
 
-// references links to the pages of the areas.
+// references returns links to the reference pages of all areas.
 func (s site) references() []link {
 	links := make([]link, len(s.areas))
 	for i, a := range s.areas {

@@ -16,8 +16,8 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// refine adds to the generated OpenAPI description what the generator does not know: security schemes, the spelling of
-// nested parameters, the Idempotency-Key header and the error envelope.
+// refine completes the generated OpenAPI document with what the generator does not know: security schemes, nested query parameters, the
+// Idempotency-Key header and the error format.
 func refine(a area, openapi []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(openapi, &doc); err != nil {
@@ -91,7 +91,7 @@ func refineOperation(pkg string, op *yaml.Node) error {
 	if params == nil {
 		params = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	}
-	// REST derives the mask from the body.
+	// Callers do not send updateMask, because REST derives it from the body.
 	params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool { return childValue(p, "name") == "updateMask" })
 	method := methodOf(pkg, childValue(op, "operationId"))
 	for _, p := range params.Content {
@@ -114,7 +114,7 @@ func refineOperation(pkg string, op *yaml.Node) error {
 	return nil
 }
 
-// markNullable marks the optional fields of a message and its nested messages as nullable: null clears them.
+// markNullable marks the optional fields of a message and its nested messages as nullable, because sending null clears a field.
 func markNullable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
 	properties := child(child(schemas, string(m.Name())), "properties")
 	for i := range m.Fields().Len() {
@@ -129,7 +129,7 @@ func markNullable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
 	}
 }
 
-// methodOf returns the method for an operation id (Service_Method), or nil.
+// methodOf returns the RPC method for an OpenAPI operation id (Service_Method), or nil.
 func methodOf(pkg, operation string) protoreflect.MethodDescriptor {
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(pkg) + "." + protoreflect.FullName(strings.Replace(operation, "_", ".", 1)))
 	if err != nil {
@@ -139,7 +139,7 @@ func methodOf(pkg, operation string) protoreflect.MethodDescriptor {
 	return m
 }
 
-// mutates reports whether a method changes something and so supports the Idempotency-Key header.
+// mutates reports whether a method changes data and therefore supports the Idempotency-Key header.
 func mutates(m protoreflect.MethodDescriptor) bool {
 	if m == nil {
 		return false
@@ -148,7 +148,7 @@ func mutates(m protoreflect.MethodDescriptor) bool {
 	return access.GetMutates()
 }
 
-// isRequired reports whether a query parameter is required: a string with a minimum length.
+// isRequired reports whether a query parameter is required, which a rule on its minimum length shows.
 func isRequired(m protoreflect.MethodDescriptor, name string) bool {
 	if m == nil {
 		return false
@@ -161,7 +161,7 @@ func isRequired(m protoreflect.MethodDescriptor, name string) bool {
 	return rules.GetString().GetMinLen() > 0
 }
 
-// allowedValues returns the only values that a query parameter allows, or nil if there is no such list.
+// allowedValues returns the values that a query parameter may have, or nil if any value is allowed.
 func allowedValues(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	if m == nil {
 		return nil
@@ -179,7 +179,7 @@ func allowedValues(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	var list *yaml.Node
 	for _, w := range rules.GetString().GetIn() {
-		if w == "" { // means not sent
+		if w == "" { // the empty string means that the parameter was not sent
 			continue
 		}
 		if list == nil {
@@ -190,7 +190,7 @@ func allowedValues(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	return list
 }
 
-// toBrackets converts filter.type to filter[type].
+// toBrackets converts a parameter name such as filter.type to filter[type].
 func toBrackets(name string) string {
 	head, rest, ok := strings.Cut(name, ".")
 	if !ok {

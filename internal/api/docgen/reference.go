@@ -16,7 +16,7 @@ import (
 //go:embed reference.html
 var referencePage string
 
-// document holds the parts of an OpenAPI document that the page shows.
+// document holds the parts of an OpenAPI document that the reference page shows.
 type document struct {
 	Title struct {
 		Title, Version string
@@ -39,7 +39,7 @@ type operation struct {
 		Content     media
 	}
 
-	// Callbacks are by name and by URL.
+	// Callbacks maps the name of a callback and its URL to operations.
 	Callbacks map[string]map[string]map[string]*operation
 
 	Verb, Path, Sample string `yaml:"-"`
@@ -61,10 +61,10 @@ type schema struct {
 	AllOf       []schema `yaml:"allOf"`
 	Items       *schema
 	Enum        []string
-	Properties  yaml.Node // a map whose order counts
+	Properties  yaml.Node // a YAML node, because the order of the properties matters
 }
 
-// property is one row of a schema's table.
+// property is one row in the table of a schema.
 type property struct {
 	Name string
 	schema
@@ -83,7 +83,7 @@ func (o *operation) Body() *schema { return o.RequestBody.Content.schema() }
 // Answer returns the schema of the successful answer, or nil.
 func (o *operation) Answer() *schema { return o.Responses["200"].Content.schema() }
 
-// refName returns the name of the schema that this one refers to, or "".
+// refName returns the name of the schema that $ref points to, or "".
 func (s schema) refName() string {
 	for _, ref := range append([]schema{s}, s.AllOf...) {
 		if i := strings.LastIndexByte(ref.Ref, '/'); i >= 0 {
@@ -93,7 +93,7 @@ func (s schema) refName() string {
 	return ""
 }
 
-// Link returns the name of the schema of a field or of the entries of a list.
+// Link returns the name of the schema that a field, or the entries of a list field, refer to.
 func (s schema) Link() string {
 	if s.Items != nil {
 		return s.Items.refName()
@@ -101,7 +101,7 @@ func (s schema) Link() string {
 	return s.refName()
 }
 
-// Kind describes the type of a value for the page.
+// Kind describes the type of a value in words.
 func (s schema) Kind() string {
 	switch {
 	case s.Items != nil && s.Items.refName() == "":
@@ -120,7 +120,7 @@ func (s schema) Kind() string {
 	return s.Type
 }
 
-// Rows returns the properties in the order of the proto.
+// Rows returns the properties of a schema in the order of the proto file.
 func (s schema) Rows() ([]property, error) {
 	var rows []property
 	for i := 0; i+1 < len(s.Properties.Content); i += 2 {
@@ -133,7 +133,7 @@ func (s schema) Rows() ([]property, error) {
 	return rows, nil
 }
 
-// group is a section of the page.
+// group is a section of the reference page: the operations of one service.
 type group struct {
 	Name, Description string
 	Operations        []*operation
@@ -159,10 +159,10 @@ func heading(tag string) string {
 	return short
 }
 
-// verbOrder is the order of operations on the same path.
+// verbOrder is the order of HTTP methods of operations on the same path.
 var verbOrder = []string{"GET", "POST", "PATCH", "PUT", "DELETE"}
 
-// otherPage links to the page of another area.
+// otherPage is a link to the reference page of another area.
 type otherPage struct{ Title, Path string }
 
 // render renders the page of an area.
@@ -170,7 +170,7 @@ func (d *document) render(a area, s site) ([]byte, error) {
 	page, err := template.New("docs").Funcs(template.FuncMap{
 		"plain": func(s string) string { return strings.Join(strings.Fields(s), " ") },
 		"first": firstSentence,
-		// The OpenAPI operation id is Service_Method.
+		// An OpenAPI operation id has the form Service_Method.
 		"method": func(operation string) string { return strings.Replace(operation, "_", "/", 1) },
 		"human":  heading,
 		"anchor": func(s string) string { return strings.ReplaceAll(s, " ", "-") },
@@ -187,7 +187,7 @@ func (d *document) render(a area, s site) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
-		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(s.style), // a file of the repository
+		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(s.style), // a style sheet from the repository, which is trusted
 		"Groups": d.groupOperations(), "Schemas": d.sortedSchemas(), "Errors": envelope.Table(), "Reasons": s.reasons,
 		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.isPartner(), "Others": others,
 	})
@@ -204,7 +204,7 @@ func capitalize(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// firstSentence returns the summary of an operation's description.
+// firstSentence returns the first sentence of a description, which serves as summary.
 func firstSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if i := strings.Index(s, ". "); i > 0 {

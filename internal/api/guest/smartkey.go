@@ -1,5 +1,5 @@
-// Package guest serves the guest area of the API, for guests' phones: it converts between protobuf and the domain.
-// There is no login; each call carries its own proof.
+// Package guest serves the API for guests' phones. It converts between protobuf and domain types. Guests do not log in; each call carries
+// its own proof, such as a signed token.
 package guest
 
 import (
@@ -27,20 +27,20 @@ type SmartKeys struct {
 	guestv1.UnimplementedSmartKeyServiceServer
 	DB   *db.DB
 	Keys *keyring.Ring
-	// Here is the node that serves the calls.
+	// Here is the server node that runs this service.
 	Here lock.Node
-	// Greeting requests a greeting from a bridge that is connected to the node. The node is empty while the bridge
-	// reconnects.
+	// Greeting asks a bridge for a greeting, the first message that a phone needs to use a SmartKey. node is the node with the bridge's
+	// session; it is empty while the bridge reconnects.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
 	// Act sends a stored unlock command to the bridge and waits for its result.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
-	// Unsent counts an unlock command that is refused because its bridge cannot be reached.
+	// Unsent counts an unlock command that was refused because its bridge cannot be reached.
 	Unsent func(error)
-	// OpenWithin is how long after the call the door may open; 0: lock.MaxDeadline.
+	// OpenWithin is the time after the call within which the door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 
-// GetEnrolment describes a link. It changes nothing, because mail scanners open links.
+// GetEnrolment describes an enrolment link without using it, because mail scanners open links.
 func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentRequest) (*guestv1.GetEnrolmentResponse, error) {
 	l, err := mobilekey.DescribeLink(s.DB.View(ctx), s.Keys, r.GetLink())
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 	}, nil
 }
 
-// Enrol uses the link and stores the phone's key in one transaction.
+// Enrol uses up the enrolment link and stores the phone's key in the same transaction.
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -68,7 +68,7 @@ func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv
 	return answer, nil
 }
 
-// Challenge returns a challenge for a renewal. The only fact it reveals is the property of a phone.
+// Challenge returns a random challenge that the phone signs to renew its token. The answer reveals nothing but the phone's property.
 func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) (*guestv1.ChallengeResponse, error) {
 	property, asked, err := mobilekey.NewRenewalChallenge(s.DB.View(ctx), s.Keys, r.GetPhoneId())
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) 
 	return &guestv1.ChallengeResponse{PropertyId: property, Challenge: asked}, nil
 }
 
-// Renew returns the next token.
+// Renew returns the phone's next SmartKey token.
 func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv1.RenewResponse, error) {
 	var key *mobilekey.Key
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -103,7 +103,7 @@ func keyMessage(k *mobilekey.Key) *guestv1.SmartKey {
 	return m
 }
 
-// Greet returns a greeting of a bridge. The token must give access to a lock of the bridge.
+// Greet returns a greeting of a bridge, which a phone needs for a presentation. The phone's token must give access to a lock of the bridge.
 func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv1.GreetResponse, error) {
 	view := s.DB.View(ctx)
 	bearer, err := mobilekey.Identify(view, r.GetToken())
@@ -128,8 +128,8 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	return &guestv1.GreetResponse{Greeting: greeting}, nil
 }
 
-// Present sends a presentation to the bridge of the door in its proof. The server only uses the proof to find the
-// bridge; the bridge verifies it and decides.
+// Present sends a phone's presentation to the bridge of the door. The server reads the proof only to find the bridge. The bridge verifies
+// the presentation and decides whether to open the door.
 func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
 	p, err := smartkey.DecodePresentation(r.GetPresentation())
 	if err != nil {
@@ -174,7 +174,7 @@ func invalidSmartKey(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for this reason", smartkey.ReasonOf(err)).With(err)
 }
 
-// presentResponse converts the result of a presentation.
+// presentResponse converts the outcome of the unlock command to the answer of Present.
 func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentResponse {
 	reason, keyRefused := strings.CutPrefix(done.Result, lock.RefusedKeyPrefix)
 	switch {
@@ -192,7 +192,7 @@ func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentRe
 	return &guestv1.PresentResponse{Result: "unknown"}
 }
 
-// GetLists returns the key sets and the status list that a bridge without its own internet connection may be missing.
+// GetLists returns issuer keys and the status list, which a phone carries to a bridge without internet connection.
 func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*guestv1.GetListsResponse, error) {
 	bearer, err := mobilekey.Identify(s.DB.View(ctx), r.GetToken())
 	if err != nil {

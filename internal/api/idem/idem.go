@@ -1,6 +1,5 @@
-// Package idem implements the Idempotency-Key header: repeated calls with the same key have one effect and one answer.
-// The key's row is written in the same transaction as the change, because a crash between two transactions would break
-// this.
+// Package idem implements the Idempotency-Key header: calls with the same key take effect once and get the same answer. The row of the key
+// is written in the same transaction as the change, so that a crash cannot separate them.
 package idem
 
 import (
@@ -23,24 +22,24 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Keep is how long an answer is stored.
+// Keep is how long the answer for an idempotency key is stored.
 const Keep = 7 * 24 * time.Hour
 
-// Renderer adds to a stored answer what is never stored: the current PINs and tokens.
+// Renderer adds current PINs and tokens to a stored answer, because secrets are not stored in answers.
 type Renderer func(ctx context.Context, answer proto.Message) error
 
-// Memory stores answers by idempotency key.
+// Memory stores the answers of calls by their idempotency key.
 type Memory struct {
 	DB   *db.DB
 	Keys *keyring.Ring
-	// Render maps a full method name to a renderer, for methods whose answers contain secrets.
+	// Render maps a full method name to its renderer, for methods whose answers contain secrets.
 	Render map[string]Renderer
 
 	mu      sync.Mutex
 	running map[db.AnswerKey]bool
 }
 
-// claim identifies one call with an idempotency key.
+// claim is the idempotency key of one call and a hash of its request.
 type claim struct {
 	db.AnswerKey
 	hash [sha256.Size]byte
@@ -48,7 +47,7 @@ type claim struct {
 
 type claimKey struct{}
 
-// Unary is the interceptor. It runs after authentication and validation, directly before the handler.
+// Unary is the gRPC interceptor that answers repeated calls. It runs after authentication and validation.
 func (m *Memory) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	c, answer, err := m.newClaim(ctx, req, info.FullMethod)
 	if err != nil || c == nil {
@@ -71,7 +70,7 @@ func (m *Memory) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return next(context.WithValue(ctx, claimKey{}, c), req)
 }
 
-// newClaim returns the claim of a call that changes something and has a key, otherwise nil.
+// newClaim returns the claim of a mutating call with an idempotency key, otherwise nil.
 func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, proto.Message, error) {
 	key := chain.IdempotencyKey(ctx)
 	if key == "" {
@@ -89,7 +88,7 @@ func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("hash a request: %w", err)
 	}
-	// Unknown fields and invalid values in the body also distinguish requests.
+	// The hash includes unknown fields and invalid values, which the message does not contain.
 	raw = append(raw, chain.ReportOf(ctx).Beyond()...)
 	c := &claim{db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key}, sha256.Sum256(raw)}
 	return c, output.New().Interface(), nil
@@ -118,8 +117,7 @@ func inFlightError() error {
 	return fault.New(fault.Exists, fault.IdempotencyInFlight, "a call with this Idempotency-Key is still running; try again shortly").Retry(time.Second)
 }
 
-// errShownOnce refuses to repeat an answer whose secret is not stored. Without its secret, the answer would look like a
-// success.
+// errShownOnce refuses to repeat an answer whose secret is not stored, because an answer without the secret would look complete.
 var errShownOnce = fault.New(fault.Exists, fault.ShownOnce,
 	"this call succeeded before, and its answer contained a secret that is not stored: rotate the secret of what it created, or create another with a new Idempotency-Key")
 
@@ -150,8 +148,8 @@ func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message)
 
 func (c *claim) purpose() string { return "idempotency/" + c.Holder + c.Method + "/" + c.Key }
 
-// Write runs a change in one transaction and returns its answer. If the call has an Idempotency-Key, the answer is
-// stored in the same transaction.
+// Write runs a change in one transaction and returns its answer. If the call has an Idempotency-Key, the same transaction stores the
+// answer.
 func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.Tx) (R, error)) (R, error) {
 	var answer R
 	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -183,8 +181,7 @@ func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	return err
 }
 
-// sealAnswer returns the stored form of an answer. It is empty if the answer contains a secret and the method has no
-// renderer.
+// sealAnswer encrypts an answer for storage. The result is empty if the answer contains a secret and the method has no renderer.
 func (m *Memory) sealAnswer(ctx context.Context, c *claim, answer proto.Message) ([]byte, error) {
 	bare := proto.Clone(answer)
 	if removeSecrets(bare.ProtoReflect()) && m.Render[c.Method] == nil {
@@ -201,7 +198,7 @@ func (m *Memory) sealAnswer(ctx context.Context, c *claim, answer proto.Message)
 	return sealed, nil
 }
 
-// removeSecrets removes every field marked debug_redact and reports whether there was one.
+// removeSecrets clears every field with the proto option debug_redact and reports whether there was one.
 func removeSecrets(m protoreflect.Message) (removed bool) {
 	visit := func(e protoreflect.Value) { removed = removeSecrets(e.Message()) || removed }
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {

@@ -1,6 +1,6 @@
-// Package inproc is a gRPC connection to services in the same process. A call runs the interceptors and the handler on
-// the caller's goroutine, without a transport and without copying messages. The handler gets the values of the caller's
-// context. It shares nested messages with the caller, so it must not keep or change its input.
+// Package inproc connects gRPC clients to services in the same process. A call runs the interceptor and the handler on the caller's
+// goroutine, without network and without copying messages. Caller and handler share nested messages, so handlers must not keep or change
+// their input.
 package inproc
 
 import (
@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Conn is a grpc.ClientConnInterface and a grpc.ServiceRegistrar. All services must be registered before the first
-// call.
+// Conn is an in-process connection. It implements grpc.ClientConnInterface and grpc.ServiceRegistrar. All services must be registered
+// before the first call.
 type Conn struct {
 	unary    grpc.UnaryServerInterceptor
 	methods  map[string]method
@@ -29,12 +29,12 @@ type method struct {
 	desc grpc.MethodDesc
 }
 
-// New returns a connection whose calls run through the interceptor, which may be nil.
+// New returns a connection whose calls run through the given interceptor, which may be nil.
 func New(unary grpc.UnaryServerInterceptor) *Conn {
 	return &Conn{unary: unary, methods: map[string]method{}}
 }
 
-// RegisterService implements grpc.ServiceRegistrar. It ignores streams.
+// RegisterService registers the unary methods of a service. It ignores streams.
 func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	c.services = append(c.services, desc.ServiceName)
 	for _, m := range desc.Methods {
@@ -45,8 +45,7 @@ func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 // Services returns the names of the registered services.
 func (c *Conn) Services() []string { return slices.Clone(c.services) }
 
-// Call runs one unary call with the incoming metadata of its context. It returns the header that the handler and the
-// interceptors set, also if the call fails.
+// Call runs one unary call. It returns the headers that the handler and the interceptor set, even if the call fails.
 func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Message) (metadata.MD, error) {
 	m, ok := c.methods[fullMethod]
 	if !ok {
@@ -66,7 +65,6 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Me
 	return sts.Header(), err
 }
 
-// Invoke implements grpc.ClientConnInterface.
 func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, opts ...grpc.CallOption) error {
 	in, ok := args.(proto.Message)
 	out, ok2 := reply.(proto.Message)
@@ -86,13 +84,11 @@ func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, o
 	return err
 }
 
-// NewStream implements grpc.ClientConnInterface.
 func (c *Conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, status.Error(codes.Unimplemented, "streams are not served in process")
 }
 
-// moveMessage moves the fields of one message to another of the same type. Nested messages are shared; the source must
-// not be used again.
+// moveMessage moves the fields of src to dst, which has the same type. Nested messages are shared, so src must not be used afterwards.
 func moveMessage(dst, src any) error {
 	d, ok := dst.(proto.Message)
 	s, ok2 := src.(proto.Message)

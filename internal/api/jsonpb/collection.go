@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// readList reads an array. Each object in a list at the top level of the body gets its own mask.
+// readList reads a JSON array. Each object in a top-level list gets its own field mask.
 func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 	if !d.expectKind('[', "a list") {
 		return d.dec.SkipValue()
@@ -45,8 +45,7 @@ func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 	return err
 }
 
-// readEntry reads one entry. It appends an empty entry for an invalid one, so that later indexes match those of the
-// caller.
+// readEntry reads one list entry. For an invalid entry it appends an empty one, so that later entries keep their index.
 func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 	if f.form == formMessage {
 		el := list.AppendMutable().Message()
@@ -129,7 +128,7 @@ func (d *reader) readMap(msg protoreflect.Message, f *field) error {
 	return err
 }
 
-// skipRest reports that a list or map has too many entries and skips the rest without allocating memory for it.
+// skipRest reports that a list or map is too long, and skips the remaining entries without allocating memory.
 func (d *reader) skipRest(f *field, end jsontext.Kind) error {
 	d.report.addOversized(TooMany(d.currentPath(), f.limit))
 	for d.dec.PeekKind() != end {
@@ -157,7 +156,7 @@ func parseMapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.Map
 	}
 }
 
-// skipSeparators returns the start of the next value.
+// skipSeparators returns the offset of the next JSON value.
 func skipSeparators(raw []byte, at int) int {
 	for at < len(raw) && strings.IndexByte(" \t\r\n,:", raw[at]) >= 0 {
 		at++

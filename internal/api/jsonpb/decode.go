@@ -15,15 +15,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxDepth bounds the nesting of values.
+// maxDepth is the deepest nesting of JSON that is read.
 const maxDepth = 64
 
-// maxTrackedFields is the number of fields of a message for which duplicate names are detected.
+// maxTrackedFields is the number of fields per message for which duplicate names are detected.
 const maxTrackedFields = 256
 
-// Decode reads a JSON object into a message and reports what it finds. It skips unknown names. A value of a wrong type
-// is reported and leaves its field unset. Input that is not a JSON object becomes the report's Fault. An empty body
-// means an object without fields.
+// Decode reads a JSON object into a message and records in r what it finds. It skips unknown names. A value of a wrong type is recorded,
+// and its field stays unset. If the input is not a JSON object, Report.Fault is set. An empty body is an empty object.
 func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	r.raw = raw
@@ -45,10 +44,10 @@ type reader struct {
 	src    *bytes.Buffer
 	report *Report
 	path   []segment
-	values int // number of google.protobuf.Value read
+	values int // number of google.protobuf.Value messages read so far
 }
 
-// segment is one step of a path: a name, or an index if name is empty.
+// segment is one step of a JSON path: a name, or an index if the name is empty.
 type segment struct {
 	name  string
 	index int
@@ -87,7 +86,7 @@ var (
 	errTrailing  = errors.New("there is more after the JSON object")
 )
 
-// badJSON says where the body stops being valid JSON, without repeating any of it.
+// badJSON returns an error with the position at which the body stops being valid JSON. It does not repeat the body.
 func badJSON(raw []byte, err error) *fault.Fault {
 	if errors.Is(err, errNotObject) || errors.Is(err, errTrailing) {
 		return fault.New(fault.Invalid, fault.BadJSON, "the body is not one JSON object: %v", err)
@@ -108,8 +107,8 @@ func badJSON(raw []byte, err error) *fault.Fault {
 	return fault.New(fault.Invalid, fault.BadJSON, "the body is not valid JSON: %s at line %d, column %d (byte offset %d)", what, line, column, at)
 }
 
-// readMessage reads an object into msg. It adds the fields that are present to mask under prefix, which ends in a dot;
-// a nil mask records none.
+// readMessage reads a JSON object into msg. It appends the fields that are present to mask, each with prefix, which ends in a dot. If mask
+// is nil, it records no fields.
 func (d *reader) readMessage(msg protoreflect.Message, prefix string, mask *[]string) error {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
@@ -151,8 +150,7 @@ func (d *reader) readMessage(msg protoreflect.Message, prefix string, mask *[]st
 	return err
 }
 
-// readName reads the name of a member. The bytes are valid until the next read. The field is nil if the name is
-// unknown.
+// readName reads the name of an object member. The returned bytes are valid until the next read. The field is nil if the name is unknown.
 func (d *reader) readName(p *plan) (*field, []byte, error) {
 	raw, err := d.dec.ReadValue()
 	if err != nil {
@@ -162,14 +160,14 @@ func (d *reader) readName(p *plan) (*field, []byte, error) {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		unquoted, err := jsontext.AppendUnquote(nil, raw)
 		if err != nil {
-			return nil, plain, nil // a name that is not valid text is an unknown name
+			return nil, plain, nil // a name with invalid UTF-8 counts as unknown
 		}
 		plain = unquoted
 	}
 	return p.fields[string(plain)], plain, nil
 }
 
-// skipField skips the value of the last field of the path and removes it from the path.
+// skipField skips the JSON value of the last field of the path and removes the field from the path.
 func (d *reader) skipField() error {
 	d.pop()
 	return d.dec.SkipValue()
@@ -219,8 +217,8 @@ func addToMask(mask *[]string, prefix string, f *field) {
 	}
 }
 
-// expectKind reports whether the next value is of the given kind and not too deep. Otherwise it adds an error, and the
-// caller skips the value.
+// expectKind reports whether the next JSON value is of the given kind and not nested too deeply. If not, it records an error, and the
+// caller must skip the value.
 func (d *reader) expectKind(kind jsontext.Kind, what string) bool {
 	switch {
 	case d.dec.PeekKind() != kind:

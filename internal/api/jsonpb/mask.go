@@ -7,9 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// FillMasks fills the masks of a request whose body is the whole request, because protobuf does not record which fields
-// the JSON named: update_mask with the fields of the resource, update_masks with the fields of each list entry. It
-// keeps masks that the caller sent.
+// FillMasks fills the field masks of a request, because protobuf does not record which fields the JSON body contained. update_mask gets the
+// fields of the resource, update_masks the fields of each list entry. Masks that the caller sent stay.
 func (r *Report) FillMasks(msg protoreflect.Message) {
 	fields := msg.Descriptor().Fields()
 	if fd := fields.ByName("update_mask"); isMask(fd) && !fd.IsList() {
@@ -37,7 +36,7 @@ func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	}
 }
 
-// maskBelow returns the mask of a message field of the body.
+// maskBelow returns the field mask of a message field of the body.
 func (r *Report) maskBelow(field string) []string {
 	var found []string
 	for _, path := range r.Mask("") {
@@ -48,8 +47,8 @@ func (r *Report) maskBelow(field string) []string {
 	return found
 }
 
-// maskedField returns the field that a mask applies to: the first other message field, singular or repeated like the
-// mask.
+// maskedField returns the field that a field mask applies to: the first other message field of the request, repeated if the mask is
+// repeated.
 func maskedField(fields protoreflect.FieldDescriptors, mask protoreflect.FieldDescriptor) protoreflect.FieldDescriptor {
 	for i := range fields.Len() {
 		if f := fields.Get(i); f != mask && f.Message() != nil && !f.IsMap() && f.IsList() == mask.IsList() {

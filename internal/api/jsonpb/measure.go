@@ -12,10 +12,10 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// defaultEntries bounds a list whose field has no max_items rule, such as the paths of a google.protobuf.FieldMask.
+// defaultEntries is the maximum length of a list without a max_items rule, such as google.protobuf.FieldMask.paths.
 const defaultEntries = 256
 
-// MaxEntries returns how many entries a list or map of a request may have: max_items or max_pairs of the field's rule.
+// MaxEntries returns the maximum length of a list or map field: its rule max_items or max_pairs.
 func MaxEntries(fd protoreflect.FieldDescriptor) int {
 	if f := planOf(fd.ContainingMessage()).byNumber(fd.Number()); f != nil {
 		return f.limit
@@ -35,23 +35,22 @@ func maxEntries(fd protoreflect.FieldDescriptor) int {
 	return int(min(n, 1<<20))
 }
 
-// TooMany returns the violation for a list or map with more than limit entries.
+// TooMany returns the error for a list or map with more than limit entries.
 func TooMany(path string, limit int) fault.Field {
 	return fault.Field{Path: path, Reason: fault.TooMany, Message: "must hold at most " + strconv.Itoa(limit) + " entries"}
 }
 
-// Size is what Measure finds in an encoded protobuf message.
+// Size is the result of Measure for an encoded protobuf message.
 type Size struct {
 	// Entries is the number of entries in all lists and maps.
 	Entries int
-	// Oversized lists the lists and maps with more than twice their limit of entries. Validation reports those that
-	// exceed their limit by less; it can name the item of a batch that they belong to.
+	// Oversized lists the lists and maps with more than twice their maximum number of entries. Validation finds the smaller excesses, and
+	// can name the batch item that they belong to.
 	Oversized []fault.Field
 }
 
-// Measure counts the entries of the lists and maps of an encoded message before decoding allocates memory for them: two
-// bytes of a request can encode an empty message that takes a hundred bytes of memory. It stops after the first
-// oversized lists, and at invalid protobuf, which decoding reports.
+// Measure counts the list and map entries of an encoded message before it is decoded, because two encoded bytes can take a hundred bytes of
+// memory after decoding. It stops after the first oversized lists. It ignores invalid protobuf, which decoding reports.
 func Measure(raw []byte, md protoreflect.MessageDescriptor) Size {
 	var m measurer
 	m.measureMessage(raw, planOf(md))
@@ -59,31 +58,31 @@ func Measure(raw []byte, md protoreflect.MessageDescriptor) Size {
 }
 
 const (
-	// maxLists is how many list and map fields a request message can have; a test checks that the API stays below it.
+	// maxLists is the maximum number of list and map fields of a request message. A test checks that all messages stay below it.
 	maxLists = 16
 	// maxOversized bounds how many oversized lists are reported.
 	maxOversized = 16
 )
 
-// maxNesting bounds the depth to which a message is measured. The messages of the API are less deep.
+// maxNesting is the depth to which Measure descends. All API messages are less deep.
 const maxNesting = 16
 
-// measurer measures one message. It allocates no memory.
+// measurer measures one message without allocating memory.
 type measurer struct {
 	Size
-	path  [maxNesting]pathStep // to the message that is being measured
+	path  [maxNesting]pathStep // path of the nested message that is being measured
 	depth int
 }
 
-// pathStep is one step of a path: a field, and the index if it is a list.
+// pathStep is one step of a path: a field, and the entry's index if the field is a list.
 type pathStep struct {
 	field *field
-	index int // of the entry, if the field is a list
+	index int
 }
 
 func (m *measurer) measureMessage(raw []byte, p *plan) {
 	var counts [maxLists]int
-	var seen, multiple [maxTrackedFields / 64]uint64 // message fields that occur, and that occur more than once
+	var seen, multiple [maxTrackedFields / 64]uint64 // bit sets of the message fields that occur, and of those that occur more than once
 	for rest := raw; len(rest) > 0; {
 		f, kind, value, n := readField(rest, p)
 		if n < 0 {
@@ -111,7 +110,7 @@ func (m *measurer) measureMessage(raw []byte, p *plan) {
 	}
 }
 
-// measureNested measures the messages inside a message.
+// measureNested measures the messages that a message contains.
 func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedFields / 64]uint64) {
 	var counts [maxLists]int
 	for rest := raw; len(rest) > 0; {
@@ -135,7 +134,7 @@ func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedField
 		}
 		m.descend(at, value)
 	}
-	// Decoding merges repeated occurrences of a singular message as if their bytes were concatenated.
+	// Decoding merges repeated occurrences of a singular message field as if their bytes were concatenated.
 	for word, bits := range multiple {
 		for i := 0; bits != 0; i, bits = i+1, bits>>1 {
 			if f := p.ordered[word*64+i]; bits&1 != 0 && f.nestedPlan != nil {
@@ -169,7 +168,7 @@ func (m *measurer) pathOf(f *field) string {
 	return b.String()
 }
 
-// readField reads one field of an encoded message. It returns the value (without the length prefix) and the number of
+// readField reads one field of an encoded message. It returns the field, its wire type, its value without length prefix, and the number of
 // bytes read.
 func readField(raw []byte, p *plan) (f *field, kind protowire.Type, value []byte, n int) {
 	number, kind, tag := protowire.ConsumeTag(raw)
@@ -186,7 +185,7 @@ func readField(raw []byte, p *plan) (f *field, kind protowire.Type, value []byte
 	return p.byNumber(number), kind, value, tag + n
 }
 
-// countEntries counts the entries in one occurrence of a list: one, or the entries of a packed list of numbers.
+// countEntries counts the list entries in one occurrence of a list field: one, or several for a packed list of numbers.
 func countEntries(f *field, kind protowire.Type, value []byte) int {
 	packed := kind == protowire.BytesType
 	switch f.value.Kind() {
@@ -194,7 +193,7 @@ func countEntries(f *field, kind protowire.Type, value []byte) int {
 		if packed {
 			return 1
 		}
-		return 0 // decoding treats it as an unknown field
+		return 0 // decoding treats a field with this wire type as unknown
 	}
 	if !packed || f.fd.IsMap() {
 		return 1
@@ -214,7 +213,7 @@ func countEntries(f *field, kind protowire.Type, value []byte) int {
 	return n
 }
 
-// concatOccurrences concatenates the contents of all occurrences of a field.
+// concatOccurrences concatenates the contents of all occurrences of a message field.
 func concatOccurrences(raw []byte, p *plan, of *field) []byte {
 	var all []byte
 	for len(raw) > 0 {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// form is how JSON represents a value of a type.
+// form is the JSON representation of a protobuf type.
 type form uint8
 
 const (
@@ -22,20 +22,19 @@ const (
 	formValue
 	formListValue
 	formWrapper
-	formOpaque // a message that JSON cannot represent
+	formOpaque // formOpaque is a message that JSON cannot represent
 )
 
-// plan is what the reader needs to know about a message type, computed once per type.
+// plan is what the JSON reader and writer need to know about a message type. It is computed once per type.
 type plan struct {
-	form    form              // of the message itself
-	fields  map[string]*field // by JSON name and by proto name
-	ordered []*field          // in the order of the descriptor
-	lists   []*field          // lists and maps, at most maxLists
-	nested  bool              // the type contains messages that contain lists
-	numbers []*field          // by number, for numbers below maxNumber
+	form    form              // JSON representation of the message
+	fields  map[string]*field // fields by JSON name and by proto name
+	ordered []*field          // fields in the order of the descriptor
+	lists   []*field          // list and map fields, at most maxLists
+	nested  bool              // fields of the message contain messages with lists
+	numbers []*field          // fields by number, for numbers below maxNumber
 }
 
-// byNumber returns the field with a number, or nil.
 func (p *plan) byNumber(n protowire.Number) *field {
 	if int(n) < len(p.numbers) {
 		return p.numbers[n]
@@ -51,24 +50,24 @@ func (p *plan) byNumber(n protowire.Number) *field {
 	return nil
 }
 
-// maxNumber bounds the field numbers that are indexed directly.
+// maxNumber is the bound for field numbers in the lookup table of a plan.
 const maxNumber = 256
 
 type field struct {
 	fd         protoreflect.FieldDescriptor
-	form       form // of a single value, an entry of a list, or the value of a map
-	index      int  // position in the descriptor, to detect a duplicate name
+	form       form // JSON representation of a single value, a list entry or a map value
+	index      int  // position in the descriptor, used to detect duplicate names
 	json       string
-	key        string // the quoted JSON name with a colon
+	key        string // quoted JSON name followed by a colon
 	proto      string
-	oneof      protoreflect.OneofDescriptor // nil for synthetic ones
-	value      protoreflect.FieldDescriptor // fd itself, or the value field of a map
-	list       int                          // position among the lists and maps of the message, from 1; 0 for other fields
+	oneof      protoreflect.OneofDescriptor // nil for fields that are not in a oneof or only in a synthetic one
+	value      protoreflect.FieldDescriptor // the field itself, or the value field of a map
+	list       int                          // position among the lists and maps of the message, counted from 1; 0 for other fields
 	limit      int                          // maximum number of entries of a list or map
-	nestedPlan func() *plan                 // plan of the messages in it if these contain lists; otherwise nil
+	nestedPlan func() *plan                 // plan of the field's messages if these contain lists; otherwise nil
 }
 
-var plans sync.Map // protoreflect.MessageDescriptor → *plan
+var plans sync.Map // cache: maps a protoreflect.MessageDescriptor to its *plan
 
 func planOf(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md); ok {
@@ -107,7 +106,7 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 	return got.(*plan)
 }
 
-// indexByNumber adds a field to the index by number.
+// indexByNumber adds a field to the lookup table by field number.
 func (p *plan) indexByNumber(f *field) {
 	n := int(f.fd.Number())
 	if n >= maxNumber {
@@ -120,7 +119,8 @@ func (p *plan) indexByNumber(f *field) {
 	p.numbers[n] = f
 }
 
-// holdsLists reports whether a message type contains a list or map at any depth.
+// holdsLists reports whether a message type contains a list or map at any depth. above lists the enclosing types, so that recursive types
+// end the search.
 func holdsLists(md protoreflect.MessageDescriptor, above []protoreflect.FullName) bool {
 	if slices.Contains(above, md.FullName()) {
 		return false

@@ -12,13 +12,12 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// maxParameters bounds the number of names in a query string.
+// maxParameters bounds the number of different names in a query string.
 const maxParameters = 256
 
-// Query reads a query string into the fields of a message. Nested fields are written filter[type] or filter.type; lists
-// are written with commas or by repeating the name. Each unknown name and each value of a wrong type is reported under
-// the name in the query. Top-level fields for which skip returns true belong to the path or the body: in the query they
-// are unknown.
+// Query reads a query string into the fields of a message. Nested fields are written filter[type] or filter.type. List values are separated
+// by commas, or the name is repeated. Unknown names and values of a wrong type are recorded in r. Top-level fields for which skip returns
+// true belong to the path or the body and count as unknown in the query.
 func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldDescriptor) bool, r *Report) {
 	if query == "" {
 		return
@@ -40,7 +39,7 @@ func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldD
 	}
 }
 
-// supportedParameters lists the query parameters of a request message for an error message.
+// supportedParameters lists the query parameters of a request, for an error message.
 func supportedParameters(md protoreflect.MessageDescriptor, skip func(protoreflect.FieldDescriptor) bool) string {
 	var names []string
 	for _, f := range planOf(md).ordered {
@@ -62,7 +61,7 @@ func supportedParameters(md protoreflect.MessageDescriptor, skip func(protorefle
 	return "this route supports " + strings.Join(names, ", ")
 }
 
-// splitName splits "filter[type]" or "filter.type" into its steps.
+// splitName splits a parameter name such as "filter[type]" or "filter.type" into its steps.
 func splitName(name string) ([]string, bool) {
 	if !strings.Contains(name, "[") {
 		return strings.Split(name, "."), true
@@ -74,7 +73,7 @@ func splitName(name string) ([]string, bool) {
 		if !ok || len(steps) > maxDepth {
 			return nil, false
 		}
-		if step != "" { // a list may be written extend[]=a
+		if step != "" { // the name of a list may end in brackets: extend[]=a
 			steps = append(steps, step)
 		}
 		if after == "" {
@@ -86,7 +85,7 @@ func splitName(name string) ([]string, bool) {
 	}
 }
 
-// parameter is one name of a query string with its values.
+// parameter is one name in a query string with all its values.
 type parameter struct {
 	name   string
 	values []string
@@ -98,7 +97,7 @@ func (q *parameter) addError(p problem) {
 	q.report.queryError(fault.Field{Path: printable(q.name), Reason: p.reason, Message: p.message})
 }
 
-// store sets the field with the parameter's name. It returns false if there is no such field.
+// store sets the message field that the parameter names. It returns false if the field does not exist.
 func (q *parameter) store(msg protoreflect.Message) bool {
 	steps, ok := splitName(q.name)
 	if !ok {
@@ -122,7 +121,7 @@ func (q *parameter) store(msg protoreflect.Message) bool {
 	return false
 }
 
-// assign sets a field. It returns false if a query cannot set it.
+// assign sets a field from the query values. It returns false if a query cannot set a field of this type.
 func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool {
 	if f.form == formMessage || f.form >= formStruct && f.form != formWrapper {
 		return false
@@ -135,7 +134,7 @@ func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool
 		q.assignList(msg.Mutable(f.fd).List(), f)
 		return true
 	}
-	// An empty value, as in "page[limit]=", means not sent.
+	// An empty value, as in "page[limit]=", means that the parameter was not sent.
 	if q.values[0] == "" && f.value.Kind() != protoreflect.StringKind {
 		return true
 	}
@@ -168,7 +167,7 @@ func (q *parameter) assignList(list protoreflect.List, f *field) {
 	}
 }
 
-// parseValue reads one value of a query string.
+// parseValue parses one query value for a field.
 func parseValue(f *field, zero protoreflect.Value, raw string) (protoreflect.Value, problem) {
 	if p := text.Problem(raw); p != "" {
 		return zero, problem{fault.NotPrintable, p}
@@ -176,7 +175,7 @@ func parseValue(f *field, zero protoreflect.Value, raw string) (protoreflect.Val
 	fd := f.value
 	switch f.form {
 	case formTimestamp:
-		// A plus sign that is not percent-encoded arrives as a space.
+		// An unescaped plus sign in a query arrives as a space.
 		return zero, setTimestamp(zero.Message(), strings.Replace(raw, " ", "+", 1))
 	case formDuration:
 		return zero, setDuration(zero.Message(), raw)
@@ -219,8 +218,7 @@ func parseScalar(fd protoreflect.FieldDescriptor, text string) (protoreflect.Val
 	}
 }
 
-// isNumber reports whether text is a JSON number. strconv alone would also accept hexadecimal numbers, underscores and
-// words.
+// isNumber reports whether text is a JSON number. strconv also accepts hexadecimal numbers, underscores and words such as "inf".
 func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789+-.eE") == "" && strings.ContainsAny(text, "0123456789")
 }

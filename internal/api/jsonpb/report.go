@@ -1,6 +1,5 @@
-// Package jsonpb reads the JSON bodies and query strings of REST calls into protobuf messages. Its [Report] records what
-// protobuf cannot represent: which fields were sent, and every value of a wrong type. The call keeps the report
-// for validation and handlers.
+// Package jsonpb reads the JSON bodies and query strings of REST calls into protobuf messages. Its [Report] records what protobuf cannot
+// represent: which fields were sent, and the values of a wrong type. Validation and handlers use the report.
 package jsonpb
 
 import (
@@ -15,29 +14,29 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxErrors bounds the errors that one report lists.
+// maxErrors bounds the number of errors in one report.
 const maxErrors = 2000
 
-// Report is what was found while reading a call's input. A nil report belongs to a call in protobuf: it has no errors
-// and no masks. A report belongs to one call and does not change while the call's handler runs.
+// Report records what the reader found in a call's JSON and query string. A nil report is valid: it belongs to a protobuf call and has no
+// errors and no masks. The report does not change while the handler runs.
 type Report struct {
-	// Field is the request field that the JSON body is read into, or "" if the body is the
-	// whole request. The paths of errors are relative to it.
+	// Field is the request field that the JSON body is read into; "" if the body is the whole request. Error paths are relative to this
+	// field.
 	Field string
 	// Fault is set if the input could not be read at all.
 	Fault *fault.Fault
-	// Derived is set if masks were derived from the body: see [Report.FillMasks].
+	// Derived means that field masks were derived from the body: see [Report.FillMasks].
 	Derived bool
 
 	errors        []fault.Field
-	unknownFields []fault.Field     // names that are not a field of the message
-	query         []fault.Field     // errors of the query string
-	queryNames    map[string]string // path of a field → the name in the query
-	oversized     []fault.Field     // lists and maps with too many entries; also in errors
+	unknownFields []fault.Field     // names in the body that are not fields of the message
+	query         []fault.Field     // errors in the query string
+	queryNames    map[string]string // maps a field path to the parameter name as written in the query
+	oversized     []fault.Field     // lists and maps that are too long; errors contains them too
 	mask          []string
-	items         map[string][]item // by the JSON name of a top-level list
+	items         map[string][]item // entries of each top-level list, by JSON name
 	raw           []byte
-	hasExtras     bool // the body contains what the message cannot represent: unknown names, wrong values
+	hasExtras     bool // the body contains unknown names or invalid values, which the message does not contain
 }
 
 type item struct {
@@ -45,9 +44,9 @@ type item struct {
 	start, end int
 }
 
-// Mask returns the fields that the body names, as field mask paths in proto spelling ("pms_meta.space_id"), in the
-// order sent. The path "" returns the mask of the body, "reservations[2]" that of one entry of a top-level list. A
-// field that is sent as null is in the mask and unset in the message.
+// Mask returns the fields that the body contains, as field mask paths in proto spelling ("pms_meta.space_id") and in the order sent. The
+// path "" means the whole body, "reservations[2]" an entry of a top-level list. A field that is sent as null is in the mask but unset in
+// the message.
 func (r *Report) Mask(path string) []string {
 	if r == nil {
 		return nil
@@ -69,7 +68,7 @@ func (r *Report) Len(list string) int {
 	return len(r.items[list])
 }
 
-// TypeErrors returns the values of a wrong type at or below a path, "" for all. Paths are relative to the body.
+// TypeErrors returns the values of a wrong type at or below a path; "" means everywhere. Paths are relative to the body.
 func (r *Report) TypeErrors(prefix string) []fault.Field {
 	if r == nil || len(r.errors) == 0 {
 		return nil
@@ -86,7 +85,7 @@ func (r *Report) TypeErrors(prefix string) []fault.Field {
 	return found
 }
 
-// Oversized returns the lists and maps with too many entries, which were only read in part. TypeErrors includes them.
+// Oversized returns the lists and maps that are too long, of which only a part was read. TypeErrors also contains them.
 func (r *Report) Oversized() []fault.Field {
 	if r == nil {
 		return nil
@@ -94,7 +93,7 @@ func (r *Report) Oversized() []fault.Field {
 	return r.oversized
 }
 
-// Unknown returns an error for each unknown field. Paths are relative to the body.
+// Unknown returns an error for each unknown field in the body. Paths are relative to the body.
 func (r *Report) Unknown() []fault.Field {
 	if r == nil {
 		return nil
@@ -108,8 +107,7 @@ func Within(path, prefix string) bool {
 	return ok && (prefix == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Sent returns one entry of a top-level list as the caller sent it, with invalid text replaced. It returns false for a
-// call in protobuf.
+// Sent returns one entry of a top-level list as the caller sent it, with invalid UTF-8 replaced. It returns false for a protobuf call.
 func (r *Report) Sent(path string) (*structpb.Struct, bool) {
 	if r == nil {
 		return nil, false
@@ -134,9 +132,8 @@ func (r *Report) item(path string) *item {
 	return nil
 }
 
-// Beyond returns the body, in canonical form if possible, if it contains anything that its message cannot represent:
-// unknown names, values of a wrong type, a duplicate name. Otherwise, and for a call in protobuf, it returns nil: the
-// message and its mask are complete.
+// Beyond returns the raw body if it contains anything that its message cannot represent: unknown names, values of a wrong type, duplicate
+// names. The body is in canonical form if possible. Otherwise Beyond returns nil, because message and mask are complete.
 func (r *Report) Beyond() []byte {
 	if r == nil || !r.hasExtras {
 		return nil
@@ -148,7 +145,7 @@ func (r *Report) Beyond() []byte {
 	return v
 }
 
-// QueryErrors returns what is wrong with the query string. Each path is a name as written in the query.
+// QueryErrors returns what is wrong with the query string. Each path is a parameter name as written in the query.
 func (r *Report) QueryErrors() []fault.Field {
 	if r == nil {
 		return nil
@@ -156,7 +153,7 @@ func (r *Report) QueryErrors() []fault.Field {
 	return r.query
 }
 
-// AsWritten returns the path of a field as written by the caller, such as "filter[type]" for "filter.type".
+// AsWritten returns the parameter name that the caller used for a field, such as "filter[type]" for "filter.type".
 func (r *Report) AsWritten(path string) string {
 	if r == nil || len(r.queryNames) == 0 {
 		return path
@@ -171,7 +168,7 @@ func (r *Report) AsWritten(path string) string {
 
 func (r *Report) queryError(f fault.Field) { r.query = append(r.query, f) }
 
-// recordQueryName records the query name of a field. It returns false if the field was already named.
+// recordQueryName records which parameter name the query uses for a field. It returns false if the field already has one.
 func (r *Report) recordQueryName(path, name string) bool {
 	if _, there := r.queryNames[path]; there {
 		return false
@@ -193,16 +190,16 @@ func printable(name string) string {
 	}, strings.ToValidUTF8(name[:min(len(name), maxEchoedName)], "?"))
 }
 
-// maxEchoedName bounds the length of an unknown name in an answer.
+// maxEchoedName bounds the length of an unknown name in an error message.
 const maxEchoedName = 64
 
-// markUnknownName records that the body contains an unknown name. It returns false if enough of them are listed.
+// markUnknownName records that the body contains an unknown name. It returns false if the report already lists enough of them.
 func (r *Report) markUnknownName() bool {
 	r.hasExtras = true
 	return len(r.unknownFields) < maxErrors
 }
 
-// markWrongValue records that the body contains a wrong value. It returns false if enough of them are listed.
+// markWrongValue records that the body contains a value of a wrong type. It returns false if the report already lists enough of them.
 func (r *Report) markWrongValue() bool {
 	r.hasExtras = true
 	return len(r.errors) < maxErrors
@@ -229,7 +226,7 @@ func (r *Report) addError(f fault.Field) {
 	}
 }
 
-// EntryMask returns the mask of one entry of a top-level list; see [Report.Mask].
+// EntryMask returns the field mask of one entry of a top-level list; see [Report.Mask].
 func (r *Report) EntryMask(list string, i int) []string {
 	if r == nil || i < 0 || i >= len(r.items[list]) {
 		return nil

@@ -14,14 +14,14 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// problem is why a value is invalid; an empty message means that it is valid.
+// problem is why a JSON value is invalid. An empty message means that the value is valid.
 type problem struct {
 	reason  fault.Reason
 	message string
 }
 
-// readSingle reads one value other than a message with its own fields. zero is a new value of the field; messages are
-// read into it. ok is false if the value is invalid and reported.
+// readSingle reads one JSON value that is not a message with fields. zero is a new value of the field, into which messages are read. ok is
+// false if the value is invalid; the error is then recorded.
 func (d *reader) readSingle(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
 	switch f.form {
 	case formStruct, formValue, formListValue:
@@ -54,7 +54,7 @@ func (d *reader) readSingle(f *field, zero protoreflect.Value) (v protoreflect.V
 	return v, ok, nil
 }
 
-// readScalar converts a raw JSON value. If ok is false without a problem, the error is already reported.
+// readScalar converts a raw JSON value. If ok is false and the problem is empty, the error is already recorded.
 func (d *reader) readScalar(fd protoreflect.FieldDescriptor, raw jsontext.Value) (v protoreflect.Value, ok bool, p problem) {
 	switch kind := fd.Kind(); kind {
 	case protoreflect.StringKind:
@@ -85,7 +85,7 @@ func (d *reader) readScalar(fd protoreflect.FieldDescriptor, raw jsontext.Value)
 
 func mustBe(what string) problem { return problem{fault.WrongType, "must be " + what} }
 
-// readText unquotes a JSON string. It reports a string that is not one line of printable text.
+// readText unquotes a JSON string. It records an error if the string is not one line of printable text.
 func (d *reader) readText(raw jsontext.Value) (string, bool) {
 	plain := []byte(raw[1 : len(raw)-1])
 	if bytes.IndexByte(plain, '\\') >= 0 {
@@ -129,8 +129,8 @@ func mantissa(s string) string {
 	return s
 }
 
-// readInteger converts an integer. 64-bit integers may also be strings: protobuf's JSON writes them so, because many
-// readers of JSON numbers lose digits.
+// readInteger converts a JSON integer. A 64-bit integer may also be a string, as protobuf's JSON writes it, because many JSON readers lose
+// digits of large numbers.
 func readInteger(kind protoreflect.Kind, raw jsontext.Value) (protoreflect.Value, problem) {
 	digits := []byte(raw)
 	if raw.Kind() == '"' && is64Bit(kind) {
@@ -161,13 +161,13 @@ func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, probl
 	switch kind {
 	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
 		n, err = strconv.ParseInt(digits, 10, 32)
-		v = protoreflect.ValueOfInt32(int32(n)) // ParseInt kept it within 32 bits
+		v = protoreflect.ValueOfInt32(int32(n)) // ParseInt has checked the range of 32 bits
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		n, err = strconv.ParseInt(digits, 10, 64)
 		v = protoreflect.ValueOfInt64(n)
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		u, err = strconv.ParseUint(digits, 10, 32)
-		v = protoreflect.ValueOfUint32(uint32(u)) // ParseUint kept it within 32 bits
+		v = protoreflect.ValueOfUint32(uint32(u)) // ParseUint has checked the range of 32 bits
 	default:
 		u, err = strconv.ParseUint(digits, 10, 64)
 		v = protoreflect.ValueOfUint64(u)
@@ -178,8 +178,8 @@ func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, probl
 	return v, problem{}
 }
 
-// normalizeInteger rewrites a JSON number that is an integer, such as 1.0 or 12e1, without decimal point and exponent.
-// The result has no more digits than needed to detect that it is out of range.
+// normalizeInteger rewrites an integer such as 1.0 or 12e1 without decimal point and exponent. It limits the digits of the result to what
+// is needed to detect an overflow.
 func normalizeInteger(s string) (string, bool) {
 	sign := ""
 	if rest, ok := strings.CutPrefix(s, "-"); ok {
@@ -217,7 +217,7 @@ func readEnum(ed protoreflect.EnumDescriptor, raw jsontext.Value) (protoreflect.
 		}
 	case '0':
 		n, p := parseInteger(protoreflect.Int32Kind, raw)
-		if p.message == "" && ed.Values().ByNumber(protoreflect.EnumNumber(n.Int())) != nil { // it was read as 32 bits
+		if p.message == "" && ed.Values().ByNumber(protoreflect.EnumNumber(n.Int())) != nil { // readInteger has checked the range of 32 bits
 			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n.Int())), problem{}
 		}
 	default:

@@ -38,7 +38,7 @@ func (d *reader) readWellKnown(f form, zero protoreflect.Value, raw jsontext.Val
 	return zero, p.message == "", p
 }
 
-// Bounds of google.protobuf.Timestamp.
+// Range of google.protobuf.Timestamp.
 var (
 	firstInstant = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
@@ -52,7 +52,7 @@ func setTimestamp(m protoreflect.Message, text string) problem {
 	if t.Before(firstInstant) || t.After(lastInstant) {
 		return problem{fault.OutOfRange, "must lie within the years 1 to 9999"}
 	}
-	setSeconds(m, t.Unix(), int32(t.Nanosecond())) // below one second
+	setSeconds(m, t.Unix(), int32(t.Nanosecond())) // nanoseconds are below one second
 	return problem{}
 }
 
@@ -63,7 +63,7 @@ func setSeconds(m protoreflect.Message, seconds int64, nanos int32) {
 }
 
 func setDuration(m protoreflect.Message, text string) problem {
-	// protojson implements the exact grammar and range.
+	// protojson implements the grammar and range of durations.
 	quoted, err := jsontext.AppendQuote(nil, text)
 	if err == nil {
 		err = protojson.Unmarshal(quoted, m.Interface())
@@ -119,8 +119,7 @@ func (d *reader) readDynamic(f *field, zero protoreflect.Value) (v protoreflect.
 	}
 }
 
-// convertMessage copies a message of a well-known type into the field's Go type. The types differ only for dynamic
-// messages.
+// convertMessage copies a message of a well-known type into the Go type of the field. The types differ only for dynamic messages.
 func convertMessage(zero protoreflect.Value, src protoreflect.Message) protoreflect.Value {
 	if zero.Message().Type() == src.Type() {
 		return protoreflect.ValueOfMessage(src)
@@ -136,10 +135,10 @@ func convertMessage(zero protoreflect.Value, src protoreflect.Message) protorefl
 	return zero
 }
 
-// maxValues bounds how many values of google.protobuf.Value one body may contain.
+// maxValues bounds the number of google.protobuf.Value messages in one body.
 const maxValues = 10_000
 
-// countValue counts one more value. It returns false, and reports the first time, if there are too many.
+// countValue counts one google.protobuf.Value. It returns false if there are too many, and records the error once.
 func (d *reader) countValue() bool {
 	if d.values++; d.values == maxValues+1 {
 		d.addError(fault.TooMany, "must hold at most "+strconv.Itoa(maxValues)+" values")
@@ -147,7 +146,7 @@ func (d *reader) countValue() bool {
 	return d.values <= maxValues
 }
 
-// readValue reads any JSON value.
+// readValue reads any JSON value as google.protobuf.Value.
 func (d *reader) readValue() (*structpb.Value, error) {
 	switch d.dec.PeekKind() {
 	case '{':
@@ -243,8 +242,8 @@ func (d *reader) readArray() (*structpb.ListValue, error) {
 	return out, err
 }
 
-// lenientStruct reads a JSON value that may be invalid for its message, to return it to the sender. It reads at most
-// maxValues values. A value that is not an object becomes {"value": it}.
+// lenientStruct reads a possibly invalid JSON value so that it can be returned to its sender. It reads at most maxValues values. It wraps a
+// value that is not an object as {"value": ...}.
 func lenientStruct(raw []byte) *structpb.Struct {
 	d := readers.Get().(*reader)
 	defer d.release()

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// reservationMessage converts a reservation for partners. Times have the UTC offset of the property.
+// reservationMessage converts a reservation to its message for partners. Times have the property's UTC offset.
 func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone string) (*partnerv1.Reservation, error) {
 	zone, err := clock.Zone(timeZone)
 	if err != nil {
@@ -43,7 +43,8 @@ func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone strin
 	return out, nil
 }
 
-// lateMessage answers a patch that is late, without a stored reservation: the ids that the caller knows, and that the stay is over.
+// lateMessage answers a patch for a reservation that was deleted after its retention period. It contains only the ids from the patch, and
+// that the stay is over.
 func lateMessage(p reservation.Patch, propertyID string) *partnerv1.Reservation {
 	pmsID, _ := p[reservation.PMSID].(string)
 	stale := true
@@ -53,7 +54,7 @@ func lateMessage(p reservation.Patch, propertyID string) *partnerv1.Reservation 
 	}
 }
 
-// storedMessage converts the result of a change.
+// storedMessage converts the result of a stored change to a message.
 func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
 	out, err := reservationMessage(s.Row, s.Booker, s.Property.TimeZone)
 	if err != nil {
@@ -89,7 +90,6 @@ func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partner
 	return out, nil
 }
 
-// formatTime formats a time as RFC 3339 in the property's time zone, without fractions of a second.
 func formatTime(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
 
 func int32OrNil(n *int) *int32 {

@@ -22,7 +22,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// item is one change of a batch.
+// item is one reservation change of a batch.
 type item struct {
 	sent  *partnerv1.Reservation
 	patch reservation.Patch
@@ -32,8 +32,7 @@ type item struct {
 	err   error
 }
 
-// batch stores the items in order, each with its own savepoint, in one transaction. So the acknowledged items are
-// stored together and the Idempotency-Key covers the whole batch.
+// batch stores the items in order in one transaction, each with its own savepoint. So the Idempotency-Key covers the whole batch.
 func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	items, err := validateItems(req, report)
 	if err != nil {
@@ -77,7 +76,7 @@ func validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb
 	return items, nil
 }
 
-// relativePaths makes the paths of violations relative to the item, which the failure contains.
+// relativePaths makes the paths of field errors relative to the batch item, because the answer lists the errors per item.
 func relativePaths(wrong []fault.Field, path string) []fault.Field {
 	for i := range wrong {
 		wrong[i].Path = strings.TrimPrefix(strings.TrimPrefix(wrong[i].Path, path), ".")
@@ -101,7 +100,7 @@ func batchMessage(ctx context.Context, items []item, report *jsonpb.Report) (*pa
 	return &partnerv1.BatchUpsertReservationsResponse{Data: out}, nil
 }
 
-// requestData returns the item as sent. For gRPC, it returns what REST would have sent.
+// requestData returns a batch item as the caller sent it. For gRPC, it returns the equivalent JSON.
 func requestData(it item, report *jsonpb.Report) (*structpb.Struct, error) {
 	if sent, ok := report.Sent(it.path); ok {
 		return sent, nil

@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// UpsertEndpoint registers the endpoint of one action. After a registration of getSpaces, the server reads it soon.
+// UpsertEndpoint registers the partner's URL for one action. After a registration of getSpaces, the server soon calls it.
 func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 	})
 }
 
-// enqueueFirstReading enqueues a reading of a newly registered getSpaces. With a new signing secret, the reading waits
-// some seconds so that the partner can store the secret.
+// enqueueFirstReading enqueues the first call of a newly registered getSpaces endpoint. If the signing secret is new, the call waits some
+// seconds, so that the partner can store the secret.
 func (s *Service) enqueueFirstReading(tx *db.Tx, a actor.Actor, newSecret bool) error {
 	read := s.ReadSpaces
 	if newSecret {
@@ -61,13 +61,13 @@ func endpointFromRequest(req *partnerv1.UpsertEndpointRequest) partner.Endpoint 
 	return partner.Endpoint{Action: req.GetAction(), URL: req.GetUrl(), Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn()}
 }
 
-// Static returns the validation that needs no stored data: see [chain.Config.Static].
+// Static returns validation that needs no stored data: see [chain.Config.Static].
 func Static(checkURL func(url string) error) map[string]func(proto.Message) []fault.Field {
 	return map[string]func(proto.Message) []fault.Field{
 		partnerv1.EndpointService_UpsertEndpoint_FullMethodName: func(m proto.Message) []fault.Field {
 			req, _ := m.(*partnerv1.UpsertEndpointRequest)
 			if req.GetUrl() == "" && slices.Contains(partner.Actions, req.GetAction()) {
-				return nil // valid only if an endpoint is registered: the handler checks it
+				return nil // an empty URL is valid if the endpoint is already registered, which the handler checks
 			}
 			if f, ok := fault.Of(endpointFromRequest(req).Check(checkURL)); ok {
 				return f.Fields
@@ -77,7 +77,7 @@ func Static(checkURL func(url string) error) map[string]func(proto.Message) []fa
 	}
 }
 
-// ListEndpoints lists the caller's endpoints. Only callers that may change endpoints see their tokens.
+// ListEndpoints lists the caller's endpoints. It omits the tokens if the caller may not change endpoints.
 func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsRequest) (*partnerv1.ListEndpointsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsR
 	return &partnerv1.ListEndpointsResponse{Data: list}, nil
 }
 
-// DeleteEndpoint removes the endpoint of one action.
+// DeleteEndpoint removes the caller's endpoint for one action.
 func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpointRequest) (*partnerv1.DeleteEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 	})
 }
 
-// TestEndpoint calls an endpoint once, immediately, outside of any transaction.
+// TestEndpoint calls a partner's endpoint once and returns the result. The call runs outside of any transaction.
 func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, 
 	})
 }
 
-// RenderEndpoint adds the token to a stored answer to a registration. The signing secret is not repeated.
+// RenderEndpoint adds the endpoint's token to a repeated answer of UpsertEndpoint. It does not repeat the signing secret.
 func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.UpsertEndpointResponse)
 	a, err := caller(ctx)
@@ -167,10 +167,10 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 	return nil
 }
 
-// RenderDeleted keeps a stored answer to a removal without its token, which was deleted with the endpoint.
+// RenderDeleted leaves a repeated answer of DeleteEndpoint without token, because the token was deleted with the endpoint.
 func (s *Service) RenderDeleted(context.Context, proto.Message) error { return nil }
 
-// RenderReset adds the current codes to a stored answer to a reset.
+// RenderReset adds the current PINs to a repeated answer of ResetKeyChain.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
 	a, err := caller(ctx)

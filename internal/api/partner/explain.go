@@ -22,7 +22,7 @@ func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.Explain
 	return &partnerv1.ExplainReservationResponse{Data: convert.Explanation(e)}, nil
 }
 
-// FindExplanation is like ExplainReservation, but takes the PMS's reservation id.
+// FindExplanation is ExplainReservation for a reservation id of the PMS.
 func (s *Service) FindExplanation(ctx context.Context, req *partnerv1.FindExplanationRequest) (*partnerv1.FindExplanationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

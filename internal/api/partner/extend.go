@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Values of extend.
+// Values of the extend parameter, which adds data to an answer.
 const (
 	extendPIN    = "pin"
 	extendGates  = "gatePins"
@@ -23,7 +23,7 @@ const (
 	extendAccess = "access"
 )
 
-// extendedMessage converts a reservation and adds what extend asks for.
+// extendedMessage converts a reservation and adds the data that extend requests.
 func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
 	property, err := tx.Property.Get(tx.Context(), a.PropertyID)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *reservation.Row, out *p
 	return nil
 }
 
-// spaceMessage returns the space of a reservation, or nil if it is unknown.
+// spaceMessage returns the room or bed of a reservation, or nil if it is unknown.
 func (s *Service) spaceMessage(tx *db.Tx, row *reservation.Row) (*partnerv1.Space, error) {
 	place, _, err := space.Resolve(tx.Context(), tx.Client, space.Request{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: deref(row.PmsSpaceID),
@@ -113,7 +113,6 @@ func deref(s *string) string {
 	return *s
 }
 
-// pageSize returns the size of a page, 50 by default.
 func pageSize(n int32) int {
 	if n <= 0 {
 		return 50

@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// fields maps the field mask path of each field that the PMS may send to the domain's field and its value.
+// fields maps a field mask path that the PMS may send to the field of reservation.Patch.
 var fields = map[string]struct {
 	field reservation.Field
 	value func(r *partnerv1.Reservation) any
@@ -43,7 +43,7 @@ var fields = map[string]struct {
 	"bed_id":                   {reservation.BedID, func(r *partnerv1.Reservation) any { return valueOrNil(r.BedId) }},
 }
 
-// messageFields lists the nested messages whose fields a mask can name one by one.
+// messageFields lists the nested messages whose fields a field mask can name separately.
 var messageFields = map[string][]string{
 	"pms_meta": {"id", "group_id", "space_id", "parent_space_id", "companion_ids", "updated_at"},
 	"booker":   {"first_name", "last_name", "email", "mobile"},
@@ -99,8 +99,8 @@ func pmsUpdatedAt(r *partnerv1.Reservation) any {
 	return t.AsTime()
 }
 
-// patchOf returns a patch of the fields in a mask, or of the fields that are set if the mask is empty. It always
-// contains the PMS's id, which identifies the reservation.
+// patchOf returns a patch with the fields in the mask. If the mask is empty, it uses all fields that are set. It always contains the PMS's
+// reservation id.
 func patchOf(r *partnerv1.Reservation, mask *fieldmaskpb.FieldMask) (reservation.Patch, []fault.Field) {
 	p := reservation.Patch{}
 	var wrong []fault.Field
@@ -133,7 +133,7 @@ func patchOf(r *partnerv1.Reservation, mask *fieldmaskpb.FieldMask) (reservation
 	return p, wrong
 }
 
-// isReadOnly reports whether a path is a field that only the server sets. In a request it is ignored.
+// isReadOnly reports whether only the server sets the field at a path. Requests may contain it; it is ignored.
 func isReadOnly(path string) bool {
 	f := (&partnerv1.Reservation{}).ProtoReflect().Descriptor().Fields()
 	for i := range len(path) {
@@ -146,7 +146,7 @@ func isReadOnly(path string) bool {
 	return d != nil && messageFields[path] == nil
 }
 
-// eachPopulatedField calls visit with the path of every field that is set.
+// eachPopulatedField calls visit with the field mask path of every field that is set.
 func eachPopulatedField(r *partnerv1.Reservation, visit func(path string)) {
 	r.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		if messageFields[string(f.Name())] == nil {

@@ -18,8 +18,8 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// UpsertReservation stores one change. It validates the request itself, because the required fields depend on the
-// stored reservation.
+// UpsertReservation stores one reservation change. It validates the request itself, because the required fields depend on the stored
+// reservation.
 func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	patch, wrong := patchOf(sent, req.GetUpdateMask())
 	at, report := "", chain.ReportOf(ctx)
 	if report != nil && report.Field == "" {
-		at = "reservation" // in Connect's JSON, the body is the whole request
+		at = "reservation" // Connect's JSON body is the whole request, so paths begin with the field's name
 	}
 	more, err := chain.Violations(report, sent, at)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	})
 }
 
-// unknownFields returns the unknown fields of a body that contains no known field: usually a reservation wrapped in
-// another object. Otherwise unknown fields are ignored.
+// unknownFields returns the unknown fields of a body without any known field, which usually means that the reservation is wrapped in
+// another object. In other bodies unknown fields are ignored.
 func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	if len(r.Mask("")) > 0 || at != "" {
 		return nil
@@ -65,8 +65,7 @@ func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	return wrong
 }
 
-// collectErrors returns all invalid fields, including those that only the stored reservation shows, without a
-// transaction.
+// collectErrors returns all invalid fields at once, including those that depend on the stored reservation. It stores nothing.
 func (s *Service) collectErrors(ctx context.Context, a actor.Actor, p reservation.Patch, wrong []fault.Field) error {
 	_, err := s.reservations().Upsert(s.DB.View(ctx), writeScope(a), p, wrong)
 	return err
@@ -88,7 +87,6 @@ func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partne
 	return storedMessage(out)
 }
 
-// GetReservation returns a reservation by its Latchkey id.
 func (s *Service) GetReservation(ctx context.Context, req *partnerv1.GetReservationRequest) (*partnerv1.GetReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -103,7 +101,7 @@ func (s *Service) GetReservation(ctx context.Context, req *partnerv1.GetReservat
 	return &partnerv1.GetReservationResponse{Data: out}, err
 }
 
-// FindReservation returns a reservation by the PMS's id.
+// FindReservation returns a reservation by the PMS's reservation id.
 func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReservationRequest) (*partnerv1.FindReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -122,8 +120,8 @@ func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReserv
 	return &partnerv1.FindReservationResponse{Data: out}, err
 }
 
-// findScope returns the integrations in which the caller may search for a PMS's id. The id of another integration gives
-// the same answer as an unknown id.
+// findScope returns the integrations in which the caller may search for a PMS id. Naming another integration gives the same answer as
+// naming an unknown reservation id.
 func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (reservation.Scope, []string, error) {
 	scope := readScope(a)
 	if scope.IntegrationID != "" {
@@ -144,10 +142,10 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 	return scope, ids, err
 }
 
-// maxExtendedPage bounds pages with access plans, because each plan is computed.
+// maxExtendedPage is the page size limit for pages with access plans, because computing a plan is slow.
 const maxExtendedPage = 50
 
-// ListReservations pages through the caller's reservations, by the last change of the reservation or of its access.
+// ListReservations pages through the caller's reservations, ordered by the last change of the reservation or its access.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -196,7 +194,7 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	return &partnerv1.ListReservationsResponse{Data: out}, nil
 }
 
-// ResetKeyChain generates new codes.
+// ResetKeyChain gives a reservation new PINs.
 func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChainRequest) (*partnerv1.ResetKeyChainResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -228,7 +226,7 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 	})
 }
 
-// resetExtend returns what the answer to a reset contains: codes only if the caller may read them.
+// resetExtend returns what to include in the answer to a reset: PINs only if the caller may read them.
 func resetExtend(a actor.Actor) []string {
 	if a.Has(actor.PINsRead) {
 		return []string{"pin", "gatePins", "access"}
@@ -236,7 +234,7 @@ func resetExtend(a actor.Actor) []string {
 	return []string{"access"}
 }
 
-// BatchUpsertReservations stores several changes; each succeeds or fails on its own.
+// BatchUpsertReservations stores several reservation changes. Each succeeds or fails separately.
 func (s *Service) BatchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package partner serves the partner area of the API: it converts between protobuf and the domain, and runs each change
-// in a transaction.
+// Package partner serves the partner API. It converts between protobuf and domain types, and runs each change in a transaction.
 package partner
 
 import (
@@ -27,25 +26,25 @@ type Service struct {
 	Keys     *keyring.Ring
 	Memory   *idem.Memory
 	Registry *partner.Registry
-	// KeepStays is how long reservations are kept after their end.
+	// KeepStays is the retention period of reservations after their end.
 	KeepStays time.Duration
-	// CheckURL returns why a URL cannot be registered.
+	// CheckURL returns an error if a URL may not be registered as an endpoint.
 	CheckURL func(url string) error
-	// Probe calls an endpoint once, immediately. An error means that it was not called.
+	// Probe calls an endpoint once. An error means that the call was not made.
 	Probe func(ctx context.Context, e partner.Endpoint, signingSecrets []string) (Probed, error)
-	// ReadSpaces enqueues a reading of an integration's getSpaces in the transaction.
+	// ReadSpaces enqueues a call of an integration's getSpaces endpoint.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
-	// FirstSpaces enqueues the first reading of getSpaces, after a delay in which the partner can store its signing secret.
+	// FirstSpaces enqueues the first call of an integration's getSpaces endpoint. A delay lets the partner store its signing secret first.
 	FirstSpaces func(tx *db.Tx, propertyID, integrationID string) error
 }
 
-// Probed is the result of a test call of an endpoint.
+// Probed is the result of a test call of a partner's endpoint.
 type Probed struct {
-	OK         bool // the endpoint answered correctly
-	Status     int  // HTTP status; 0: no answer
+	OK         bool // OK means that the endpoint answered correctly
+	Status     int  // Status is the HTTP status; 0: no answer
 	Latency    time.Duration
-	Violations []string // what is wrong, without text from the partner
-	Reason     string   // reason in the partner's error, which can be a correct answer
+	Violations []string // Violations describe what is wrong with the answer, without text from the partner
+	Reason     string   // Reason is the reason in the partner's error answer, which can be correct behaviour
 	Message    string
 }
 
@@ -53,7 +52,7 @@ func (s *Service) reservations() reservation.Service {
 	return reservation.Service{Keys: s.Keys, Keep: s.KeepStays}
 }
 
-// caller returns the calling integration. The chain admits no other callers.
+// caller returns the calling integration. It fails if authentication did not run.
 func caller(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Integration || a.PropertyID == "" {
@@ -62,12 +61,12 @@ func caller(ctx context.Context) (actor.Actor, error) {
 	return a, nil
 }
 
-// writeScope is what a caller may change.
+// writeScope returns the reservations that a caller may change.
 func writeScope(a actor.Actor) reservation.Scope {
 	return reservation.Scope{PropertyID: a.PropertyID, IntegrationID: a.IntegrationID}
 }
 
-// readScope is what a caller may read: a property's own scripts read everything of the property.
+// readScope returns the reservations that a caller may read. A property's own scripts may read all reservations of the property.
 func readScope(a actor.Actor) reservation.Scope {
 	if isOwnScript(a) {
 		return reservation.Scope{PropertyID: a.PropertyID}

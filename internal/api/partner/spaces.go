@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// ListSpaces lists rooms and beds.
+// ListSpaces lists the property's rooms and beds.
 func (s *Service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesRequest) (*partnerv1.ListSpacesResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func spacePage(p *partnerv1.Page) space.Page {
 	return space.Page{Limit: int(p.GetLimit()), Number: int(p.GetOffset())}
 }
 
-// spaceMessages converts spaces for an integration, with the integration's own ids.
+// spaceMessages converts spaces for an integration and adds the ids by which the integration knows them.
 func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, rows []*space.Row) ([]*partnerv1.Space, error) {
 	ids := make([]string, len(rows))
 	for i, r := range rows {
@@ -85,7 +85,6 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	return &partnerv1.ListGatesResponse{Data: list}, nil
 }
 
-// GetIntegration returns the calling integration.
 func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegrationRequest) (*partnerv1.GetIntegrationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -100,7 +100,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 	return &propertyv1.GetCodeResponse{Data: m, Places: places}, err
 }
 
-// codePlaces returns the locks with a slot that contains a code, or whose last code it was.
+// codePlaces returns the locks that hold a code, or whose slot last held it.
 func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	slots, err := lock.SlotsOfGrants(view.Context(), view.Client, c.PropertyID, c.ID)
 	if err != nil {
@@ -126,7 +126,7 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	return out, nil
 }
 
-// RevealCode returns a PIN. An answer that is repeated under an Idempotency-Key decrypts it again: see renderPIN.
+// RevealCode returns the PIN of a code. A repeated call with the same Idempotency-Key decrypts the PIN again: see renderPIN.
 func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
 		return s.reveal(tx, propertyID, r.GetId())
@@ -155,7 +155,7 @@ func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.Reveal
 	return answer, err
 }
 
-// renderPIN adds the PIN to a stored answer, and records that it was shown again.
+// renderPIN adds the PIN to a repeated answer, and records that it was shown again.
 func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -220,7 +220,7 @@ func codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) ([]*propert
 	return list, nil
 }
 
-// codeAt converts a code with its state at a time in the property's time zone.
+// codeAt converts a code with its state at the given time. Times have the property's time zone.
 func codeAt(zone *time.Location, now time.Time, c *code.Row) *propertyv1.Code {
 	m := &propertyv1.Code{
 		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: convert.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
@@ -231,14 +231,14 @@ func codeAt(zone *time.Location, now time.Time, c *code.Row) *propertyv1.Code {
 	for _, h := range c.Hours {
 		line := &propertyv1.WeeklyHours{From: h.From, To: h.To}
 		for _, day := range h.Days {
-			line.Days = append(line.Days, int32(day)) // 1 to 7
+			line.Days = append(line.Days, int32(day)) // weekdays from 1 to 7
 		}
 		m.Hours = append(m.Hours, line)
 	}
 	return m
 }
 
-// timeOrZero returns a time of a request, or zero if it was not sent.
+// timeOrZero converts a timestamp of a request; zero if it was not sent.
 func timeOrZero(t *timestamppb.Timestamp) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -115,8 +115,8 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 	})
 }
 
-// UnlockLock first stores the unlock command under the caller's Idempotency-Key and then sends it. If the server
-// crashes in between, a repeated call returns the known result and does not open the door again.
+// UnlockLock stores the unlock command under the caller's Idempotency-Key before it sends it. If the server crashes in between, a repeated
+// call returns the known outcome and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
@@ -148,13 +148,12 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 	return answer, nil
 }
 
-// timedOut reports whether neither the bridge nor its driver reported anything about an unlock command until its
-// deadline.
+// timedOut reports whether the deadline of an unlock command passed without a report from the bridge.
 func timedOut(order lock.UnlockCommand, o lock.Outcome) bool {
 	return o.State == lock.CommandUnknown && o.Result == "" && !o.At.IsZero() && !o.At.Before(order.Deadline)
 }
 
-// renderAct updates a stored answer with the current result of the unlock command.
+// renderAct updates a repeated answer with the current outcome of the unlock command.
 func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -171,10 +170,10 @@ func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 
 var _ idem.Renderer = (&locks{}).renderAct
 
-// resultUnknown is the result of an unlock command that was sent, or may have been, without a report from the bridge.
+// resultUnknown is the result of an unlock command that may have been sent, but on which the bridge did not report.
 const resultUnknown = "unknown"
 
-// actResults maps the state of an unlock command to the result in answers.
+// actResults maps the stored state of an unlock command to the result in API answers.
 var actResults = map[string]string{
 	lock.CommandDone: "opened", lock.CommandFailed: "refused", lock.CommandExpired: "expired",
 	lock.CommandUnknown: resultUnknown, lock.CommandStored: resultUnknown, lock.CommandClaimed: resultUnknown,
@@ -234,7 +233,7 @@ func abilitiesMessage(row *lock.Row) *propertyv1.LockAbilities {
 		KeypadPause: c.KeypadPause, Guessable: lock.Guessable(c, row.Status), Lockout: string(lock.LockoutOf(c, row.Status)),
 	}
 	if m.Lockout == string(lock.LockoutVerified) {
-		m.LockoutAttempts, m.LockoutSeconds = int32(row.Status.LockoutAttempts), int32(row.Status.LockoutSeconds) // bounded where they are reported
+		m.LockoutAttempts, m.LockoutSeconds = int32(row.Status.LockoutAttempts), int32(row.Status.LockoutSeconds) // values were bounded when the bridge reported them
 	}
 	return m
 }

@@ -16,23 +16,23 @@ func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.L
 	m := &propertyv1.LockStatus{
 		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: convert.At(s.BatteryObservedAt), LastSeenAt: convert.At(s.LastSeenAt),
 		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: convert.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: convert.At(lock.KeypadPausedUntil(s, now)),
-		OfflineSince: convert.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), // at most 1000
+		OfflineSince: convert.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), // a lock has at most 1000 slots
 	}
 	if !state.Online {
 		m.OfflineReason = convert.Text(state.OfflineReason)
 	}
 	if s.BatteryPercent != nil {
-		v := int32(*s.BatteryPercent) // 0 to 100
+		v := int32(*s.BatteryPercent) // percentages are 0 to 100
 		m.BatteryPercent = &v
 	}
 	if s.RSSI != nil {
-		v := int32(*s.RSSI) // dBm
+		v := int32(*s.RSSI) // RSSI is in dBm
 		m.Rssi = &v
 	}
 	return m
 }
 
-// slotMessage converts a slot. owner is the reservation that its code belongs to, or empty.
+// slotMessage converts a slot of a lock. owner is the id of the reservation whose code the slot holds, or "".
 func slotMessage(s *lock.SlotRow, owner string, now time.Time) *propertyv1.LockSlot {
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{

@@ -128,8 +128,8 @@ func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySugg
 	})
 }
 
-// applyMappings first unmaps what the desired mappings remove or replace, then maps, so that one call can swap the
-// spaces of two partner spaces.
+// applyMappings stores the desired mappings. It first removes the mappings that change, and then adds the new ones, so that one call can
+// swap two spaces.
 func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (*propertyv1.MappingList, error) {
 	affected, err := s.unmapReplaced(tx, propertyID, integrationID, desired)
 	if err != nil {
@@ -151,8 +151,7 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 	return list, s.Replan(tx, propertyID, affected)
 }
 
-// unmapReplaced unmaps two kinds of partner spaces: those that the request maps to no space, and those whose current
-// space the request gives to another partner space.
+// unmapReplaced removes the mappings that the request deletes, and those whose space the request maps to another partner space.
 func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (space.Touched, error) {
 	goal := make(map[string]string, len(desired))
 	var targets []string
@@ -194,7 +193,7 @@ func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, de
 	return touched, nil
 }
 
-// duplicates returns an error for each partner space and each space that is mapped more than once in one call.
+// duplicates returns an error for each partner space and each space that a request maps more than once.
 func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	var wrong []fault.Field
 	theirs, ours := map[string]bool{}, map[string]bool{}

@@ -67,7 +67,7 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 	})
 }
 
-// reader returns the reader of the texts of a property: English, with the times of the property.
+// reader returns the renderer of a property's notices: English, with times in the property's time zone.
 func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, error) {
 	row, err := property.Get(ctx, d.DB.Read(), propertyID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, er
 	}
 	zone, err := clock.Zone(row.TimeZone)
 	if err != nil {
-		zone = time.UTC // an unknown time zone must not hide notices
+		zone = time.UTC // an unknown time zone must not make notices unreadable
 	}
 	return message.Reader{Language: message.English, Zone: zone}, nil
 }

@@ -37,7 +37,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 	})
 }
 
-// ChangeSettings changes settings of a property and replans its reservations.
+// ChangeSettings changes a property's settings and recomputes the access of its reservations.
 func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings property.Settings) (*propertyv1.Property, error) {
 	row, err := property.Update(tx, propertyID, settings)
 	if err != nil {

@@ -66,7 +66,7 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	return &propertyv1.ListReservationsResponse{Data: list}, nil
 }
 
-// ListArrivals returns the current readiness of each arrival of the page.
+// ListArrivals lists a page of arrivals, each with its current readiness.
 func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 		})
 	}
 	if a.CheckedAt > 0 {
-		minutes := int32(a.CheckedAt) // 1440, 120 or 15
+		minutes := int32(a.CheckedAt) // minutes before arrival: 1440, 120 or 15
 		out.LookedAtMinutes = &minutes
 	}
 	return out

@@ -1,5 +1,5 @@
-// Package property serves the property area of the API, for staff and scripts: it converts between protobuf and the
-// domain. The caller's property is the tenant; requests do not name one.
+// Package property serves the API for a property's staff and scripts. It converts between protobuf and domain types. Requests do not name
+// the property, because the caller's credential does.
 package property
 
 import (
@@ -23,14 +23,14 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Replan recomputes the access of the reservations that a change affects, in the change's transaction.
+// Replan recomputes the access of the reservations that a change of spaces or doors affects, in the transaction of the change.
 type Replan func(tx *db.Tx, propertyID string, t space.Touched) error
 
-// Stays updates the reservations of a property after a change.
+// Stays updates a property's reservations after its settings change.
 type Stays struct {
 	Replan Replan
-	// CompleteDays enqueues a job that recomputes the times of reservations that have only dates, from the property's
-	// check-in and check-out times.
+	// CompleteDays enqueues a job that recomputes the times of reservations with dates only, from the property's check-in and check-out
+	// times.
 	CompleteDays func(tx *db.Tx, propertyID string) error
 }
 
@@ -43,21 +43,19 @@ type Deps struct {
 	Mappings space.Mappings
 	CA       *bridge.CA
 	Stays
-	// ReadSpaces calls a partner's getSpaces once, immediately, and stores the result. Its error
-	// says why the reading failed.
+	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. Its error says why the call failed.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
-	// Here is the node that serves the calls.
+	// Here is the server node that runs this service.
 	Here lock.Node
-	// Act sends a stored unlock command to the bridge and waits for its result, at most until the
-	// command's deadline.
+	// Act sends a stored unlock command to the bridge and waits for the outcome until the command's deadline.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
-	// Unsent counts an unlock command that is refused because its bridge cannot be reached.
+	// Unsent counts an unlock command that was refused because its bridge cannot be reached.
 	Unsent func(error)
-	// OpenWithin is how long after the call the door may open; 0: lock.MaxDeadline.
+	// OpenWithin is the time after the call within which the door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 
-// Services are the services of the area, for gRPC and Connect.
+// Services are the implementations of the property API, for gRPC and Connect.
 type Services struct {
 	Property    propertyv1.PropertyServiceServer
 	Space       propertyv1.SpaceServiceServer
@@ -72,7 +70,6 @@ type Services struct {
 	Reservation propertyv1.ReservationServiceServer
 }
 
-// New creates the services of the area.
 func New(d Deps) *Services {
 	return &Services{
 		Property:    &properties{Deps: d},
@@ -89,7 +86,7 @@ func New(d Deps) *Services {
 	}
 }
 
-// Renderers returns the renderers of stored answers by full method name: see [idem.Memory].
+// Renderers returns the functions that add secrets to repeated answers, by full method name: see [idem.Memory].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName: (&locks{Deps: d}).renderAct,
@@ -97,7 +94,7 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	}
 }
 
-// callerProperty returns the property of the calling member of staff.
+// callerProperty returns the id of the caller's property.
 func callerProperty(ctx context.Context) (string, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Staff || a.PropertyID == "" {
@@ -118,13 +115,12 @@ func writeAsStaff[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx
 
 func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
-// defaultPage is the default size of a page.
 const defaultPage = 50
 
-// maxPageNumber bounds page numbers.
+// maxPageNumber bounds page numbers in page tokens.
 const maxPageNumber = 1_000_000
 
-// readPage reads a page size and a page token, which is a page number.
+// readPage parses a page size and a page token, which is a page number.
 func readPage(size int32, token string) (space.Page, error) {
 	p := space.Page{Limit: int(size)}
 	if p.Limit == 0 {
@@ -145,7 +141,7 @@ func badPageToken() error {
 	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
 }
 
-// nextPageToken returns the token of the page after p, or "" if p is the last page of total entries.
+// nextPageToken returns the token of the page after p; "" if p is the last one.
 func nextPageToken(p space.Page, total int) string {
 	if (p.Number+1)*p.Limit >= total {
 		return ""
@@ -153,7 +149,7 @@ func nextPageToken(p space.Page, total int) string {
 	return strconv.Itoa(p.Number + 1)
 }
 
-// Named refuses a name that contains only spaces.
+// Named returns an error for a name that consists of spaces.
 func Named(field, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return fault.Fields(fault.Field{Path: field, Reason: fault.Required, Message: "must not be blank"})
@@ -169,7 +165,7 @@ func NamedOrNot(field, name string) error {
 	return Named(field, name)
 }
 
-// Under prefixes the fields of an error: the domain's "name" is "settings.name" in the request.
+// Under prefixes the field paths of an error: the domain's "name" becomes "settings.name" in the request.
 func Under(prefix string, err error) error {
 	f, ok := fault.Of(err)
 	if !ok || len(f.Fields) == 0 {

@@ -12,13 +12,13 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// Own returns the fields that handlers validate themselves: see [chain.Config.Own].
+// Own returns the request fields that handlers validate themselves, by method name: see [chain.Config.Own].
 func Own() map[string]string {
 	return map[string]string{propertyv1.PropertyService_UpdateProperty_FullMethodName: "settings"}
 }
 
-// Settings reads the settings of a request and returns all errors at once: violated rules of the proto and what fit
-// reports. The request field is named "settings".
+// Settings converts the settings in a request. It returns all errors at once: violations of proto rules and what fit reports. The request
+// field is named "settings".
 func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}
@@ -65,7 +65,7 @@ func intOrNil(v *int32) *int {
 	return &n
 }
 
-// Message converts a property.
+// Message converts a property to its protobuf message.
 func Message(p *property.Row) *propertyv1.Property {
 	return &propertyv1.Property{
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,

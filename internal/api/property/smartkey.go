@@ -12,13 +12,13 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// smartKeys manages the phones of guests.
+// smartKeys implements SmartKeyService for staff, which manages the phones of guests.
 type smartKeys struct {
 	propertyv1.UnimplementedSmartKeyServiceServer
 	Deps
 }
 
-// NewSmartKeys creates the service for phones.
+// NewSmartKeys creates the SmartKeyService for staff.
 func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{Deps: d} }
 
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {

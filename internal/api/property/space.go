@@ -58,7 +58,7 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 	return &propertyv1.GetSpaceResponse{Data: m, CodeUses: codeUseMessages(uses)}, err
 }
 
-// maxCodeUses bounds the uses of codes in one answer.
+// maxCodeUses bounds the listed uses of codes in one answer.
 const maxCodeUses = 50
 
 func codeUseMessages(uses []code.Use) []*propertyv1.CodeUse {
@@ -127,7 +127,7 @@ func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *do
 	return space.Create(tx, propertyID, space.Draft{Type: n.GetType(), Name: n.GetName(), Floor: n.GetFloor(), ParentID: parent, IsPrivate: n.IsPrivate})
 }
 
-// parentErrors checks the dorm of a new space without looking at stored dorms. It ignores spaces with an invalid type.
+// parentErrors validates the dorm of a new space without stored data. It skips spaces with an invalid type.
 func parentErrors(n *propertyv1.NewSpace) []fault.Field {
 	kind, byID, byName := n.GetType(), n.GetParentSpaceId() != "", n.GetParentName() != ""
 	var wrong []fault.Field
@@ -182,7 +182,7 @@ func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceReque
 	})
 }
 
-// dormFinder finds dorms by name. It loads the property's dorms once, on first use.
+// dormFinder finds a property's dorms by name. It loads them on first use.
 type dormFinder struct{ byName map[string]string }
 
 func (d *dormFinder) add(name, spaceID string) {
@@ -215,7 +215,6 @@ func allSpaces(view *db.Tx, propertyID, kind string) ([]*space.Row, error) {
 	})
 }
 
-// allPages loads all pages of a list.
 func allPages[R any](load func(space.Page) ([]R, int, error)) ([]R, error) {
 	var all []R
 	for number := 0; ; number++ {

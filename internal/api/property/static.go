@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Static returns the validation that needs no stored data: see [chain.Config.Static].
+// Static returns validation that needs no stored data: see [chain.Config.Static].
 func Static() map[string]func(proto.Message) []fault.Field {
 	return map[string]func(proto.Message) []fault.Field{
 		propertyv1.SpaceService_CreateSpace_FullMethodName: func(m proto.Message) []fault.Field {
@@ -34,7 +34,7 @@ func Static() map[string]func(proto.Message) []fault.Field {
 	}
 }
 
-// prefixPaths prefixes the paths of violations with a field of the request.
+// prefixPaths prefixes the paths of field errors with the name of a request field.
 func prefixPaths(prefix string, fields []fault.Field) []fault.Field {
 	out := make([]fault.Field, 0, len(fields))
 	for _, f := range fields {

@@ -16,13 +16,13 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxPreallocation bounds the memory that is allocated because of a Content-Length header.
+// maxPreallocation bounds the memory that is allocated in advance because of a Content-Length header.
 const maxPreallocation = 64 << 10
 
-// codec writes answers and reads bodies; it implements runtime.Marshaler.
+// codec reads bodies and writes answers for the REST gateway. It implements runtime.Marshaler.
 type codec struct{}
 
-// usualAnswerSize is the initial buffer, enough for most answers.
+// usualAnswerSize is the initial size of the answer buffer; most answers fit.
 const usualAnswerSize = 2 << 10
 
 func (codec) ContentType(any) string { return jsonType[0] }
@@ -49,8 +49,7 @@ func (codec) NewEncoder(w io.Writer) runtime.Encoder {
 	})
 }
 
-// NewDecoder returns a decoder that never fails. It records errors in the call's report, so that the chain answers
-// them, after authentication.
+// NewDecoder returns a decoder that never fails. It records errors in the call's report, and the chain answers them after authentication.
 func (codec) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		src, ok := r.(*requestBody)
@@ -62,7 +61,7 @@ func (codec) NewDecoder(r io.Reader) runtime.Decoder {
 	})
 }
 
-// requestBody is the body of a request as the generated code sees it. The decode method reads the actual body.
+// requestBody is what the gateway's generated code sees as the request body. The method decode reads the real body.
 type requestBody struct{ exchange *exchange }
 
 func (*requestBody) Read([]byte) (int, error) { return 0, io.EOF }
@@ -71,7 +70,7 @@ func (*requestBody) Close() error             { return nil }
 func (s *requestBody) decode(v any) {
 	report, call := &s.exchange.report, s.exchange.call
 	if call == nil || call.Refused() {
-		return // the call's refusal is the only error in the answer
+		return
 	}
 	raw, f := s.readAll()
 	if f != nil {
@@ -100,7 +99,7 @@ func (s *requestBody) readAll() ([]byte, *fault.Fault) {
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
-		buf.Grow(int(min(r.ContentLength, maxPreallocation)) + bytes.MinRead) // it grows while reading
+		buf.Grow(int(min(r.ContentLength, maxPreallocation)) + bytes.MinRead) // the buffer grows further while reading
 	}
 	n, err := buf.ReadFrom(io.LimitReader(r.Body, chain.MaxRequestBytes+1))
 	switch {
@@ -116,7 +115,7 @@ func (s *requestBody) readAll() ([]byte, *fault.Fault) {
 }
 
 func (s *requestBody) discardTooLarge() *fault.Fault {
-	// Read the rest, within limits, so that the sender can receive the answer.
+	// Read the rest up to a limit, so that the sender receives the answer.
 	_, err := io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, chain.MaxDiscard))
 	s.exchange.bodyTimedOut = errors.Is(err, os.ErrDeadlineExceeded)
 	return chain.TooLarge()

@@ -16,8 +16,8 @@ import (
 	"latchkey.dev/internal/api/jsonpb"
 )
 
-// conn is the connection that the gateway's generated code calls. It adds to each request what the generated code does
-// not read: the query string and the field masks.
+// conn is the connection that the gateway's generated code calls. It fills in what the generated code does not read: query parameters and
+// field masks.
 type conn struct {
 	in     *inproc.Conn
 	routes map[string]*binding
@@ -40,7 +40,7 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	b.fillMasks(msg, &x.report)
 	ctx = x.callContext
 	if x.bodyTimedOut {
-		// The read timeout has canceled the request's context. The caller still gets an answer.
+		// The read timeout cancels the request's context, but the caller must still get an answer.
 		ctx = context.WithoutCancel(ctx)
 	}
 	header, err := c.in.Call(ctx, fullMethod, in, out)
@@ -55,7 +55,7 @@ func (b *binding) fillMasks(msg protoreflect.Message, r *jsonpb.Report) {
 	if b.masks == nil {
 		return
 	}
-	// The masks come from the fields in the body, not from a mask in the body.
+	// The masks come from the fields in the body. A mask inside the body is ignored.
 	msg.Clear(b.masks)
 	masks := msg.Mutable(b.masks).List()
 	for i := range r.Len(b.list.JSONName()) {
@@ -67,13 +67,12 @@ func maskValue(paths []string) protoreflect.Value {
 	return protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: paths}).ProtoReflect())
 }
 
-// NewStream fails: REST routes have no streams.
+// NewStream fails, because REST has no streams.
 func (c *conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, status.Error(codes.Unimplemented, "streams are not served over REST")
 }
 
-// bodyTarget returns the message to read a body into: v itself, or the message that v points to, which it creates if
-// nil.
+// bodyTarget returns the message to read a body into: v itself, or the message that v points to. It creates a nil message.
 func bodyTarget(v any) (proto.Message, bool) {
 	if m, ok := v.(proto.Message); ok {
 		return m, true

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Docs serves the description of the API: /docs, /guide, /openapi.yaml and the paths below these.
+// Docs serves the documentation: /docs, /guide, /openapi.yaml and the paths below them.
 type Docs struct{ served map[string]servedFile }
 
 type servedFile struct {
@@ -20,8 +20,8 @@ type servedFile struct {
 	mediaType, etag string
 }
 
-// NewDocs serves the files of a site at their paths, pages without the suffix .html. Guides are served with the suffix
-// .md, too, with which they link to each other. It also serves the proto files of the API.
+// NewDocs serves the files of site at their paths, pages without the suffix .html. Guides are also served with the suffix .md, because
+// guides link to each other that way. It also serves the proto files of the API.
 func NewDocs(site fs.FS) (*Docs, error) {
 	d := &Docs{served: map[string]servedFile{}}
 	err := fs.WalkDir(site, ".", func(name string, e fs.DirEntry, err error) error {
@@ -53,7 +53,7 @@ func (d *Docs) add(at, mediaType string, content []byte) {
 	d.served[at] = servedFile{content, mediaType, fmt.Sprintf(`"%x"`, sum[:16])}
 }
 
-// Paths returns the patterns for http.ServeMux.
+// Paths returns the http.ServeMux patterns of the documentation.
 func (d *Docs) Paths() []string {
 	var paths []string
 	for path := range d.served {
@@ -66,7 +66,7 @@ func (d *Docs) Paths() []string {
 func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, h := d.served[r.URL.Path], w.Header()
 	h["X-Content-Type-Options"] = noSniff
-	h.Set("Cache-Control", "no-cache") // use the ETag
+	h.Set("Cache-Control", "no-cache") // no-cache makes browsers revalidate with the ETag
 	if strings.HasPrefix(f.mediaType, "text/html") {
 		setPageHeaders(h)
 	}

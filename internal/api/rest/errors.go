@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// handleError answers with the error of a call. It is the gateway's error handler.
+// handleError is the gateway's error handler. It answers with the error of a call.
 func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	x := exchangeOf(ctx)
 	if st, ok := status.FromError(err); ok {
@@ -29,7 +29,7 @@ func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtim
 			return
 		}
 	}
-	// Errors of the chain have a reason, so this error comes from the gateway.
+	// Errors of the chain have a reason. This error has none, so it comes from the gateway.
 	if status.Code(err) == codes.InvalidArgument {
 		h.writeFault(w, x, fault.Fields(fault.Field{Path: "path", Reason: fault.WrongType, Message: "contains a value of a wrong type"}))
 		return
@@ -38,7 +38,7 @@ func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	h.writeFault(w, x, fault.New(fault.Internal, fault.InternalError, "internal error"))
 }
 
-// handleUnrouted answers requests that match no route. It is the gateway's routing error handler.
+// handleUnrouted is the gateway's handler for requests that match no route.
 func (h *Handler) handleUnrouted(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
 	x := exchangeOf(ctx)
 	verbs := h.allowedMethods(r.URL.Path)
@@ -54,8 +54,8 @@ func (h *Handler) handleUnrouted(ctx context.Context, _ *runtime.ServeMux, _ run
 	h.writeFault(w, x, fault.New(fault.MethodNotAllowed, fault.MethodNotAllowedReason, "this route supports %s", strings.Join(verbs, ", ")))
 }
 
-// routeNotFound returns the error for an unknown path. If the same path exists under /v1, it suggests that: for a path without a
-// version, with another version, or under /api.
+// routeNotFound returns the error for an unknown path. If the path exists under /v1, the error suggests it; the caller may have omitted the
+// version, used another one, or added /api.
 func (h *Handler) routeNotFound(path string) *fault.Fault {
 	rest := strings.TrimPrefix(path, "/")
 	if first, after, ok := strings.Cut(rest, "/"); ok && versionSegment.MatchString(first) {
@@ -79,7 +79,7 @@ func (h *Handler) answerOptions(w http.ResponseWriter, x *exchange) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// writeFault answers with a fault that does not come from the chain, and logs it, because the chain does not.
+// writeFault answers with a fault that did not come from the chain. It also logs the call, because the chain does not.
 func (h *Handler) writeFault(w http.ResponseWriter, x *exchange, f *fault.Fault) {
 	e := envelope.Of(f, x.id)
 	h.log.LogAttrs(x.request.Context(), slog.LevelInfo, "call", slog.String("method", "unrouted"), slog.String("protocol", string(chain.REST)),
@@ -101,6 +101,6 @@ func (h *Handler) writeError(w http.ResponseWriter, x *exchange, e *errorsv1.Err
 	w.Header()["Content-Type"] = jsonType
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(out))}
 	w.WriteHeader(int(e.GetStatus()))
-	// Writing fails only if the client is gone.
+	// Write fails only if the client has disconnected.
 	_, _ = w.Write(out)
 }

@@ -16,7 +16,7 @@ import (
 //go:embed docs.css
 var docsStyle string
 
-// pagePolicy is the Content-Security-Policy of pages. It allows only the embedded style.
+// pagePolicy is the Content-Security-Policy header of pages. It allows only the embedded style sheet.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(docsStyle))
 	return fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -40,11 +40,10 @@ var notFoundPage = []byte(`<!DOCTYPE html>
 </html>
 `)
 
-// rootAnswer links to the documentation at the path "/".
+// rootAnswer is the answer at the path "/", with links to the documentation.
 var rootAnswer = []byte(`{"docs":"/docs","openapi":"/openapi.yaml"}`)
 
-// serveBrowser answers requests from people with a browser: the root path and unknown pages. It returns false for
-// requests to the API.
+// serveBrowser answers browsers at the root path and at unknown paths. It returns false for API requests.
 func (h *Handler) serveBrowser(w http.ResponseWriter, x *exchange) bool {
 	r := x.request
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -78,11 +77,11 @@ func setPageHeaders(h http.Header) {
 func writeContent(w http.ResponseWriter, code int, content []byte) {
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(content))}
 	w.WriteHeader(code)
-	// Writing fails if the client is gone or the method is HEAD.
+	// Write fails if the client has disconnected or the method is HEAD.
 	_, _ = w.Write(content)
 }
 
-// acceptsHTML reports whether an Accept header contains text/html, like those of browsers.
+// acceptsHTML reports whether an Accept header contains text/html, as browsers send it.
 func acceptsHTML(accept []string) bool {
 	for _, line := range accept {
 		for part := range strings.SplitSeq(line, ",") {

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// descriptorSet returns the proto files of the API with their imports as one FileDescriptorSet. Partners can generate
-// clients from it with buf or protoc.
+// descriptorSet returns the proto files of the API and their imports as a FileDescriptorSet, from which partners can generate clients with
+// buf or protoc.
 func descriptorSet() ([]byte, error) {
 	set := &descriptorpb.FileDescriptorSet{}
 	seen := map[string]bool{}
@@ -23,7 +23,7 @@ func descriptorSet() ([]byte, error) {
 			return
 		}
 		seen[f.Path()] = true
-		for i := range f.Imports().Len() { // imports come before the files that import them
+		for i := range f.Imports().Len() { // a FileDescriptorSet lists imports before the files that import them
 			add(f.Imports().Get(i).FileDescriptor)
 		}
 		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
@@ -42,7 +42,7 @@ func descriptorSet() ([]byte, error) {
 	return text, nil
 }
 
-// protoFiles returns the sorted proto files of the public API.
+// protoFiles returns the paths of the public API's proto files, sorted.
 func protoFiles() []string {
 	var names []string
 	for _, area := range []string{"admin", "errors", "guest", "partner", "pms", "property", "rpc"} {

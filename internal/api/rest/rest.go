@@ -1,5 +1,5 @@
-// Package rest serves the API as JSON over HTTP. It runs the gateway's generated handlers on an in-process connection,
-// with its own reader of bodies and queries, its own JSON writer and one envelope for all errors.
+// Package rest serves the API as JSON over HTTP. It runs the generated grpc-gateway handlers on an in-process connection, with its own JSON
+// and query readers, its own JSON writer and one format for all errors.
 package rest
 
 import (
@@ -20,19 +20,18 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Config configures a handler; all fields are required.
+// Config configures a Handler. All fields are required.
 type Config struct {
 	Logger *slog.Logger
-	// Conn is the in-process connection; the services are already registered with it.
+	// Conn is the in-process connection, with which all services are already registered.
 	Conn *inproc.Conn
 	// Admit is [chain.Chain.Admit].
 	Admit func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
-	// Register registers the gateway's generated handlers (RegisterXHandlerClient) with
-	// clients of the given connection.
+	// Register registers the generated gateway handlers (RegisterXHandlerClient) with clients of the given connection.
 	Register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
 }
 
-// Handler serves every route of the registered services, and answers any other path with a routeNotFound error.
+// Handler serves the REST routes of the registered services. For any other path it answers routeNotFound.
 type Handler struct {
 	log    *slog.Logger
 	mux    *runtime.ServeMux
@@ -40,7 +39,6 @@ type Handler struct {
 	admit  func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
 }
 
-// New creates a handler.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Logger == nil || cfg.Conn == nil || cfg.Admit == nil || cfg.Register == nil {
 		return nil, errors.New("rest: Logger, Conn, Admit and Register are required")
@@ -53,7 +51,7 @@ func New(cfg Config) (*Handler, error) {
 	none := func(string) (string, bool) { return "", false }
 	h.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, codec{}),
-		// Package chain selects the headers that pass in and out, not the gateway.
+		// Package chain, not the gateway, selects the headers that are passed in and out.
 		runtime.WithIncomingHeaderMatcher(none),
 		runtime.WithOutgoingHeaderMatcher(none),
 		runtime.WithOutgoingTrailerMatcher(none),
@@ -70,17 +68,17 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// exchange is the state of one request while it passes through the gateway's generated code.
+// exchange is the state of one HTTP request that the gateway's generated code cannot pass on.
 type exchange struct {
 	request      *http.Request
 	writer       http.ResponseWriter
-	header       http.Header // of the answer
+	header       http.Header // headers of the answer
 	id           string
 	report       jsonpb.Report
-	bodyTimedOut bool // the body did not arrive in time
+	bodyTimedOut bool
 
 	call        *chain.Call     // nil until the gateway has found the method
-	callContext context.Context // the call's context; the gateway does not pass it to the body decoder
+	callContext context.Context // context of the call, stored here because the gateway does not pass it to the body decoder
 }
 
 type exchangeKey struct{}
@@ -90,7 +88,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// Header values of every answer; the slices are shared and never modified.
+// Header values that all answers share; the slices are never modified.
 var (
 	jsonType = []string{"application/json"}
 	noStore  = []string{"no-store"}
@@ -119,8 +117,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, x.gatewayRequest())
 }
 
-// admitCall admits a call to the chain. It is a metadata annotator, although it adds no metadata: only annotators learn
-// the method of a request before the gateway reads the body.
+// admitCall admits a call to the chain before its body is read. It is registered as a metadata annotator, although it adds no metadata,
+// because only annotators learn the method before the gateway reads the body.
 func (h *Handler) admitCall(ctx context.Context, _ *http.Request) metadata.MD {
 	x := exchangeOf(ctx)
 	method, ok := runtime.RPCMethod(ctx)
@@ -143,8 +141,8 @@ func (x *exchange) finish() {
 	}
 }
 
-// gatewayRequest returns the request for the gateway. It has no headers and no form, because the chain and the query
-// reader process these, and its body is a [requestBody].
+// gatewayRequest returns the request that the gateway sees. It has no headers and no form, because the chain and the query reader read
+// these. Its body is a [requestBody].
 func (x *exchange) gatewayRequest() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
 	ctx = chain.FromHTTP(ctx, x.request)
@@ -158,7 +156,7 @@ func (x *exchange) gatewayRequest() *http.Request {
 	return r
 }
 
-// acceptsJSON reports whether an Accept header allows JSON. A missing header does.
+// acceptsJSON reports whether an Accept header allows JSON. A missing header allows everything.
 func acceptsJSON(accept []string) bool {
 	any := false
 	for _, line := range accept {
@@ -180,7 +178,7 @@ func acceptsJSON(accept []string) bool {
 	return !any
 }
 
-// hasZeroQuality reports whether the parameters of a media range contain q=0.
+// hasZeroQuality reports whether a media range of an Accept header contains q=0, which excludes it.
 func hasZeroQuality(params string) bool {
 	for p := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(strings.ReplaceAll(p, " ", ""), "=")

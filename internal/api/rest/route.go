@@ -12,22 +12,22 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// route is one HTTP rule of a method.
+// route is one HTTP rule (google.api.http) of an RPC method.
 type route struct {
-	fullMethod string // gRPC method
-	verb       string // HTTP method
+	fullMethod string
+	verb       string // HTTP method, such as GET
 	segments   []string
-	suffix     string // after the colon: "test" of /v1/endpoints/{action}:test
+	suffix     string // text after the colon of a path: "test" in /v1/endpoints/{action}:test
 	rule       *binding
 }
 
-// binding describes how REST fills the request of a method.
+// binding describes which parts of an HTTP request fill which fields of an RPC's request message.
 type binding struct {
-	bodyIsRequest  bool // the body is the whole request, so there are no query parameters
+	bodyIsRequest  bool // the body is the whole request message, so query parameters are not allowed
 	body           protoreflect.FieldDescriptor
 	nonQueryFields map[protoreflect.Name]bool // fields that are read from the path or the body
 	mask           protoreflect.FieldDescriptor
-	masks          protoreflect.FieldDescriptor // one mask per entry of list
+	masks          protoreflect.FieldDescriptor // field update_masks, with one field mask per entry of list
 	list           protoreflect.FieldDescriptor
 }
 
@@ -35,7 +35,7 @@ func (b *binding) isNotInQuery(fd protoreflect.FieldDescriptor) bool {
 	return b.bodyIsRequest || b.nonQueryFields[fd.Name()]
 }
 
-// loadRoutes reads the HTTP rules of services from their descriptors.
+// loadRoutes reads the HTTP rules of services from their proto descriptors.
 func loadRoutes(services []string) ([]*route, map[string]*binding, error) {
 	var routes []*route
 	byMethod := map[string]*binding{}
@@ -98,7 +98,7 @@ func newRoute(full string, rule *annotations.HttpRule, input protoreflect.Messag
 	return rt, nil
 }
 
-// findMasks finds the update_mask and update_masks fields of the request.
+// findMasks finds the fields update_mask and update_masks of a request message.
 func (b *binding) findMasks(input protoreflect.MessageDescriptor) {
 	isMask := func(fd protoreflect.FieldDescriptor) bool {
 		return fd != nil && fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask"
@@ -137,7 +137,7 @@ func httpPattern(rule *annotations.HttpRule) (verb, template string) {
 	return "", ""
 }
 
-// matches reports whether a path matches this route.
+// matches reports whether a URL path matches this route.
 func (rt *route) matches(path string) bool {
 	path, ok := strings.CutPrefix(path, "/")
 	if rt.suffix != "" {
@@ -157,7 +157,7 @@ func (rt *route) matches(path string) bool {
 	return true
 }
 
-// allowedMethods returns the HTTP methods of a path, none for an unknown path.
+// allowedMethods returns the HTTP methods that a path supports; none for an unknown path.
 func (h *Handler) allowedMethods(path string) []string {
 	var verbs []string
 	for _, rt := range h.routes {
