@@ -32,6 +32,9 @@ type Tx struct {
 // insideChange marks the context of a closure, so that Write can refuse to run inside of Write. It carries nothing.
 type insideChange struct{}
 
+// options are those of the client of every change.
+var options = ent.NewClient()
+
 // newTx makes the change that runs in tx and sends its statements through q.
 func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
 	ctx = context.WithValue(ctx, insideChange{}, true)
@@ -40,7 +43,7 @@ func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier
 	if changes != nil {
 		t.conn.sqlite = context.WithoutCancel(ctx)
 	}
-	t.Client = ent.NewClient(ent.Driver(txDriver{conn(dialect, &t.conn), dialect}))
+	t.Client = options.WithDriver(txDriver{conn(dialect, &t.conn), dialect})
 	return t
 }
 
