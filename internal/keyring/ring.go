@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"sync"
 
@@ -48,6 +49,7 @@ type Reader interface {
 type Ring struct {
 	store Store
 	mac   []byte
+	macs  sync.Pool // of hash.Hash with the key mac
 
 	mu   sync.RWMutex
 	keks KEKs
@@ -188,14 +190,19 @@ func (r *Ring) Open(ctx context.Context, propertyID, purpose string, sealed []by
 // MAC returns a keyed hash of 32 bytes. A secret stored under it can be found again but not read. Equal kinds and values give
 // equal hashes.
 func (r *Ring) MAC(kind string, values ...string) []byte {
-	h := hmac.New(sha256.New, r.mac)
+	h, ok := r.macs.Get().(hash.Hash)
+	if !ok {
+		h = hmac.New(sha256.New, r.mac)
+	}
+	defer r.macs.Put(h)
+	h.Reset()
 	h.Write(lengthPrefixed(append([]string{kind}, values...)...))
 	return h.Sum(nil)
 }
 
 // lengthPrefixed joins strings with their lengths, so that different lists never give the same bytes.
 func lengthPrefixed(parts ...string) []byte {
-	var b []byte
+	b := make([]byte, 0, 128)
 	for _, p := range parts {
 		b = binary.AppendUvarint(b, uint64(len(p)))
 		b = append(b, p...)

@@ -43,17 +43,18 @@ var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](
 func redactAttr(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
 	for _, s := range secretNames {
-		if name == s || strings.HasSuffix(name, "-"+s) || strings.HasSuffix(name, "_"+s) {
+		if before, ok := strings.CutSuffix(name, s); ok && (before == "" || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "_")) {
 			return slog.String(a.Key, "[redacted]")
 		}
 	}
-	switch v := a.Value.Any().(type) {
-	case string:
-		a.Value = slog.StringValue(scrub(v))
-	case error:
-		a.Value = slog.StringValue(scrub(v.Error()))
-	case fmt.Stringer:
-		if a.Value.Kind() == slog.KindAny {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(scrub(a.Value.String()))
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case error:
+			a.Value = slog.StringValue(scrub(v.Error()))
+		case fmt.Stringer:
 			a.Value = slog.StringValue(scrub(v.String()))
 		}
 	}
