@@ -1,5 +1,5 @@
-// Package agent is the software of a bridge on site. It stores what the service desires of each lock, brings the locks to that state
-// through drivers, verifies SmartKeys, and reports what it observed. It also works while the service cannot be reached.
+// Package agent is the software of a bridge, which runs at the property next to the locks. It stores the desired state of each lock, sets
+// codes through drivers, verifies SmartKeys, and reports what it observes. It keeps working while the service cannot be reached.
 package agent
 
 import (
@@ -21,25 +21,25 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Config is what a bridge needs.
+// Config configures a Bridge.
 type Config struct {
-	Dir      string        // of the store; only one bridge runs on it
-	Driver   driver.Driver // closed by Close
+	Dir      string        // Dir is the directory of the store; only one bridge can use it
+	Driver   driver.Driver // Driver is closed by Bridge.Close
 	Log      *slog.Logger
-	Clock    clock.Clock // nil: the machine's
-	Software string      // name and version, at most 128 bytes
-	// Retry is the longest wait between two attempts to reach the service; 0: the default, which spares a service that many bridges
-	// reconnect to.
+	Clock    clock.Clock // Clock is the machine's clock if nil
+	Software string      // Software is the name and version that the service shows, at most 128 bytes
+	// Retry is the longest wait between two attempts to reach the service. 0 means the default, which spreads the reconnects of many
+	// bridges.
 	Retry time.Duration
-	// DialOptions are added to the default ones; tests use them to dial in memory.
+	// DialOptions are added to the default gRPC options. Tests use them to connect in memory.
 	DialOptions []grpc.DialOption
-	// Local, if set, serves phones on the property's own network.
+	// Local, if set, lets phones on the property's own network use SmartKeys without the service.
 	Local *Local
-	// Settings of the driver, as JSON without secrets, which LastSettings returns. nil: the stored ones stay.
+	// Settings are the driver's settings as JSON without secrets. The bridge stores them for LastSettings. nil keeps the stored ones.
 	Settings []byte
 }
 
-// Bridge is one enrolled bridge.
+// Bridge is a running bridge that is enrolled at a service.
 type Bridge struct {
 	cfg        Config
 	store      *store
@@ -53,22 +53,22 @@ type Bridge struct {
 	doorkeeper *doorkeeper.Keeper
 	refusals   refusals
 	timings    linkTimings
-	events     chan struct{} // holds one signal: the journal has new entries
+	events     chan struct{} // signal that the journal has new entries
 	usedCodes  usedCodes
-	ready      atomic.Bool // true once locks, workers and doorkeeper are set
+	ready      atomic.Bool // true when locks, workers and doorkeeper are loaded
 
-	clockSkew atomic.Pointer[time.Duration] // this clock minus the service's; nil: unknown since the start
-	minSkew   atomic.Int64                  // at least, as measured by the last greeting
+	clockSkew atomic.Pointer[time.Duration] // this clock minus the service's clock; nil: not measured since the start
+	minSkew   atomic.Int64                  // lower bound of the clock's error according to the last greeting
 
 	mu           sync.Mutex
 	id           identity
-	epoch        uint64 // of the session, 0 without one
+	epoch        uint64 // epoch of the session with the service; 0 without a session
 	sessionSince time.Time
-	noSession    string // why there is no session
+	noSession    string // why there is no session with the service
 	started      time.Time
 }
 
-// New is Open followed by loading the locks. It fails if the driver does not know its locks at once.
+// New opens a bridge and loads its locks at once. It fails if the driver does not know its locks yet.
 func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b, err := Open(cfg)
 	if err != nil {
@@ -80,7 +80,7 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// Open opens a bridge's store. The bridge must be enrolled. Run finds its locks.
+// Open opens the store of an enrolled bridge. Run loads its locks later.
 func Open(cfg Config) (*Bridge, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System
@@ -107,7 +107,7 @@ func Open(cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// loadLocks gets the locks from the driver and loads their stored state.
+// loadLocks gets the locks from the driver and loads their state from the store.
 func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
@@ -135,8 +135,8 @@ func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run runs the bridge until ctx ends or its store fails. From the start it answers [AskHealth], also while it waits for a program
-// such as Zigbee2MQTT.
+// Run runs the bridge until ctx ends or its store fails. It answers [AskHealth] from the start, even while it waits for a program such as
+// Zigbee2MQTT.
 func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { b.serveHealth(ctx); return nil })
@@ -154,7 +154,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLoaded drives the locks and keeps the link to the service, once the locks are loaded.
+// runLoaded drives the locks and keeps a session with the service, after the locks are loaded.
 func (b *Bridge) runLoaded(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.runLocks(ctx) })
@@ -165,7 +165,7 @@ func (b *Bridge) runLoaded(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLocks runs everything but the link to the service.
+// runLocks runs everything except the session with the service.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {
@@ -182,7 +182,7 @@ func (b *Bridge) runLocks(ctx context.Context) error {
 	return err
 }
 
-// ErrLocksChanged ends Run when the driver's list of locks has changed: open the bridge again.
+// ErrLocksChanged is returned by Run when the driver's list of locks has changed. The caller must open the bridge again.
 var ErrLocksChanged = errors.New("the list of locks changed")
 
 // awaitLockChange waits until the driver's list of locks changes.
@@ -199,13 +199,13 @@ func (b *Bridge) awaitLockChange(ctx context.Context) error {
 	}
 }
 
-// Close closes the driver and the store, after Run has ended.
+// Close closes the driver and the store. Run must have ended.
 func (b *Bridge) Close() error { return errors.Join(b.cfg.Driver.Close(), b.store.Close()) }
 
-// ID is the service's id of this bridge.
+// ID returns the id that the service gave this bridge.
 func (b *Bridge) ID() string { return b.identity().BridgeID }
 
-// Epoch is the epoch of the current session with the service, 0 without one.
+// Epoch returns the epoch of the current session with the service, 0 without a session.
 func (b *Bridge) Epoch() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -218,7 +218,7 @@ func (b *Bridge) identity() identity {
 	return b.id
 }
 
-// setEpoch records the start of a session, or its end and the reason.
+// setEpoch records that a session has begun, or that it has ended and why.
 func (b *Bridge) setEpoch(e uint64, reason error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,7 +231,6 @@ func (b *Bridge) setEpoch(e uint64, reason error) {
 	}
 }
 
-// processDriverEvents processes the driver's events.
 func (b *Bridge) processDriverEvents(ctx context.Context) error {
 	for {
 		select {
@@ -245,7 +244,6 @@ func (b *Bridge) processDriverEvents(ctx context.Context) error {
 	}
 }
 
-// onEvent processes one event of the driver.
 func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	w := b.workers[e.Address]
 	switch {
@@ -264,7 +262,7 @@ func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	return b.journalEvent(e)
 }
 
-// onSlotChanged tells the lock's worker that a slot was changed at the lock itself; slot 0 means that any slot may have changed.
+// onSlotChanged tells the worker of a lock that a slot was changed at the lock itself. Slot 0 means that any slot may have changed.
 func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	w := b.workers[e.Address]
 	switch {
@@ -276,12 +274,12 @@ func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	}
 }
 
-// journalEvent journals an event and wakes the link.
+// journalEvent stores an event in the journal and signals the session to send it.
 func (b *Bridge) journalEvent(e driver.Event) error {
 	return b.appendEntry(b.newEntry(e))
 }
 
-// appendEntry journals an entry and wakes the link.
+// appendEntry stores an entry in the journal and signals the session to send it.
 func (b *Bridge) appendEntry(e journalEntry) error {
 	dropped, err := b.store.appendEntry(e)
 	if err != nil {
@@ -294,7 +292,7 @@ func (b *Bridge) appendEntry(e journalEntry) error {
 	return nil
 }
 
-// newEntry is the journal entry of an event.
+// newEntry converts a driver's event to a journal entry.
 func (b *Bridge) newEntry(e driver.Event) journalEntry {
 	entry := journalEntry{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
 	if e.Slot != 0 {
@@ -305,9 +303,9 @@ func (b *Bridge) newEntry(e driver.Event) journalEntry {
 
 const maxSkewCreep = 10 * time.Millisecond
 
-// measureSkew compares this clock with the service's. A delayed message makes this clock look fast, so the smallest difference counts;
-// it may creep up, since clocks drift. greeting is the time between Hello and its answer, which bounds the delay; 0: the message is not
-// that answer.
+// measureSkew compares this clock with a time that the service sent. The delay of the message makes this clock look fast, so the smallest
+// difference counts. The kept difference may rise slowly, because clocks drift. greeting is the time between Hello and its answer, which
+// bounds the delay; 0 if the message is another one.
 func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
 	if theirs.IsZero() {
 		return
@@ -322,7 +320,7 @@ func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
 	b.doorkeeper.ObserveTime(skew)
 }
 
-// clockError is how wrong this clock may be, as measured against the service. Less than doorkeeper.CloseEnough counts as correct.
+// clockError returns how wrong this clock may be, compared with the service's clock. An error below doorkeeper.CloseEnough counts as none.
 func (b *Bridge) clockError() time.Duration {
 	if skew := b.clockSkew.Load(); skew != nil && skew.Abs() > doorkeeper.CloseEnough {
 		return skew.Abs()
@@ -342,7 +340,8 @@ func (b *Bridge) clockQuality() string {
 	return "synchronized"
 }
 
-// toLocalTime converts a time of the service to the earliest time on this clock that it can be, because deadlines are computed from it.
+// toLocalTime converts a time of the service's clock to the earliest possible time on this clock, because a command must not be executed
+// after its deadline.
 func (b *Bridge) toLocalTime(theirs time.Time) time.Time {
 	if skew := b.clockSkew.Load(); skew != nil {
 		return theirs.Add(min(*skew, time.Duration(b.minSkew.Load())))

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	freeTries       = 4 // in a row, before the delay grows
+	freeTries       = 4 // failures in a row before the delay grows
 	backoffMin      = time.Minute
-	backoffMaxWrite = 30 * time.Minute // a guest may be waiting at the door
-	backoffMaxRead  = 6 * time.Hour    // as often as a slot that answers is read
+	backoffMaxWrite = 30 * time.Minute // short, because a guest may be waiting at the door
+	backoffMaxRead  = 6 * time.Hour    // the interval at which a working slot is read
 )
 
-// backoff spares the batteries of locks that do not answer. slot.Step retries soon, which is right for a radio that lost a message; but
-// a lock that never confirms a code, or never shows one, would be woken for ever.
+// backoff delays retries for locks that do not answer, to spare their batteries. slot.Step retries soon, which suits a radio that lost a
+// message. Without backoff, a lock that never confirms a code would be woken forever.
 type backoff map[operation]int
 
 type operation struct {
@@ -23,8 +23,8 @@ type operation struct {
 	reading    bool
 }
 
-// delay returns the shortest wait before a retry of the operation. settled means that the slot holds a code of the service, so reading
-// it is only a check.
+// delay returns the shortest wait before a retry of the operation. settled means that the slot already holds its code, so that reading it
+// is only a check.
 func (r backoff) delay(op slot.Op, result slot.Result, settled bool) time.Duration {
 	k, most := operation{op.Slot, op.Generation, op.Kind == slot.OpRead}, backoffMaxWrite
 	failed := result == slot.NotConfirmed
@@ -35,7 +35,7 @@ func (r backoff) delay(op slot.Op, result slot.Result, settled bool) time.Durati
 		delete(r, k)
 		return 0
 	}
-	for other := range r { // failures of an older generation no longer matter
+	for other := range r { // failures of an older generation no longer count
 		if other.slot == k.slot && other.generation < k.generation {
 			delete(r, other)
 		}

@@ -15,27 +15,27 @@ const (
 	operationUnlock    = "unlock"
 )
 
-// The outcomes of a command.
+// Outcomes of an unlock command.
 const (
 	outcomeDone    = "done"
 	outcomeFailed  = "failed"
-	outcomeExpired = "expired" // it was not executed and never will be
-	outcomeUnknown = "unknown" // it may have been executed
+	outcomeExpired = "expired" // the command was not executed and never will be
+	outcomeUnknown = "unknown" // the command may have been executed
 )
 
 var errTooManyCommands = errors.New("too many unlock commands within ten minutes; this one was not executed")
 
-// command is an unlock command of the service, or of a phone at the door.
+// command is an unlock command from the service or from a phone at the door.
 type command struct {
 	id        string
 	address   string
 	operation string
 	deadline  time.Time
-	// presentation of a SmartKey.
+	// presentation is the SmartKey message of a phone; nil for other commands.
 	presentation []byte
 }
 
-// commandRunner executes commands, each at most once and none after its deadline.
+// commandRunner executes each unlock command at most once, and never after its deadline.
 type commandRunner struct {
 	bridge  *Bridge
 	mu      sync.Mutex
@@ -43,12 +43,12 @@ type commandRunner struct {
 	wait    sync.WaitGroup
 }
 
-// start executes a command in the background. Commands above the limit are refused, not queued.
+// start executes a command in the background. If too many commands are running, it refuses the command and does not queue it.
 func (r *commandRunner) start(ctx context.Context, c command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running[c.id] {
-		return // the running execution will report its result
+		return // the running execution will report the result
 	}
 	if len(r.running) >= maxRunningCommands {
 		r.bridge.outbox.addCommand(commandRecord{ID: c.id, Outcome: outcomeExpired, Result: string(slot.Busy), At: r.bridge.clock.Now()})
@@ -57,7 +57,7 @@ func (r *commandRunner) start(ctx context.Context, c command) {
 	r.running[c.id] = true
 	r.wait.Go(func() {
 		rec := r.runOnce(ctx, c)
-		r.markEnded(c.id) // before it is reported, so that a repeated command gets its result
+		r.markEnded(c.id) // before the result is reported, so that a repeated command finds it
 		r.bridge.outbox.addCommand(rec)
 	})
 }
@@ -74,7 +74,7 @@ func (r *commandRunner) isRunning(id string) bool {
 	return r.running[id]
 }
 
-// runOnce executes a command unless it was started before, and stores its start and its end.
+// runOnce executes a command unless it was started before. It stores that the command starts, and later its outcome.
 func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	b := r.bridge
 	rec, first, err := b.store.beginCommand(c.id, b.clock.Now())
@@ -96,7 +96,7 @@ func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	return rec
 }
 
-// withOutcome sets the outcome to unknown if the command's end was lost with an earlier run.
+// withOutcome sets the outcome to unknown if the bridge stopped before it stored the command's outcome.
 func withOutcome(rec commandRecord) commandRecord {
 	if rec.Outcome == "" {
 		rec.Outcome = outcomeUnknown
@@ -115,7 +115,7 @@ func (r *commandRunner) unlock(ctx context.Context, c command) (outcome, result 
 		return outcomeExpired, string(slot.Busy)
 	}
 	defer w.radio.release()
-	if !time.Now().Before(c.deadline) { // ctx may not have noticed yet
+	if !time.Now().Before(c.deadline) { // the deadline may have passed although ctx is not cancelled yet
 		return outcomeExpired, string(slot.Timeout)
 	}
 	answer := w.lock.Unlock(ctx)

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	findLocksRetry = time.Second            // between two attempts to get the driver's locks
-	updateDelay    = 100 * time.Millisecond // collects the driver's updates; a returning broker causes several
+	findLocksRetry = time.Second            // interval of attempts to get the locks from the driver
+	updateDelay    = 100 * time.Millisecond // the wait before status reads, so that several signals of a returning broker cause one read
 )
 
-// findLocks waits until the driver knows its locks. A driver without a connection of its own knows them at once or fails.
+// findLocks waits until the driver knows its locks. A driver that needs no connection either knows them at once or fails.
 func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 	_, remote := b.cfg.Driver.(driver.Remote)
 	for {
@@ -52,15 +52,15 @@ func (b *Bridge) followDriver(ctx context.Context) {
 	}
 }
 
-// ConnectionHealth is the state of the driver's connection to the program through which it reaches the locks.
+// ConnectionHealth is the state of the driver's connection to the program through which it reaches the locks, such as an MQTT broker.
 type ConnectionHealth struct {
-	Peer   string    `json:"peer"`            // such as MQTT broker 127.0.0.1:1883
-	Cause  string    `json:"cause,omitempty"` // brokerUnreachable or gatewayOffline; empty: connected
+	Peer   string    `json:"peer"`            // Peer is the other program, such as MQTT broker 127.0.0.1:1883
+	Cause  string    `json:"cause,omitempty"` // Cause is brokerUnreachable or gatewayOffline; empty: connected
 	Detail string    `json:"detail,omitempty"`
 	Since  time.Time `json:"since"`
 }
 
-// connectionHealth returns nil for a driver without such a connection.
+// connectionHealth returns the state of the driver's connection to another program; nil for a driver that needs none.
 func (b *Bridge) connectionHealth() *ConnectionHealth {
 	d, ok := b.cfg.Driver.(driver.Remote)
 	if !ok {

@@ -16,22 +16,22 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Finding is the result of one check.
+// Finding is the result of one check of the doctor command.
 type Finding struct {
 	What   string
 	OK     bool
 	Detail string
-	Advice string // what to do if the check failed
+	Advice string // Advice is what the user should do if the check failed
 }
 
 const (
 	checkTimeout   = 5 * time.Second
-	renewalGrace   = 90 * 24 * time.Hour // an expired certificate may be renewed this long
-	renewalOverdue = 5 * 24 * time.Hour  // it should have been renewed by then
-	maxClockOffset = 10 * time.Second    // above it, windows open and close noticeably late
+	renewalGrace   = 90 * 24 * time.Hour // how long an expired certificate can still be renewed
+	renewalOverdue = 5 * 24 * time.Hour  // how long after the due date a missing renewal is reported
+	maxClockOffset = 10 * time.Second    // with a larger clock error, codes start and end noticeably late
 )
 
-// Examine checks everything that a bridge needs except its locks. It changes nothing, and does not disturb a running bridge.
+// Examine checks everything that a bridge needs, except its locks. It changes nothing and does not disturb a running bridge.
 func Examine(ctx context.Context, dir string) []Finding {
 	var out []Finding
 	out = append(out, examineFiles(dir)...)
@@ -52,7 +52,7 @@ func Examine(ctx context.Context, dir string) []Finding {
 	return append(out, examineReachability(ctx, id.ConnectAddress, &id)...)
 }
 
-// examineRunning checks what a running bridge reports about itself.
+// examineRunning checks the state that a running bridge reports.
 func examineRunning(ctx context.Context, h Health) []Finding {
 	out := []Finding{examineSession(h)}
 	if h.Connection != nil {
@@ -64,7 +64,7 @@ func examineRunning(ctx context.Context, h Health) []Finding {
 	return append(out, examineReachability(ctx, h.Service, nil)...)
 }
 
-// examineConnection checks the driver's connection, such as the one to the MQTT broker.
+// examineConnection checks the driver's connection to another program, such as an MQTT broker.
 func examineConnection(c ConnectionHealth, ready bool) Finding {
 	f := Finding{What: "driver", Detail: "connected to the " + c.Peer + " since " + c.Since.Local().Format(time.DateTime), OK: c.Cause == "" && ready}
 	switch c.Cause {
@@ -82,8 +82,8 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 	return f
 }
 
-// examineEnrolment explains why the stored identity cannot be read. Only a bridge that was never enrolled needs a join code: enrolling
-// again deletes what the store holds.
+// examineEnrolment explains why the bridge's identity cannot be read. It suggests a new join code only for a bridge that was never
+// enrolled, because enrolment deletes the store.
 func examineEnrolment(err error) Finding {
 	f := Finding{What: "enrolment", Detail: err.Error()}
 	switch {
@@ -99,7 +99,7 @@ func examineEnrolment(err error) Finding {
 	return f
 }
 
-// storedIdentity reads the bridge's identity. It creates nothing.
+// storedIdentity reads the bridge's identity without creating files.
 func storedIdentity(dir string) (id identity, err error) {
 	if err := checkStored(dir); err != nil {
 		return id, err
@@ -190,7 +190,7 @@ func examineCertificate(id identity, now time.Time) Finding {
 	return f
 }
 
-// examineReachability tests the connection to the service step by step. With an identity it also tests TLS.
+// examineReachability tests the connection to the service step by step: name, TCP and, if the bridge is enrolled, TLS.
 func examineReachability(ctx context.Context, address string, id *identity) (out []Finding) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -28,21 +28,21 @@ import (
 
 const enrollTimeout = 30 * time.Second
 
-// Enrolment is what is needed to enrol this machine as a property's bridge.
+// Enrolment is the input of Enroll, which makes this machine a bridge of a property.
 type Enrolment struct {
 	Dir      string
-	Address  string // host:port of the service's public gRPC listener
+	Address  string // Address is the host:port of the service's public gRPC listener
 	JoinCode string
 	Software string
-	// Plaintext disables TLS, which is allowed for loopback addresses only.
+	// Plaintext disables TLS. It is allowed for loopback addresses only.
 	Plaintext bool
-	// Connect, if set, replaces the address of the bridges' listener that the service returns.
+	// Connect, if set, replaces the address that the service returns for its listener for bridges.
 	Connect     string
 	DialOptions []grpc.DialOption
 }
 
-// Enroll exchanges a join code for an identity and stores it. Both private keys are generated here and never leave. It returns the
-// service's id of the bridge.
+// Enroll exchanges a join code for a certificate and stores it. Both private keys are generated on this machine and never leave it. It
+// returns the id that the service gave the bridge.
 func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	fingerprint, err := fingerprintOf(e.JoinCode)
 	if err != nil {
@@ -87,7 +87,7 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	return id.BridgeID, st.resetTo(id)
 }
 
-// Enrolled returns the id of the bridge enrolled in a directory, the address of the service, and when the certificate expires.
+// Enrolled returns, for a store directory, the id of the enrolled bridge, the address of the service, and when the certificate expires.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
 	if err := checkStored(dir); err != nil {
 		return "", "", time.Time{}, err
@@ -135,7 +135,7 @@ func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest
 	return answer, nil
 }
 
-// fingerprintOf returns the CA fingerprint, which follows the secret in a join code.
+// fingerprintOf returns the CA fingerprint, the second part of a join code.
 func fingerprintOf(code string) (out [32]byte, err error) {
 	_, encoded, ok := strings.Cut(strings.TrimSpace(code), ".")
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
@@ -145,7 +145,8 @@ func fingerprintOf(code string) (out [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// newCertificateRequest generates a certificate key and a request signed by it. The service decides which bridge the certificate names.
+// newCertificateRequest generates a private key and a certificate request that the key signs. The service decides which bridge the
+// certificate names.
 func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -155,7 +156,7 @@ func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, der, err
 }
 
-// verifyEnrolment accepts an enrolment only if its CA is the one in the join code and has signed the bridge's key.
+// verifyEnrolment accepts the service's answer only if its CA has the fingerprint in the join code and has signed the bridge's key.
 func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
 	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], fingerprint[:]) {
 		return errors.New("the service's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")

@@ -8,17 +8,17 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// failureLog tracks a lock's temporary failures: the result, how many in a row, and since when. It logs when they begin, when the
-// result changes, and when they end, so that a lock that is offline for a week does not fill the disk.
+// failureLog tracks a lock's temporary failures in a row. It logs when failures begin, when their kind changes, and when they end, so that
+// a lock that is offline for a week does not fill the log.
 type failureLog struct {
 	mu             sync.Mutex
-	result         slot.Result // "" if the last operation succeeded
+	result         slot.Result // last failure; "" if the last operation succeeded
 	tries          int
 	since          time.Time
-	statusFailures int // reads of its status that failed in a row
+	statusFailures int // number of status reads that failed in a row
 }
 
-// onResult records the result of an operation.
+// onResult records the result of an operation on the lock.
 func (t *failureLog) onResult(log *slog.Logger, op slot.Op, r slot.Result, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,7 +42,7 @@ func (t *failureLog) onResult(log *slog.Logger, op slot.Op, r slot.Result, now t
 	}
 }
 
-// onStatus records whether the status could be read.
+// onStatus records whether the lock's status could be read.
 func (t *failureLog) onStatus(log *slog.Logger, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,22 +8,22 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Slots without a code of the service are searched for foreign codes: slowly, since each reading wakes the lock and costs battery, and
-// only on locks whose slots can be read.
+// Settings of the search for foreign codes: codes that the service did not set. The search is slow, because each read wakes the lock and
+// uses its battery.
 const (
-	searchInterval      = 10 * time.Minute   // between two readings of a lock
-	searchRoundInterval = 7 * 24 * time.Hour // between two rounds through its slots
-	searchTimeout       = 4 * time.Second    // an unlock command must not wait long for a reading
-	maxSearchedSlots    = 250                // slots of a lock
+	searchInterval      = 10 * time.Minute   // interval of reads of one lock
+	searchRoundInterval = 7 * 24 * time.Hour // interval of complete searches of one lock
+	searchTimeout       = 4 * time.Second    // short, because an unlock command must not wait long for a read
+	maxSearchedSlots    = 250                // number of slots of a lock that are searched
 )
 
-// searchRound is the progress of the search on one lock.
+// searchRound is the progress of the search for foreign codes on one lock.
 type searchRound struct {
-	next      uint32 // slot
+	next      uint32 // next slot to read
 	notBefore time.Time
 }
 
-// searchForeignCodes reads one slot of each lock at a time, until ctx ends.
+// searchForeignCodes searches all locks for codes that the service did not set. It reads one slot of each lock at a time, until ctx ends.
 func (b *Bridge) searchForeignCodes(ctx context.Context) {
 	t := time.NewTicker(searchInterval)
 	defer t.Stop()
@@ -68,7 +68,7 @@ func (b *Bridge) searchSlot(ctx context.Context, l driver.Lock, r *searchRound) 
 	}
 	content, answer := l.Read(ctx, number)
 	w.radio.release()
-	if answer.Result == slot.OK && !b.outbox.isManaged(l.Address(), number) { // the service may have assigned the slot meanwhile
+	if answer.Result == slot.OK && !b.outbox.isManaged(l.Address(), number) { // the service may have assigned the slot during the read
 		b.outbox.setForeign(l.Address(), number, content.Present)
 	}
 }

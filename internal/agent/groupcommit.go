@@ -6,8 +6,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// groupCommit combines concurrent changes of the store into one commit: the workers of many locks wait for the disk together. The first
-// caller commits for all that wait, then hands over.
+// groupCommit combines concurrent changes of the store into one commit, because each commit waits for the disk. The first caller commits
+// for all waiting callers.
 type groupCommit struct {
 	db *bbolt.DB
 
@@ -16,14 +16,14 @@ type groupCommit struct {
 	waiting []*write
 }
 
-// write is one change. change may run more than once, and only its last run counts.
+// write is one change of the store. Its function may run more than once; only the last run counts.
 type write struct {
 	change func(*bbolt.Tx) error
-	done   chan error    // buffered, one
-	turn   chan struct{} // buffered, one: this caller commits for all
+	done   chan error
+	turn   chan struct{} // receives a signal if this caller must commit for all waiting callers
 }
 
-// update stores a change durably, or returns why it did not.
+// update stores a change durably or returns an error.
 func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	own := &write{change: change, done: make(chan error, 1), turn: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -38,7 +38,7 @@ func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 		return err
 	case <-own.turn:
 	}
-	defer w.handOver() // even if a change panics
+	defer w.handOver() // also if a change panics
 	w.mu.Lock()
 	all := w.waiting
 	w.waiting = nil
@@ -47,7 +47,7 @@ func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	return <-own.done
 }
 
-// handOver lets the first of the waiting callers commit.
+// handOver lets the first waiting caller commit next.
 func (w *groupCommit) handOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *groupCommit) handOver() {
 	}
 }
 
-// commit stores changes in one commit, or each by itself if one of them fails.
+// commit stores all changes in one commit. If a change fails, it commits each one separately.
 func (w *groupCommit) commit(all []*write) {
 	err := w.db.Update(func(tx *bbolt.Tx) error {
 		for _, one := range all {

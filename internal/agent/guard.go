@@ -16,33 +16,32 @@ import (
 )
 
 const (
-	lockoutCheckEvery  = 24 * time.Hour // it can be changed at the lock
+	lockoutCheckEvery  = 24 * time.Hour // interval of checks, because a person can change the lockout at the lock
 	lockoutRetryMin    = time.Minute
-	lockoutCallTimeout = 5 * time.Second // a call may hold the radio this long: an unlock command must not wait long for it
+	lockoutCallTimeout = 5 * time.Second // short, because an unlock command must not wait long for the radio
 	lockoutRetryMax    = 6 * time.Hour
 	pauseTries         = 3
 	pauseRetryAfter    = 2 * time.Second
 	minPause           = time.Second
-	maxQueuedWrongPINs = 64 // further ones during one call to the lock are not counted
+	maxQueuedWrongPINs = 64 // further wrong PINs during one call to the lock are not counted
 )
 
 // guardRecord is what the bridge stores about wrong PINs at one lock.
 type guardRecord struct {
 	Strikes     keypad.Strikes `json:"strikes"`
-	PausedUntil time.Time      `json:"pausedUntil,omitzero"` // the lock ends the pause by itself; if it did not answer, the pause is only possible
-	Lockout     slot.Lockout   `json:"lockout"`              // as last read back; zero: unknown
-	CheckedAt   time.Time      `json:"checkedAt,omitzero"`   // when the lock last answered about its lockout
+	PausedUntil time.Time      `json:"pausedUntil,omitzero"` // PausedUntil is when the lock ends the keypad's pause; if the lock did not answer, the pause is only possible
+	Lockout     slot.Lockout   `json:"lockout"`              // Lockout is the lockout as last read back; zero: unknown
+	CheckedAt   time.Time      `json:"checkedAt,omitzero"`   // CheckedAt is when the lock last answered about its lockout
 }
 
-// guard slows PIN guessing at one lock: it sets the lock's own lockout and reads it back, or pauses the keypad after wrong PINs. It
-// works without the service. Only its goroutine uses rec.
-// The bridge never ends a pause and pauses only keypads whose lock ends the pause by itself: a bridge that crashes must not leave
-// guests in front of a closed door.
+// guard slows down PIN guessing at one lock, also without the service. It sets the lock's own lockout and reads it back, or it pauses the
+// keypad after wrong PINs. It pauses only keypads whose lock ends the pause by itself, because a bridge that crashes must not leave guests
+// in front of a closed door. Only the guard's goroutine uses rec.
 type guard struct {
 	worker     *lockWorker
 	rec        guardRecord
 	wrongPINs  chan time.Time
-	retryDelay time.Duration // the backoff after the last failure to set the lockout; 0: it did not fail
+	retryDelay time.Duration // backoff after the last failure to set the lockout; 0: it did not fail
 }
 
 func newGuard(w *lockWorker) (*guard, error) {
@@ -51,14 +50,14 @@ func newGuard(w *lockWorker) (*guard, error) {
 	if g.rec, err = w.bridge.store.loadGuard(w.lock.Address()); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", w.lock.Address(), err)
 	}
-	if w.lock.Capabilities().Lockout != slot.LockoutSettable { // a previous driver version may have been able to set it
+	if w.lock.Capabilities().Lockout != slot.LockoutSettable { // an earlier version of the driver may have set the lockout
 		g.rec.Lockout = slot.Lockout{}
 	}
 	w.bridge.outbox.setGuard(w.lock.Address(), g.rec)
 	return g, nil
 }
 
-// recordWrongPIN counts a wrong PIN. It never blocks.
+// recordWrongPIN queues a wrong PIN for the guard. It never blocks.
 func (g *guard) recordWrongPIN(at time.Time) {
 	select {
 	case g.wrongPINs <- at:
@@ -66,11 +65,11 @@ func (g *guard) recordWrongPIN(at time.Time) {
 	}
 }
 
-// run ends with ctx, or when the store fails.
+// run runs the guard until ctx ends or the store fails.
 func (g *guard) run(ctx context.Context) error {
 	due := time.NewTimer(never)
 	defer due.Stop()
-	if g.worker.lock.Capabilities().Lockout == slot.LockoutSettable { // a restart alone must not wake a lock
+	if g.worker.lock.Capabilities().Lockout == slot.LockoutSettable { // a restart of the bridge alone must not wake the lock
 		left := g.rec.CheckedAt.Add(lockoutCheckEvery).Sub(g.worker.bridge.clock.Now())
 		due.Reset(min(max(left, 0), lockoutCheckEvery))
 	}
@@ -105,8 +104,8 @@ func (g *guard) withRadio(ctx context.Context, turn time.Duration, do func(conte
 	return do(ctx)
 }
 
-// setLockout sets the lock's lockout and stores what the lock reports. It returns when to check again. A busy radio is not a failure of
-// the lock and does not lengthen the backoff. Retries are spread, because all locks of a radio start together.
+// setLockout sets the lock's lockout and stores what the lock reports. It returns when to check again. A busy radio does not lengthen the
+// backoff, because it is not a failure of the lock. Retries are randomized, because all locks of a radio start together.
 func (g *guard) setLockout(ctx context.Context) (next time.Duration, err error) {
 	var got slot.Lockout
 	a := g.withRadio(ctx, lockoutCallTimeout, func(ctx context.Context) (a driver.Answer) {
@@ -123,7 +122,7 @@ func (g *guard) setLockout(ctx context.Context) (next time.Duration, err error) 
 		log.Warn("the lock did not accept the lockout after wrong PINs", "result", a.Result, "attempts", got.Attempts, "pause", got.Pause)
 	case a.Result == slot.Busy:
 		return max(a.RetryAfter, lockoutRetryMin) + rand.N(lockoutRetryMin), nil
-	default: // what was read back before still counts
+	default: // the value that was read back earlier stays valid
 		g.retryDelay = min(max(2*g.retryDelay, lockoutRetryMin), lockoutRetryMax)
 		return g.retryDelay - rand.N(g.retryDelay/4), nil
 	}
@@ -131,7 +130,7 @@ func (g *guard) setLockout(ctx context.Context) (next time.Duration, err error) 
 	return next, g.save()
 }
 
-// onWrongPIN counts a wrong PIN, and pauses the keypad when it is due.
+// onWrongPIN counts a wrong PIN and pauses the keypad if there were too many.
 func (g *guard) onWrongPIN(ctx context.Context, at time.Time) error {
 	if !g.worker.lock.Capabilities().KeypadPause {
 		return nil
@@ -150,8 +149,8 @@ func (g *guard) onWrongPIN(ctx context.Context, at time.Time) error {
 	return g.pauseKeypad(ctx, at.Add(d))
 }
 
-// pauseKeypad pauses the keypad until a time. It retries a lock that does not answer a few times, each time for the remaining time. It stores
-// the pause as soon as one call may have taken effect.
+// pauseKeypad pauses the keypad until a time. If the lock does not answer, it retries a few times with the remaining time. It stores the
+// pause as soon as one call may have taken effect.
 func (g *guard) pauseKeypad(ctx context.Context, until time.Time) error {
 	b := g.worker.bridge
 	var a driver.Answer
@@ -183,7 +182,7 @@ func (g *guard) pauseKeypad(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// onPaused stores and journals a pause of the keypad. The lock may end the pause a little later than until.
+// onPaused stores and journals a pause of the keypad. The lock may end the pause slightly later.
 func (g *guard) onPaused(until time.Time) error {
 	g.rec.PausedUntil = until
 	if err := g.save(); err != nil {
@@ -195,7 +194,7 @@ func (g *guard) onPaused(until time.Time) error {
 	return b.appendEntry(e)
 }
 
-// save stores the record and reports it to the service.
+// save stores the guard's record and reports it to the service.
 func (g *guard) save() error {
 	address := g.worker.lock.Address()
 	if err := g.worker.bridge.store.saveGuard(address, g.rec); err != nil {

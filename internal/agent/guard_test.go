@@ -37,7 +37,7 @@ func (s *site) guess(n int) (read int) {
 		if p.Reason == driver.WrongPIN {
 			read++
 		}
-		synctest.Wait() // the bridge hears of each
+		synctest.Wait() // the bridge receives each
 	}
 	return read
 }

@@ -21,61 +21,59 @@ const (
 	statusSocket  = "status.sock"
 	healthTimeout = 5 * time.Second
 	healthRetry   = 100 * time.Millisecond
-	maxHealth     = 1 << 20 // bytes
+	maxHealth     = 1 << 20 // maximum size of the answer in bytes
 )
 
-// Health is the state of a running bridge. It holds no PIN and nothing about guests.
+// Health is the state of a running bridge. It contains no PINs and nothing about guests.
 type Health struct {
 	BridgeID   string    `json:"bridgeId"`
 	PropertyID string    `json:"propertyId"`
-	Service    string    `json:"service"` // host:port
+	Service    string    `json:"service"` // Service is the host:port of the service
 	Software   string    `json:"software"`
 	Started    time.Time `json:"started"`
-	// Epoch and Since are of the current session; without one Epoch is 0 and Trouble says why.
+	// Epoch and Since belong to the current session with the service. Without a session, Epoch is 0 and Trouble says why.
 	Epoch            uint64        `json:"epoch"`
 	Since            time.Time     `json:"since,omitzero"`
 	Trouble          string        `json:"trouble,omitempty"`
-	ClockQuality     string        `json:"clockQuality"` // synchronized, drifting, untrusted
-	ClockOffset      time.Duration `json:"clockOffset"`  // this clock minus the service's, in nanoseconds; 0 if unknown
+	ClockQuality     string        `json:"clockQuality"` // ClockQuality is synchronized, drifting or untrusted
+	ClockOffset      time.Duration `json:"clockOffset"`  // ClockOffset is this clock minus the service's in nanoseconds; 0 if unknown
 	CertificateUntil time.Time     `json:"certificateUntil"`
-	EventsWaiting    int           `json:"eventsWaiting"` // at most maxWaiting
-	// Connection is the driver's, nil if it needs none. Ready is false until the driver knows its locks.
+	EventsWaiting    int           `json:"eventsWaiting"` // EventsWaiting counts the events that the service has not stored, at most maxWaiting
+	// Connection is the driver's connection to another program; nil if it needs none. Ready is false until the driver knows its locks.
 	Connection *ConnectionHealth `json:"connection,omitempty"`
 	Ready      bool              `json:"ready"`
 	Locks      []LockHealth      `json:"locks"`
 }
 
-// LockHealth is the state of one lock.
 type LockHealth struct {
 	Address        string         `json:"address"`
 	Name           string         `json:"name,omitempty"`
 	Model          string         `json:"model"`
 	Online         bool           `json:"online"`
-	OfflineCause   string         `json:"offlineCause,omitempty"` // brokerUnreachable, gatewayOffline; empty: the lock itself
+	OfflineCause   string         `json:"offlineCause,omitempty"` // OfflineCause is brokerUnreachable or gatewayOffline; empty: the lock itself is offline
 	LastSeen       time.Time      `json:"lastSeen,omitzero"`
 	Bolt           string         `json:"bolt"`
 	BatteryPercent *uint32        `json:"batteryPercent,omitempty"`
 	ClockOffset    *time.Duration `json:"clockOffset,omitempty"`
-	// Of the slots that the service uses: how many hold its code, by evidence; how many are known to be empty; and how many do not
-	// match the desired state yet, by the evidence so far.
+	// Codes, EmptySlots and Changing count the slots that the service uses: those that hold its code, by evidence; those known to be empty;
+	// and those that do not match the desired state yet, by evidence.
 	Codes      map[slot.Evidence]int `json:"codes,omitempty"`
 	EmptySlots int                   `json:"emptySlots"`
 	Changing   map[slot.Evidence]int `json:"changing,omitempty"`
 	Results    map[slot.Result]int   `json:"results,omitempty"`
-	// FailedTries is how many operations have failed in a row for temporary reasons, and FailingSince since when.
+	// FailedTries is how many operations have failed in a row for temporary reasons. FailingSince is when the first of them failed.
 	FailedTries  int       `json:"failedTries,omitempty"`
 	FailingSince time.Time `json:"failingSince,omitzero"`
-	// KeypadPausedUntil is when the current pause of the keypad after wrong PINs ends; zero: it is not paused.
+	// KeypadPausedUntil is when the current pause after wrong PINs ends; zero: the keypad is not paused.
 	KeypadPausedUntil time.Time `json:"keypadPausedUntil,omitzero"`
 }
 
 // maxWaiting bounds the count of waiting events.
 const maxWaiting = 1000
 
-// noLocksYet is why a bridge has no session before it knows its locks.
+// noLocksYet explains why a bridge has no session before it knows its locks.
 const noLocksYet = "it starts when the bridge knows its locks"
 
-// Health returns the bridge's state.
 func (b *Bridge) Health() Health {
 	id := b.identity()
 	b.mu.Lock()
@@ -132,11 +130,11 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 	return h
 }
 
-// serveHealth answers each connection to the socket in the bridge's directory with the bridge's health, until ctx ends. The bridge also
-// runs if the socket cannot be created.
+// serveHealth answers connections to the socket in the bridge's directory with the bridge's health, until ctx ends. If the socket cannot be
+// created, the bridge runs without it.
 func (b *Bridge) serveHealth(ctx context.Context) {
 	path := filepath.Join(b.cfg.Dir, statusSocket)
-	if err := os.Remove(path); err == nil { // no other bridge uses it, because this one holds the store's lock
+	if err := os.Remove(path); err == nil { // the socket is a leftover: no other bridge uses it, because this one holds the lock of the store
 		b.log.Debug("removed the status socket of a run that was killed")
 	}
 	lis, err := disk.ListenSocket(ctx, path)
@@ -150,7 +148,7 @@ func (b *Bridge) serveHealth(ctx context.Context) {
 	}
 }
 
-// answerHealth runs until the listener is closed.
+// answerHealth answers connections until the listener is closed.
 func (b *Bridge) answerHealth(lis net.Listener) error {
 	defer func() { _ = lis.Close() }()
 	for {
@@ -165,15 +163,15 @@ func (b *Bridge) answerHealth(lis net.Listener) error {
 }
 
 var (
-	// ErrNotRunning means that no bridge runs on a directory.
+	// ErrNotRunning means that no bridge runs on the directory.
 	ErrNotRunning = errors.New("no bridge runs on this directory")
-	// errNoAnswer means that one runs and does not answer.
+	// errNoAnswer means that a bridge runs on the directory but does not answer.
 	errNoAnswer = fmt.Errorf("%w, but it does not answer on %s. It may be starting or stopping: try again in a few seconds. "+
 		"If this persists, its log says why: journalctl -u latchkey-bridge", ErrInUse, statusSocket)
 )
 
-// AskHealth asks the bridge that runs on a directory for its health. It retries for a while, because a bridge that is starting or
-// stopping has its store open and does not answer.
+// AskHealth asks the bridge that runs on a directory for its health. It retries for a while, because a bridge that is starting or stopping
+// has its store open but does not answer yet.
 func AskHealth(ctx context.Context, dir string) (h Health, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	maxJournalEntries = 50_000           // events kept while the service is unreachable; the oldest are dropped first
-	commandMemory     = 10 * time.Minute // how long a command's id is remembered; its deadline is 10 s
+	maxJournalEntries = 50_000           // maximum number of journaled events while the service is unreachable; the oldest are dropped first
+	commandMemory     = 10 * time.Minute // how long the id of a command is stored; the command's deadline is only 10 s
 	maxCommandRecords = 1024
 )
 
-// journalEntry is a journaled event.
+// journalEntry is a lock event that waits until the service has stored it.
 type journalEntry struct {
 	Sequence   uint64    `json:"-"`
 	Address    string    `json:"address"`
@@ -24,13 +24,13 @@ type journalEntry struct {
 	Reason     string    `json:"reason,omitempty"`
 	At         time.Time `json:"at"`
 	Quality    string    `json:"quality"`
-	Phone      string    `json:"phone,omitempty"` // key id of the SmartKey's phone
-	Until      time.Time `json:"until,omitzero"`  // end of a keypad pause
+	Phone      string    `json:"phone,omitempty"` // Phone is the key id of the phone that used a SmartKey
+	Until      time.Time `json:"until,omitzero"`  // Until is the end of a keypad pause
 }
 
 func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// appendEntry appends an event with the next sequence number. It returns how many old events were dropped.
+// appendEntry stores an event with the next sequence number. It returns how many old events it dropped.
 func (s *store) appendEntry(e journalEntry) (dropped int, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		dropped, err = s.appendInTx(tx, e)
@@ -39,7 +39,7 @@ func (s *store) appendEntry(e journalEntry) (dropped int, err error) {
 	return dropped, err
 }
 
-// appendInTx is appendEntry within a write.
+// appendInTx is appendEntry inside a transaction.
 func (s *store) appendInTx(tx *bbolt.Tx, e journalEntry) (dropped int, err error) {
 	b := tx.Bucket(journalBucket)
 	n, err := b.NextSequence()
@@ -94,8 +94,8 @@ func (s *store) entriesAfter(after uint64, limit int) (out []journalEntry, err e
 	return out, err
 }
 
-// deleteAcknowledged deletes the events that the service has stored. If the service has stored more than were ever journaled here, this
-// store was restored from an older copy: its events are renumbered, so that none is mistaken for an old one.
+// deleteAcknowledged deletes the events that the service has stored. A sequence number above all journaled ones means that this store was
+// restored from a backup. Then the remaining events are renumbered, because the service would ignore numbers that it has seen.
 func (s *store) deleteAcknowledged(upTo uint64) error {
 	return s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(journalBucket)
@@ -130,18 +130,18 @@ func renumberEntries(b *bbolt.Bucket, after uint64) error {
 	return b.SetSequence(after)
 }
 
-// commandRecord is what is remembered of a command. Without an outcome it was started, and its end is unknown.
+// commandRecord is what the bridge stores about a command. Without an outcome, the command was started and its end is unknown.
 type commandRecord struct {
 	ID      string    `json:"-"`
 	Outcome string    `json:"outcome,omitempty"`
 	Result  string    `json:"result,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // of a SmartKey: ok, or why it was refused
-	Token   string    `json:"token,omitempty"`  // its id
-	List    uint64    `json:"list,omitempty"`   // number of the status list that was used
+	Reason  string    `json:"reason,omitempty"` // Reason is the result of a SmartKey: ok, or why it was refused
+	Token   string    `json:"token,omitempty"`  // Token is the id of the SmartKey
+	List    uint64    `json:"list,omitempty"`   // List is the version of the status list that was used
 	At      time.Time `json:"at"`
 }
 
-// beginCommand records a command durably before it is executed. For a known command it returns the record and false.
+// beginCommand stores a command durably before it is executed. For a command that is already stored, it returns the record and false.
 func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(actsBucket)
@@ -171,7 +171,7 @@ func putCommand(b *bbolt.Bucket, rec commandRecord) error {
 	return b.Put([]byte(rec.ID), raw)
 }
 
-// deleteOldCommands deletes expired records. If too many remain, it refuses the next command.
+// deleteOldCommands deletes expired command records. If too many remain, it returns an error, with which the next command is refused.
 func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	var old [][]byte
 	n := 0
@@ -198,7 +198,7 @@ func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	return nil
 }
 
-// commands are the remembered commands, for a service that may have missed their results.
+// commands returns the stored commands, whose results the service may have missed.
 func (s *store) commands() (out []commandRecord, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(actsBucket).ForEach(func(k, v []byte) error {

@@ -19,13 +19,13 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// linkTimings are the link's waits.
+// linkTimings are the waits of the link to the service.
 type linkTimings struct {
-	firstRetry   time.Duration // upper bound of the first wait, doubled by each further failure
+	firstRetry   time.Duration // upper bound of the first wait; each failure doubles it
 	maxRetry     time.Duration
-	revokedRetry time.Duration // after revocation: staff must act first
+	revokedRetry time.Duration // wait after the bridge was revoked, because staff must act first
 	healthy      time.Duration // a session that lasted this long resets the backoff
-	silence      time.Duration // a session without a message for this long is dead
+	silence      time.Duration // a session that receives no message for this long ends
 }
 
 var defaultTimings = linkTimings{
@@ -37,7 +37,7 @@ const (
 	keepaliveTimeout = 15 * time.Second
 )
 
-// runLink holds one session with the service after another, until ctx ends.
+// runLink connects to the service again and again until ctx ends.
 func (b *Bridge) runLink(ctx context.Context) {
 	attempt := 0
 	for ctx.Err() == nil {
@@ -60,7 +60,8 @@ func (b *Bridge) runLink(ctx context.Context) {
 	}
 }
 
-// retryAfter is exponential backoff with full jitter, unless the service said when to come back or refused the bridge.
+// retryAfter returns the wait before the next connection: exponential backoff with full jitter, unless the service requested a time or
+// revoked the bridge.
 func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	var d *drainError
 	if errors.As(err, &d) {
@@ -84,7 +85,7 @@ func isRefused(err error) bool {
 	return c == codes.PermissionDenied || c == codes.Unauthenticated
 }
 
-// rpcMessage is the message of a gRPC error without gRPC's prefixes.
+// rpcMessage returns the message of a gRPC error without gRPC's prefixes.
 func rpcMessage(err error) string {
 	s, ok := status.FromError(err)
 	if !ok {
@@ -99,7 +100,7 @@ func rpcMessage(err error) string {
 	return why
 }
 
-// connectOnce runs one session on a new connection, so that the service's name is resolved again each time.
+// connectOnce runs one session on a new connection. A new connection resolves the service's name again.
 func (b *Bridge) connectOnce(ctx context.Context) error {
 	id := b.identity()
 	conn, leaf, err := b.connection(id)
@@ -116,8 +117,8 @@ func (b *Bridge) connectOnce(ctx context.Context) error {
 	return newSession(b, conn, leaf).run(ctx)
 }
 
-// tlsConfig is the configuration for the bridges' listener, with the bridge's certificate. It trusts only the service's CA, whatever the
-// machine's trust store contains.
+// tlsConfig returns the configuration for connecting to the service with the bridge's certificate. It trusts only the service's own CA and
+// ignores the machine's root certificates.
 func (id identity) tlsConfig(now func() time.Time) (*tls.Config, *x509.Certificate, error) {
 	key, err := x509.ParsePKCS8PrivateKey(id.Key)
 	if err != nil {
@@ -147,11 +148,11 @@ func (id identity) leaf() (*x509.Certificate, error) {
 	return leaf, nil
 }
 
-// shuffleAddresses tries the addresses of a name in random order, so that the bridges of a site with several nodes spread over them.
-// Resolvers return the addresses in the same order each time, and gRPC tries the first one first.
+// shuffleAddresses makes gRPC try the addresses of a name in random order, so that bridges spread over several nodes. By default gRPC tries
+// the first address first.
 const shuffleAddresses = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
 
-// connection is a client of the bridges' listener.
+// connection returns a gRPC client for the service's listener for bridges.
 func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
 	config, leaf, err := id.tlsConfig(b.clock.Now)
 	if err != nil {
@@ -173,11 +174,11 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 var (
 	errRenewed = errors.New("the certificate was renewed; connecting under the new one")
 	errRevoked = errors.New("the service revoked this bridge; enrol it with a new join code")
-	// A superseded bridge has a double. Waiting long keeps the two from superseding each other all the time.
+	// Two bridges with the same identity supersede each other. A long wait keeps them from doing so all the time.
 	errSuperseded = errors.New("another bridge with this identity has connected; only one may run")
 )
 
-// drainError ends a session because the service asked for it.
+// drainError ends a session because the service asked the bridge to reconnect after a time.
 type drainError struct{ after time.Duration }
 
 func (d *drainError) Error() string { return fmt.Sprintf("the service drains; back in %v", d.after) }

@@ -7,20 +7,20 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// clockSlack is how far a lock's clock may drift before its codes are set again with corrected windows, which costs battery. Such a lock
-// gets windows that are shorter by this much at both ends.
+// clockSlack is how far a lock's clock may drift before the bridge sets its codes again with corrected windows, which uses battery.
+// Validity windows are shortened by clockSlack at both ends.
 const clockSlack = 5 * time.Second
 
-// lockClock is the measured clock of a lock that enforces windows by itself. Everything else uses the bridge's time; only what is sent
-// to the lock is in the lock's time.
+// lockClock tracks the clock of a lock that enforces validity windows by itself. Only times that are sent to the lock are in the lock's
+// time; all others are in the bridge's time.
 type lockClock struct {
 	mu      sync.Mutex
-	seen    time.Duration // the lock's clock minus the bridge's, as last measured
-	applied time.Duration // the offset that the lock's windows were set with
-	moved   chan struct{} // holds one signal: seen differs from applied
+	seen    time.Duration // measured offset: the lock's clock minus the bridge's clock
+	applied time.Duration // offset with which the lock's windows were set
+	moved   chan struct{} // signal that the measured offset differs from the applied one
 }
 
-// observe records the measured offset.
+// observe records the measured offset of the lock's clock.
 func (c *lockClock) observe(offset time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,8 @@ func (c *lockClock) observe(offset time.Duration) {
 
 func (c *lockClock) hasDrifted() bool { return (c.seen - c.applied).Abs() > clockSlack }
 
-// adoptMeasuredOffset sets the applied offset to the measured one if they differ by more than clockSlack. It returns the difference, or 0.
+// adoptMeasuredOffset replaces the applied offset by the measured one if they differ by more than clockSlack. It returns the difference, or
+// 0.
 func (c *lockClock) adoptMeasuredOffset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,8 +51,7 @@ func (c *lockClock) appliedOffset() time.Duration {
 	return c.applied
 }
 
-// shiftWindows returns the state of a lock whose clock is ahead by more than assumed, in the bridge's time: its windows start and end
-// earlier.
+// shiftWindows moves the windows in a lock's state earlier by the given time, because the lock's clock turned out to be ahead.
 func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	shift := func(ts ...*time.Time) {
 		for _, t := range ts {
@@ -70,8 +70,8 @@ func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	return l
 }
 
-// windowInLockTime converts a window to the time of a lock whose clock is ahead by offset, rounded inwards to the steps in which the lock
-// stores times.
+// windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It rounds inwards to the steps in which
+// the lock stores times.
 func windowInLockTime(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
 	if offset.Abs() <= clockSlack {
 		return from, to

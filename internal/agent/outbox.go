@@ -10,30 +10,30 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// outbox holds the reports for the service. Its size is bounded, because it keeps only the newest report of each slot, status and
-// command. Between sessions it collects nothing, because the next Hello compares everything.
+// outbox holds the reports for the service. Its size is bounded, because it keeps only the newest report for each slot, status and command.
+// Without a session it collects nothing, because the next Hello compares everything.
 type outbox struct {
 	mu       sync.Mutex
 	isOpen   bool
-	rows     map[string][]slot.DigestRow // the state of each lock, for Hello
+	rows     map[string][]slot.DigestRow // state of each lock for Hello
 	observed map[string]map[uint32]slot.Observed
 	status   map[string]driver.Status
 	guards   map[string]guardRecord
 	stale    map[string]bool // locks whose status or guard record changed
 	commands map[string]commandRecord
-	// foreign says whether unmanaged slots hold a code, by lock and slot; unsentForeign has the entries to report.
+	// foreign records whether unmanaged slots hold a code, by lock and slot. unsentForeign has the entries that are not reported yet.
 	foreign, unsentForeign map[string]map[uint32]bool
-	generations            map[string]map[uint32]generations // by lock and slot
-	wake                   chan struct{}                     // holds one signal
+	generations            map[string]map[uint32]generations // generations by lock and slot
+	wake                   chan struct{}
 }
 
-// generations are the current generation of a slot's code and the previous one.
+// generations are the current and the previous generation of a slot's code.
 type generations struct {
 	current, previous uint64
-	since             time.Time // of current
+	since             time.Time // when the current generation began
 }
 
-// advance sets the current generation. An unknown one (0) does not hide the previous one.
+// advance sets the current generation. It keeps the previous generation while the current one is unknown (0).
 func (t generations) advance(generation uint64, at time.Time) generations {
 	if generation == t.current {
 		return t
@@ -62,7 +62,7 @@ func newOutbox() *outbox {
 	}
 }
 
-// signal sends to a channel that holds one signal. It does nothing if the channel already holds one.
+// signal sends to a channel with a buffer of one, unless the channel is full.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -82,7 +82,7 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 		o.generations[address][s.Number] = o.generations[address][s.Number].advance(state.TypedGeneration(s.Number), now)
 	}
 	for number := range o.foreign[address] {
-		if o.isManagedLocked(address, number) { // an earlier reading says nothing about what the slot will hold later
+		if o.isManagedLocked(address, number) { // the service now uses the slot, so an earlier observation no longer applies
 			delete(o.foreign[address], number)
 			delete(o.unsentForeign[address], number)
 		}
@@ -97,7 +97,7 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 	signal(o.wake)
 }
 
-// setStatus records a lock's status; changed means that it must be reported.
+// setStatus records a lock's status. changed means that the service must get it.
 func (o *outbox) setStatus(address string, s driver.Status, changed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +114,7 @@ type lockStatus struct {
 	guard guardRecord
 }
 
-// setGuard records a lock's guard record. A change of the count of wrong PINs alone is not reported.
+// setGuard records a lock's guard record. If only the count of wrong PINs changed, it is not reported.
 func (o *outbox) setGuard(address string, rec guardRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,7 +126,7 @@ func (o *outbox) setGuard(address string, rec guardRecord) {
 	}
 }
 
-// helloState is what Hello contains about a lock.
+// helloState returns what Hello contains about a lock.
 func (o *outbox) helloState(address string) (slot.Digest, lockStatus) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,7 +150,7 @@ func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	return false
 }
 
-// setForeign records whether an unmanaged slot holds a code.
+// setForeign records whether a slot that the service does not use holds a code.
 func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -178,8 +178,8 @@ func (o *outbox) addCommand(rec commandRecord) {
 	}
 }
 
-// open starts collecting reports for a session. What is known of unmanaged slots is reported again, empty ones too, because the service
-// may not have stored the earlier reports.
+// open begins to collect reports for a new session. It reports all known unmanaged slots again, because the service may not have stored the
+// earlier reports.
 func (o *outbox) open() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -212,26 +212,26 @@ func (o *outbox) lastStatus(address string) driver.Status {
 	return o.status[address]
 }
 
-// lockState is everything known of a lock.
+// lockState returns the digest rows and the status of a lock.
 func (o *outbox) lockState(address string) ([]slot.DigestRow, lockStatus) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.rows[address], lockStatus{o.status[address], o.guards[address]}
 }
 
-// generationAt is the generation whose code was in a slot at a time; 0: unknown.
+// generationAt returns the generation of the code that a slot held at a time; 0 if unknown.
 func (o *outbox) generationAt(address string, number uint32, at time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.generations[address][number].activeAt(at)
 }
 
-// lockReport is what must be reported of one lock.
+// lockReport is everything to report about one lock.
 type lockReport struct {
 	address  string
 	observed map[uint32]slot.Observed
 	status   *lockStatus
-	foreign  map[uint32]bool // by slot: it holds a code that the service did not set
+	foreign  map[uint32]bool // by slot: whether an unmanaged slot holds a code
 }
 
 // takeReports removes and returns all reports, in a fixed order.

@@ -6,13 +6,13 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// The stored types hold PINs as plain strings because slot.PIN refuses to be marshalled, and these are always sealed.
+// The stored types contain PINs as plain strings, because slot.PIN refuses to be marshalled. The store encrypts them.
 
 type storedLock struct {
 	Op    storedOp  `json:"op,omitzero"`
 	Seq   uint64    `json:"seq,omitempty"`
 	Fence time.Time `json:"fence,omitzero"`
-	// Clock is the lock's clock offset when its windows were set.
+	// Clock is the offset of the lock's clock with which its windows were set.
 	Clock time.Duration `json:"clock,omitempty"`
 }
 
@@ -64,7 +64,7 @@ type storedDesired struct {
 	NotBefore  time.Time   `json:"notBefore,omitzero"`
 	NotAfter   time.Time   `json:"notAfter,omitzero"`
 	Claimed    bool        `json:"claimed,omitempty"`
-	Later      []byte      `json:"later,omitempty"` // slot.Windows
+	Later      []byte      `json:"later,omitempty"` // Later is an encoded slot.Windows
 	Once       string      `json:"once,omitempty"`
 }
 

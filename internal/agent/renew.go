@@ -13,12 +13,12 @@ import (
 
 const renewTimeout = 30 * time.Second
 
-// renewAt returns when two thirds of the certificate's lifetime are over.
+// renewAt returns when two thirds of the certificate's lifetime have passed.
 func (s *session) renewAt() time.Time {
 	return s.leaf.NotAfter.Add(-s.leaf.NotAfter.Sub(s.leaf.NotBefore) / 3)
 }
 
-// renewInBackground renews the certificate, once per session. After a failure the next session tries again; a third of the
+// renewInBackground renews the certificate, at most once per session. If it fails, the next session tries again; a third of the
 // certificate's lifetime and ninety days remain for that.
 func (s *session) renewInBackground(ctx context.Context) {
 	if s.renewing {
@@ -32,7 +32,7 @@ func (s *session) renewInBackground(ctx context.Context) {
 	})
 }
 
-// renew requests the next certificate, for a new key, and stores both.
+// renew generates a new key, requests a certificate for it, and stores both.
 func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()

@@ -27,7 +27,8 @@ const (
 	maxDrainWait  = time.Minute
 )
 
-// session is one stream to the service. Its run loop is the only sender and owns every field; a receiver passes it the messages.
+// session is one stream to the service. Only its run loop sends messages and uses the fields. A receiver goroutine passes received messages
+// to the loop.
 type session struct {
 	bridge     *Bridge
 	conn       *grpc.ClientConn
@@ -35,8 +36,8 @@ type session struct {
 	stream     grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	pins       pinseal.Opener
 	epoch      uint64
-	sent       uint64 // sequence of the last event sent and not yet acknowledged; 0: none
-	renewing   bool   // a renewal was started
+	sent       uint64 // sequence number of the last event that was sent and is not acknowledged yet; 0: none
+	renewing   bool   // a renewal of the certificate was started
 	background sync.WaitGroup
 }
 
@@ -44,7 +45,7 @@ func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *sessi
 	return &session{bridge: b, conn: conn, leaf: leaf, pins: pinseal.Opener{Private: b.identity().SealKey}}
 }
 
-// run holds the session until the stream ends, the service falls silent, or ctx ends.
+// run runs the session until the stream ends, the service stops sending, or ctx ends.
 func (s *session) run(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer s.background.Wait()
@@ -62,7 +63,7 @@ func (s *session) run(parent context.Context) error {
 	s.stream = stream
 	sentAt := b.clock.Now()
 	if err := stream.Send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: b.hello()}}); err != nil {
-		_, err = stream.Recv() // Recv returns the reason
+		_, err = stream.Recv() // Recv returns why the stream ended
 		return sessionError(ctx, err)
 	}
 	first, err := stream.Recv()
@@ -80,7 +81,7 @@ func (s *session) run(parent context.Context) error {
 	return sessionError(ctx, s.handleUntilEnd(ctx, heartbeat, messages, ended))
 }
 
-// sessionError prefers the reason of the cancellation over the error that it caused in the stream.
+// sessionError returns the cause of the context's cancellation rather than the stream error that follows from it.
 func sessionError(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) {
 		return c
@@ -88,7 +89,7 @@ func sessionError(ctx context.Context, err error) error {
 	return err
 }
 
-// receive sends received messages to the session's loop until the stream ends. It calls alive for each message.
+// receive passes received messages to the session's loop until the stream ends. It calls alive for each message.
 func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse], messages chan<- *lockv1.ConnectResponse, alive func()) error {
 	for {
 		m, err := stream.Recv()
@@ -104,12 +105,12 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.Connect
 	}
 }
 
-// onWelcome processes the first message, which must be Welcome; took is how long it took to arrive.
+// onWelcome processes the first message, which must be Welcome. took is the time from Hello to this message.
 func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (heartbeat time.Duration, err error) {
 	if g := first.GetGoodbye(); g != nil {
 		return 0, goodbyeError(g)
 	}
-	if d := first.GetDrain(); d != nil { // too many bridges connect at once
+	if d := first.GetDrain(); d != nil { // the service has too many connecting bridges and asks to come back later
 		return 0, drainErrorOf(d)
 	}
 	w := first.GetWelcome()
@@ -127,7 +128,7 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	if err != nil {
 		return 0, err
 	}
-	for _, rec := range commands { // their results may have been lost with the previous session
+	for _, rec := range commands { // the results may have been lost with the previous session
 		if !b.commands.isRunning(rec.ID) {
 			b.outbox.addCommand(withOutcome(rec))
 		}
@@ -159,7 +160,7 @@ func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, me
 		case m := <-messages:
 			err = s.handle(ctx, m)
 		case <-s.bridge.outbox.wake:
-			if err = s.sendEvents(); err == nil { // events are sent before the changes they led to
+			if err = s.sendEvents(); err == nil { // events are sent before the slot changes that they caused
 				err = s.sendReports()
 			}
 		case <-s.bridge.events:
@@ -179,7 +180,7 @@ func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, me
 	}
 }
 
-// awaitEnd handles messages until receive returns the reason why the stream ended.
+// awaitEnd processes messages until receive returns why the stream ended.
 func (s *session) awaitEnd(ctx context.Context, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	for {
 		select {
@@ -193,7 +194,7 @@ func (s *session) awaitEnd(ctx context.Context, messages <-chan *lockv1.ConnectR
 	}
 }
 
-// handleRemaining processes messages that arrived before the stream ended: a Goodbye is its reason.
+// handleRemaining processes messages that arrived before the stream ended, because a Goodbye message contains the reason.
 func (s *session) handleRemaining(ctx context.Context, messages <-chan *lockv1.ConnectResponse, end error) error {
 	for {
 		select {
@@ -212,7 +213,7 @@ func (s *session) send(m *lockv1.ConnectRequest) error {
 	return s.stream.Send(m)
 }
 
-// handle processes one message. Messages of another epoch and of unknown kinds are ignored.
+// handle processes one message. It ignores messages with the epoch of another session and messages of an unknown kind.
 func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	if m.GetEpoch() != s.epoch {
 		return nil
@@ -259,7 +260,7 @@ func goodbyeError(g *lockv1.Goodbye) error {
 	return fmt.Errorf("the service ended the session: %s", g.GetCause())
 }
 
-// onDesiredSlots passes desired slots to their lock's worker.
+// onDesiredSlots passes desired slots to the worker of their lock.
 func (s *session) onDesiredSlots(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
 	b := s.bridge
 	o := b.workers[address]
@@ -283,7 +284,7 @@ func (s *session) onDesiredSlots(ctx context.Context, address string, desired []
 	}
 }
 
-// sendReports sends everything in the outbox.
+// sendReports sends everything in the outbox to the service.
 func (s *session) sendReports() error {
 	reports, commands := s.bridge.outbox.takeReports()
 	for _, w := range reports {
@@ -293,7 +294,7 @@ func (s *session) sendReports() error {
 				return err
 			}
 		}
-		if len(w.foreign) > 0 { // before the reports on managed slots, because it was observed before
+		if len(w.foreign) > 0 { // sent before the reports on managed slots, because it was observed before them
 			m := foreignSlots(w.address, w.foreign)
 			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_UnmanagedSlots{UnmanagedSlots: m}}); err != nil {
 				return err
@@ -317,7 +318,7 @@ func (s *session) sendReports() error {
 	return nil
 }
 
-// sendEvents sends the oldest events that the service has not stored, a batch at a time.
+// sendEvents sends the next batch of the oldest events that the service has not stored.
 func (s *session) sendEvents() error {
 	if s.sent != 0 {
 		return nil
@@ -335,7 +336,7 @@ func (s *session) sendEvents() error {
 }
 
 func (s *session) onEventAck(upTo uint64) error {
-	if s.sent == 0 { // without a batch in flight, nothing new can be acknowledged
+	if s.sent == 0 { // no batch is waiting for an acknowledgement
 		return nil
 	}
 	if err := s.bridge.store.deleteAcknowledged(min(upTo, s.sent)); err != nil {

@@ -10,7 +10,7 @@ import (
 
 var settingsKey = []byte("settings")
 
-// saveSettings stores the driver's settings if they are not nil and have changed.
+// saveSettings stores the driver's settings if they have changed. nil keeps the stored ones.
 func (s *store) saveSettings(settings []byte) error {
 	if settings == nil {
 		return nil
@@ -22,7 +22,7 @@ func (s *store) saveSettings(settings []byte) error {
 	return s.db.Update(func(tx *bbolt.Tx) error { return s.putSealed(tx, metaBucket, settingsKey, json.RawMessage(settings)) })
 }
 
-// settings returns nil if none are stored.
+// settings returns the stored settings of the driver; nil if there are none.
 func (s *store) settings() (settings json.RawMessage, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		sealed := tx.Bucket(metaBucket).Get(settingsKey)
@@ -34,7 +34,7 @@ func (s *store) settings() (settings json.RawMessage, err error) {
 	return settings, err
 }
 
-// LastSettings returns the Config.Settings of the last run on a directory; nil: it never ran.
+// LastSettings returns the driver settings of the last run on a directory; nil if no bridge ever ran there.
 func LastSettings(dir string) (settings []byte, err error) {
 	if err := checkStored(dir); err != nil {
 		return nil, err

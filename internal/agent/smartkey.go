@@ -11,16 +11,17 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-// The operations of a SmartKey.
+// Operations that a SmartKey can request.
 const (
 	operationSmartKeyUnlock = "smartkeyUnlock"
 	operationSmartKeyCheck  = "smartkeyCheck"
 )
 
-// smartKeys is the capability of a bridge that verifies SmartKeys.
+// smartKeys is the name of the capability in Hello of a bridge that verifies SmartKeys.
 const smartKeys = "smartkey"
 
-// newDoorkeeper creates the SmartKey verifier with the stored issuer keys and status list; without any, with those of the enrolment.
+// newDoorkeeper creates the verifier of SmartKeys with the stored issuer keys and status list, or at first with the keys from the
+// enrolment.
 func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
 	held, err := b.store.readKeyState()
 	if err != nil {
@@ -44,7 +45,7 @@ func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
 	})
 }
 
-// admit reports whether the lock must execute a command. It verifies a SmartKey and turns it into an unlock command.
+// admit reports whether a lock must execute a command. It verifies a SmartKey and turns it into an unlock command.
 func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	op := smartkey.Unlock
 	switch c.operation {
@@ -82,7 +83,7 @@ func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	return true
 }
 
-// answerSmartKey processes a message about SmartKeys and returns the answer, if any.
+// answerSmartKey processes a message about SmartKeys and returns the answer, or nil.
 func (s *session) answerSmartKey(m *lockv1.ConnectResponse) (*lockv1.ConnectRequest, error) {
 	d := s.bridge.doorkeeper
 	var state doorkeeper.State
@@ -136,7 +137,7 @@ func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Stored) error {
 	return s.openSealed(keysBucket, keyStateKey, sealed, h)
 }
 
-// updateKeyState changes the stored keys and list. The change is durable when it returns.
+// updateKeyState changes the stored issuer keys and status list durably.
 func (s *store) updateKeyState(change func(*doorkeeper.Stored)) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		var h doorkeeper.Stored

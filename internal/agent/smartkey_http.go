@@ -17,10 +17,10 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Local makes a bridge serve phones on the property's own network, without the service: docs/smartkey.md, section 14.
+// Local makes a bridge serve phones on the property's own network without the service: see section 14 of docs/smartkey.md.
 type Local struct {
-	Listener net.Listener // serves TLS; closed when Run ends
-	Origin   string       // of the guest app, "https://..."; empty: no web page may call
+	Listener net.Listener // Listener serves TLS; Run closes it
+	Origin   string       // Origin is the guest app's "https://..." origin; empty: no web page may call the bridge
 }
 
 const (
@@ -29,19 +29,19 @@ const (
 	cborType          = "application/cbor"
 	localMaxCalls     = 16
 	localConnections  = 64
-	localPerAddress   = 4 // connections of one address
+	localPerAddress   = 4 // maximum number of connections of one address
 	localHandshake    = 3 * time.Second
 	localTimeout      = 15 * time.Second
 	localIdle         = 30 * time.Second
 	localHeaders      = 8 << 10
 
-	// Calls per address: a person at a door needs two.
+	// Rate limit per address. A person at a door needs two calls.
 	localPerMinute = 30
 	localBurst     = 10
 	localAddresses = 4096
 )
 
-// serveLocal serves phones until ctx ends.
+// serveLocal serves phones on the local network until ctx ends.
 func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	s := &http.Server{
 		Handler: b.localHandler(l.Origin), ReadHeaderTimeout: localTimeout, ReadTimeout: localTimeout, WriteTimeout: 2 * localTimeout,
@@ -56,7 +56,7 @@ func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	return nil
 }
 
-// localHandler is the local HTTP interface for phones.
+// localHandler returns the local HTTP interface for phones.
 func (b *Bridge) localHandler(origin string) http.Handler {
 	d := &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
 	mux := http.NewServeMux()
@@ -75,7 +75,7 @@ type localServer struct {
 	budgets map[netip.Prefix]*budget
 }
 
-// withLimits checks the caller's origin and limits its calls.
+// withLimits checks the origin of a request and applies the rate limit.
 func (d *localServer) withLimits(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -109,13 +109,13 @@ func (d *localServer) withLimits(next http.Handler) http.Handler {
 	})
 }
 
-// budget is a token bucket.
+// budget is a token bucket for rate limiting.
 type budget struct {
 	left float64
 	at   time.Time
 }
 
-// spend takes one token. The bucket holds at most burst tokens and gains perMinute.
+// spend takes one token if there is one. The bucket holds at most burst tokens and gains perMinute tokens a minute.
 func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
 	b.left = min(burst, b.left+now.Sub(b.at).Minutes()*perMinute)
 	b.at = now
@@ -126,8 +126,8 @@ func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
 	return true
 }
 
-// allow takes one call from the budget of an address; for IPv6, of its network. If too many addresses have budgets, those that have not
-// called for a minute are dropped.
+// allow takes one call from the budget of an address, or of its network for IPv6. If there are too many budgets, it forgets addresses that
+// have not called for a minute.
 func (d *localServer) allow(remote string, now time.Time) bool {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -185,14 +185,14 @@ func writeCBOR(w http.ResponseWriter, raw []byte) {
 	_, _ = w.Write(raw)
 }
 
-// acceptPresentation verifies a presentation that a phone sends directly, and executes its operation. The context must not be cancelled by the
-// phone: a started operation is completed.
+// acceptPresentation verifies a presentation that a phone sent directly, and executes its operation. Its context must not be cancelled when
+// the phone disconnects, because a started operation must finish.
 func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.Answer {
 	p, err := smartkey.DecodePresentation(raw)
 	if err != nil {
 		return smartkey.Answer{Reason: smartkey.ReasonOf(err)}
 	}
-	var proof smartkey.Proof // if it cannot be read, the error of the token counts first
+	var proof smartkey.Proof // if the proof cannot be read, Verify returns the error
 	if proof, err = smartkey.ReadProof(p.Proof); err != nil {
 		proof = smartkey.Proof{}
 	}
@@ -218,7 +218,7 @@ func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.An
 	return smartkey.Answer{Reason: smartkey.OK}
 }
 
-// addressOf is the address of a door's lock.
+// addressOf returns the address of the lock at a door.
 func (b *Bridge) addressOf(door smartkey.Door) string {
 	for _, l := range b.locks {
 		if b.doorkeeper.Door(l.Address()) == door {
@@ -228,13 +228,13 @@ func (b *Bridge) addressOf(door smartkey.Door) string {
 	return ""
 }
 
-// localConns bounds the open connections: each address has a share, and a new connection replaces the oldest that has not called yet,
-// so that connecting alone cannot keep phones out.
+// localConns bounds the open connections. Each address has a share of them. A new connection replaces the oldest connection that has not
+// made a call yet, so that idle connections cannot keep phones out.
 func localConns(l net.Listener) net.Listener {
 	return connlimit.New(promptListener{l}, connlimit.Config{PerAddress: localPerAddress, Total: localConnections, EvictSilent: true})
 }
 
-// promptListener limits the TLS handshake to localHandshake; the server itself would allow localTimeout.
+// promptListener limits the TLS handshake to localHandshake, because the HTTP server would allow it localTimeout.
 type promptListener struct{ net.Listener }
 
 func (l promptListener) Accept() (net.Conn, error) {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// keyRefused is the prefix of the reason why a SmartKey was denied; a reason of docs/smartkey.md follows.
+	// keyRefused is the prefix of the reason why a SmartKey was denied. A reason from docs/smartkey.md follows.
 	keyRefused = smartKeys + ":"
 
-	// Reported refusals at one door: enough for the alarm on guessing, and too few to push other events out of the journal while the
-	// service is unreachable. Anyone nearby may call as often as the local interface allows.
+	// Rate limit of reported refusals at one door. It is enough to raise the alarm about guessing. A higher limit would let strangers
+	// nearby fill the journal while the service is unreachable.
 	doorRefusalsBurst     = 20
 	doorRefusalsPerMinute = 1
 
-	// Reported refusals at all doors of a bridge: a day of continuous refusals is a seventh of the journal's size.
+	// Rate limit of reported refusals at all doors of a bridge. A day of continuous refusals fills a seventh of the journal.
 	allRefusalsBurst     = 100
 	allRefusalsPerMinute = 5
 )
@@ -25,11 +25,11 @@ const (
 // refusals limits how many refusals are reported, by door and in total.
 type refusals struct {
 	mu   sync.Mutex
-	left map[string]*budget // by address of a known lock
+	left map[string]*budget // budget per lock address
 	all  *budget
 }
 
-// allow reports whether one more refusal may be reported.
+// allow reports whether one more refusal at an address may be reported.
 func (r *refusals) allow(address string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,11 +41,11 @@ func (r *refusals) allow(address string, now time.Time) bool {
 		b = &budget{left: doorRefusalsBurst, at: now}
 		r.left[address] = b
 	}
-	// The door's budget comes first, so that refusals above it do not use up the budget of all doors.
+	// The budget of the door is checked first, so that excess refusals at one door do not use up the budget of all doors.
 	return b.spend(now, doorRefusalsBurst, doorRefusalsPerMinute) && r.all.spend(now, allRefusalsBurst, allRefusalsPerMinute)
 }
 
-// reportRefusedKey reports that a SmartKey was refused at one of this bridge's doors.
+// reportRefusedKey journals that a SmartKey was refused at a door, within the rate limit.
 func (b *Bridge) reportRefusedKey(address string, v smartkey.Verdict) {
 	if _, ours := b.workers[address]; !ours {
 		return
@@ -57,7 +57,7 @@ func (b *Bridge) reportRefusedKey(address string, v smartkey.Verdict) {
 	b.journalSmartKey(driver.Event{Address: address, Kind: driver.Denied, Reason: keyRefused + string(v.Reason)}, v)
 }
 
-// journalSmartKey journals the use of a SmartKey at a door, with the phone's key id if the signatures of token and proof are valid.
+// journalSmartKey journals the use of a SmartKey at a door. It adds the phone's key id if the signatures of token and proof are valid.
 func (b *Bridge) journalSmartKey(e driver.Event, v smartkey.Verdict) {
 	e.At = b.clock.Now()
 	o := b.newEntry(e)

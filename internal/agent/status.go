@@ -11,11 +11,11 @@ import (
 const (
 	statusEvery   = time.Minute
 	statusTimeout = 5 * time.Second
-	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent after this long
+	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent at this interval
 )
 
-// markJammed records that a lock's bolt is jammed, as an event or a failed unlock command reports, until the next status. It waits for
-// a running read of the status, so that neither overwrites the other.
+// markJammed records that a lock's bolt is jammed, as an event or a failed unlock command reported. The mark lasts until the next status.
+// markJammed waits for a running status read, so that neither overwrites the other.
 func (b *Bridge) markJammed(address string) {
 	o := b.workers[address]
 	if o == nil {
@@ -45,7 +45,8 @@ func (b *Bridge) pollStatus(ctx context.Context) {
 	}
 }
 
-// readStatus reads a lock's status. Only one call at a time reads a lock, otherwise an older status could overwrite a newer one.
+// readStatus reads and records a lock's status. Reads of the same lock run one after the other, so that an older status does not overwrite
+// a newer one.
 func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
 	o := b.workers[l.Address()]
 	o.statusMu.Lock()
@@ -88,9 +89,9 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	}
 }
 
-// slotsToRead reports whether a lock is back online, and the age of the last reading from which a slot is read again. While the lock was
-// offline any slot may have been changed at it. After a short loss of the driver's connection alone, slots that were read recently are
-// not read again, which saves battery.
+// slotsToRead reports whether a lock has come back online, and how old the last read of a slot must be for it to be read again. While the
+// lock itself was offline, any slot may have been changed. After a short loss of only the driver's connection, recently read slots are not
+// read again, to save battery.
 func slotsToRead(was, now driver.Status, away time.Duration) (older time.Duration, back bool) {
 	switch {
 	case was.Online || !now.Online:
@@ -101,14 +102,14 @@ func slotsToRead(was, now driver.Status, away time.Duration) (older time.Duratio
 	return 0, true
 }
 
-// lowBattery is the percentage at and below which a battery is low.
+// lowBattery is the percentage at which a battery counts as low.
 const lowBattery = 20
 
 func isBatteryLow(s driver.Status) bool {
 	return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery
 }
 
-// isNews reports whether a status is worth sending.
+// isNews reports whether a status differs enough from the previous one to be sent.
 func isNews(was, now driver.Status) bool {
 	if now.LastSeenAt.Sub(was.LastSeenAt) > lastSeenStep {
 		return true

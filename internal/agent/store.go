@@ -38,8 +38,8 @@ var (
 	identityKey   = []byte("identity")
 )
 
-// store is the bridge's durable state: one bbolt file, in which all secrets are sealed with a key from a separate file. A write is
-// durable when it returns.
+// store is the bridge's durable state in one bbolt file. All secrets are encrypted with a key from a separate file. A write is durable when
+// it returns.
 type store struct {
 	db         *bbolt.DB
 	aead       cipher.AEAD
@@ -88,7 +88,7 @@ func openStore(dir string) (*store, error) {
 
 func (s *store) Close() error { return s.db.Close() }
 
-// loadOrCreateKey reads the key file or creates it. It refuses a key that others can read.
+// loadOrCreateKey reads the key file or creates it. It refuses a key file that other users can read.
 func loadOrCreateKey(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func createKey(path string) ([]byte, error) {
 
 func sealContext(bucket, key []byte) []byte { return slices.Concat(bucket, []byte{0}, key) }
 
-// putSealed seals v as JSON into a bucket. It can only be opened under the same bucket and key.
+// putSealed encrypts v as JSON and stores it. It can only be decrypted under the same bucket and key.
 func (s *store) putSealed(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	plain, err := json.Marshal(v)
 	if err != nil {
@@ -151,13 +151,13 @@ func (s *store) openSealed(bucket, key, sealed []byte, v any) error {
 type identity struct {
 	BridgeID       string `json:"bridgeId"`
 	PropertyID     string `json:"propertyId"`
-	Certificate    []byte `json:"certificate"` // X.509, DER
-	Key            []byte `json:"key"`         // of the certificate, PKCS #8
-	CA             []byte `json:"ca"`          // X.509, DER
-	SealKey        []byte `json:"sealKey"`     // HPKE private key
+	Certificate    []byte `json:"certificate"` // Certificate is X.509 in DER
+	Key            []byte `json:"key"`         // Key is the certificate's private key, PKCS #8
+	CA             []byte `json:"ca"`          // CA is X.509 in DER
+	SealKey        []byte `json:"sealKey"`     // SealKey is an HPKE private key
 	ConnectAddress string `json:"connectAddress"`
 	ServerName     string `json:"serverName"`
-	// For verifying SmartKeys from the first day, docs/smartkey.md.
+	// Site and KeySet are needed to verify SmartKeys from the start: see docs/smartkey.md.
 	Site   string `json:"site,omitempty"`
 	KeySet []byte `json:"keySet,omitempty"`
 	List   []byte `json:"list,omitempty"`
@@ -169,7 +169,7 @@ var (
 	errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run latchkey-bridge enroll")
 )
 
-// checkStored returns why a directory has no readable store. It creates nothing.
+// checkStored returns why a directory has no readable store. It creates no files.
 func checkStored(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, storeFile))
 	switch {
@@ -201,8 +201,8 @@ func (s *store) identity() (id identity, err error) {
 	return id, err
 }
 
-// resetTo deletes everything but the new identity: the service treats a newly enrolled bridge as empty, and expects its event sequence
-// to start at 1.
+// resetTo deletes everything except the new identity, because the service treats a newly enrolled bridge as empty and expects its event
+// sequence to start at 1.
 func (s *store) resetTo(id identity) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {
@@ -225,7 +225,7 @@ func slotKey(address string, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte(address), 0), number)
 }
 
-// loadLock loads a lock's state and the stored offset of its clock; ok is false if there is none.
+// loadLock loads a lock's state and the stored offset of its clock. ok is false if nothing is stored.
 func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, clock time.Duration, ok bool, err error) {
 	l.Caps = caps
 	err = s.db.View(func(tx *bbolt.Tx) error {
@@ -253,7 +253,7 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 	return l, clock, ok, err
 }
 
-// saveLock stores the changes between two states of a lock, and the journal entries.
+// saveLock stores the changes between two states of a lock together with journal entries.
 func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration, entries ...journalEntry) error {
 	changed := changedSlots(before, after)
 	if len(changed) == 0 && len(entries) == 0 && isHarmless(before.Op) && isHarmless(after.Op) && before.Fence.Equal(after.Fence) {
@@ -262,7 +262,7 @@ func (s *store) saveLock(address string, before, after slot.Lock, clock time.Dur
 	return s.writeLock(address, after, changed, clock, entries...)
 }
 
-// isHarmless reports whether an operation need not be stored, because it changes nothing at the lock.
+// isHarmless reports whether an operation changes nothing at the lock, so that it need not be stored first.
 func isHarmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
 func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration, entries ...journalEntry) error {

@@ -8,23 +8,23 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// quickReadWait is how long a transition may wait for the result of a reading before it is stored.
+// quickReadWait is how long storing a transition may be delayed to wait for the result of a read.
 const quickReadWait = 2 * time.Millisecond
 
-// transition is the result of some events, before it is stored.
+// transition is a lock's new state and everything that follows from it, before it is stored.
 type transition struct {
 	state   slot.Lock
-	start   *slot.Op // to start once the state is stored
+	start   *slot.Op // operation to start once the state is stored
 	reports map[uint32]slot.Observed
-	entries []journalEntry // to journal together with the state
+	entries []journalEntry // journal entries to store together with the state
 	wake    time.Duration
 }
 
-// applyEvents advances the lock's state by the events and collects in t what follows: an operation, reports, journal entries and the
-// next wake-up. It has no effect outside t.
+// applyEvents advances the lock's state by the events. It collects in t what follows: an operation, reports, journal entries and the next
+// wake-up. It changes nothing else.
 func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 	now, clockError := w.bridge.clock.Now(), w.bridge.clockError()
-	if len(events) == 0 { // only a step computes the next wake-up
+	if len(events) == 0 { // only slot.Step computes the next wake-up
 		events = []slot.Event{{Kind: slot.TimePassed}}
 	}
 	for _, ev := range w.bridge.usedCodes.markUsed(events) {
@@ -49,9 +49,8 @@ func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 	}
 }
 
-// quickRead starts a reading before the transition that led to it is stored. This is safe: a reading changes nothing at the lock, and
-// after a power cut it does not matter that it was started. If the lock answers at once, the result is stored together with the
-// transition and the operation that follows, which saves a write.
+// quickRead starts a read before the transition that requested it is stored. This is safe, because a read changes nothing at the lock. If
+// the lock answers at once, one write stores both the transition and the result.
 func (w *lockWorker) quickRead(ctx context.Context, t *transition) {
 	if t.start == nil || t.start.Kind != slot.OpRead {
 		return

@@ -10,11 +10,11 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// codeUse is an opening with the code in a slot, on its way to the lock's worker.
+// codeUse is the report of an opening with the code in a slot, on its way to the lock's worker.
 type codeUse struct {
 	slot  uint32
 	entry journalEntry
-	done  chan string // buffered, one: id of the one-time code that this use ended, or ""
+	done  chan string // receives the id of the one-time code that the opening used up, or ""
 }
 
 func (e codeUse) entries() []journalEntry {
@@ -24,7 +24,7 @@ func (e codeUse) entries() []journalEntry {
 	return []journalEntry{e.entry}
 }
 
-// reportEndedCode sends the id of the one-time code that this use ended, or "", to the waiting event handler.
+// reportEndedCode sends the id of the one-time code that this opening used up, or "", to the waiting event handler.
 func (e codeUse) reportEndedCode(before, after slot.Lock) {
 	if e.done == nil {
 		return
@@ -37,8 +37,8 @@ func (e codeUse) reportEndedCode(before, after slot.Lock) {
 	e.done <- is.UsedOneTimeID
 }
 
-// onCodeUsed makes the lock's worker journal the use in the same write that ends a one-time code, so that a power cut leaves both or
-// neither. Then the code ends on the bridge's other locks.
+// onCodeUsed makes the lock's worker journal the use of a code and end a one-time code in the same write, so that a power cut leaves both
+// or neither. Then the code ends on the bridge's other locks.
 func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) error {
 	use := codeUse{slot: e.Slot, entry: b.newEntry(e), done: make(chan string, 1)}
 	select {
@@ -49,7 +49,7 @@ func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) 
 	code := ""
 	select {
 	case code = <-use.done:
-	case <-ctx.Done(): // the worker stores what it has received
+	case <-ctx.Done(): // the worker stores what it has already received
 	}
 	if code == "" {
 		return nil
@@ -62,7 +62,7 @@ func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) 
 	return nil
 }
 
-// loadUsedCodes finds the one-time codes that were used: in the slots' records, and in the journal, which alone has a use that arrived
+// loadUsedCodes finds the one-time codes that were used: in the records of slots, and in the journal, which may contain a use that arrived
 // while the bridge was stopping.
 func (b *Bridge) loadUsedCodes() error {
 	for _, w := range b.workers {
@@ -88,7 +88,7 @@ func (b *Bridge) loadUsedCodes() error {
 	return err
 }
 
-// applyUsedCodes stores, before anything starts, which codes in the lock's slots were used.
+// applyUsedCodes stores which codes in the lock's slots were already used. It runs before anything else starts.
 func (w *lockWorker) applyUsedCodes(used []string) error {
 	state := slot.EndUsedCodes(w.state, used)
 	changed := changedSlots(w.state, state)
@@ -99,13 +99,14 @@ func (w *lockWorker) applyUsedCodes(used []string) error {
 	return w.bridge.store.writeLock(w.lock.Address(), state, changed, w.savedOffset)
 }
 
-// maxUsedCodes bounds how many used codes are remembered in addition to the slots that hold them.
+// maxUsedCodes bounds how many used codes are kept in addition to those in slots.
 const maxUsedCodes = 4096
 
-// usedCodes are the one-time codes that were used at some lock: they open no other lock. They are persisted in the slots' records.
+// usedCodes are the ids of one-time codes that were used at any lock of the bridge. No other lock may accept them. They are stored with the
+// slots.
 type usedCodes struct {
 	mu    sync.Mutex
-	codes []string // the oldest first
+	codes []string // ids, oldest first
 }
 
 func (s *usedCodes) add(code string) {
@@ -120,7 +121,8 @@ func (s *usedCodes) add(code string) {
 	s.codes = append(s.codes, code)
 }
 
-// addFrom adds the used codes in a lock's record, also those that were removed from it: other locks may still hold them.
+// addFrom adds the used codes in a lock's record. It includes codes that were removed from the lock, because other locks may still hold
+// them.
 func (s *usedCodes) addFrom(l slot.Lock) {
 	for _, row := range l.Slots {
 		if row.UsedOneTimeID != "" {
@@ -129,21 +131,20 @@ func (s *usedCodes) addFrom(l slot.Lock) {
 	}
 }
 
-// contains reports whether a code was used. An empty code was not.
+// contains reports whether a code was used. It returns false for "".
 func (s *usedCodes) contains(code string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return code != "" && slices.Contains(s.codes, code)
 }
 
-// list returns the used codes.
 func (s *usedCodes) list() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.codes)
 }
 
-// markUsed returns a copy of events in which desired one-time codes that were already used elsewhere are marked.
+// markUsed returns a copy of events in which desired one-time codes that were already used are marked as used.
 func (s *usedCodes) markUsed(events []slot.Event) []slot.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()

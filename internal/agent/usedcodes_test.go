@@ -22,7 +22,7 @@ func TestOneTimeCodeEndsWithoutTheService(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		then func(s *site) // after it was used at front
-		late bool          // back hears of the code only then
+		late bool          // back receives the code only then
 	}{
 		{name: "nothing else happens", then: func(*site) {}},
 		{name: "the power goes at once", then: func(s *site) { s.kill(); s.start() }},

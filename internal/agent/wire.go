@@ -49,7 +49,7 @@ func wireStatus(s lockStatus) *lockv1.LockStatus {
 		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: timestamp(s.BatteryObservedAt),
 		Online: s.Online, Rssi: s.RSSI, LastSeenAt: timestamp(s.LastSeenAt), ClockObservedAt: timestamp(s.ClockObservedAt),
 		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
-		LockoutAttempts: uint32(s.guard.Lockout.Attempts), // a driver read it from one byte
+		LockoutAttempts: uint32(s.guard.Lockout.Attempts), // the driver read the value from a byte
 		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: timestamp(s.guard.PausedUntil),
 	}
 	if s.ClockOffset != nil {
@@ -71,7 +71,7 @@ func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	}
 }
 
-// foreignSlots is which slots hold a code that the service did not set, and which are empty.
+// foreignSlots returns the report on unmanaged slots: which hold a code that the service did not set, and which are empty.
 func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 	m := &lockv1.UnmanagedSlots{Address: address}
 	for _, n := range slices.Sorted(maps.Keys(slots)) {
@@ -84,8 +84,8 @@ func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots 
 	return m
 }
 
-// decodeDesiredSlot decodes a desired slot. If the PIN cannot be decrypted it is left empty: the lock's rules refuse it, and the service gets
-// that as the result.
+// decodeDesiredSlot decodes a desired slot. If the PIN cannot be decrypted, it is left empty. The slot rules then refuse it, and the
+// service gets an error result.
 func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOurs: d.GetClaimed(),
@@ -120,7 +120,7 @@ func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 	}
 }
 
-// decodeCommand decodes a command. Its deadline is the earliest of the service's and the bridge's own.
+// decodeCommand decodes an unlock command. Its deadline is the earlier of the service's deadline and the bridge's own limit.
 func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 	now := time.Now()
 	out := command{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	inboxSize    = 16 // batches; a full inbox blocks the stream
+	inboxSize    = 16 // batches in the inbox; a full inbox blocks the stream
 	never        = 365 * 24 * time.Hour
-	recentlyRead = time.Hour // a slot read this recently is not read again for a new session: reading costs battery
+	recentlyRead = time.Hour // a slot read within this time is not read again for a new session, to save battery
 )
 
-// radio allows one call at a time.
+// radio is a lock for a radio channel, which carries one call at a time.
 type radio chan struct{}
 
-// acquire waits for the radio until ctx ends.
+// acquire waits for the radio. It returns false if ctx ends.
 func (r radio) acquire(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -39,35 +39,35 @@ type lockWorker struct {
 	bridge        *Bridge
 	lock          driver.Lock
 	radio         radio
-	lifetime      time.Duration // as the driver states it
+	lifetime      time.Duration // longest time after which an operation can take effect, according to the driver
 	state         slot.Lock
 	inbox         chan []slot.Event
 	uses          chan codeUse
-	results       chan slot.Event // buffered, one
-	sessionOpened chan struct{}   // holds one signal: a session with the service has begun
-	reconnected   chan struct{}   // holds one signal: the lock is reachable again, any slot may have changed
-	slotsAltered  chan struct{}   // holds one signal: slots were changed at the lock, which does not report which ones
-	busy          bool            // a call is running
+	results       chan slot.Event
+	sessionOpened chan struct{} // signal that a session with the service has begun
+	reconnected   chan struct{} // signal that the lock is reachable again and any slot may have changed
+	slotsAltered  chan struct{} // signal that unknown slots were changed at the lock
+	busy          bool          // a call to the lock is running
 	timer         *time.Timer
-	read          map[uint32]time.Time // when a slot was last read in this run
+	read          map[uint32]time.Time // when each slot was last read in this run
 	backoff       backoff
 	failures      failureLog
 	statusMu      sync.Mutex // held while the lock's status is read and stored
-	offlineAt     time.Time  // when the lock was last seen to go offline; guarded by statusMu
+	offlineAt     time.Time  // when the lock last went offline; guarded by statusMu
 	clock         *lockClock
 	guard         *guard
-	savedOffset   time.Duration // the stored offset of the lock's clock
+	savedOffset   time.Duration // stored offset of the lock's clock
 }
 
-// newLockWorker loads a lock's state and publishes it.
+// newLockWorker loads a lock's state and publishes it in the outbox.
 func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
 	caps := l.Capabilities()
 	w := &lockWorker{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxSize), uses: make(chan codeUse), results: make(chan slot.Event, 1),
 		sessionOpened: make(chan struct{}, 1), reconnected: make(chan struct{}, 1), slotsAltered: make(chan struct{}, 1), read: map[uint32]time.Time{}, backoff: backoff{},
 		clock: &lockClock{moved: make(chan struct{}, 1)},
 	}
-	// A call may wait for the radio for as long as it may take itself. Both count towards the fence, so that a call that starts late
-	// cannot take effect after it.
+	// A call may wait for the radio as long as it may take itself. The lifetime includes both, so that a call that starts late cannot take
+	// effect after its lifetime.
 	caps.OpLifetime = 2 * caps.Lifetime()
 	state, offset, known, err := b.store.loadLock(l.Address(), caps)
 	if err != nil {
@@ -85,7 +85,7 @@ func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
 	return w, err
 }
 
-// run ends with ctx, after the running call has ended, or when the store fails.
+// run runs the worker until ctx ends and the running call has returned, or until the store fails.
 func (w *lockWorker) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -139,7 +139,7 @@ func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	return ev
 }
 
-// slotsToVerify returns events to read the slots that should hold a code and were not read for a while.
+// slotsToVerify returns events that read the slots which should hold a code and were not read recently.
 func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	now := w.bridge.clock.Now()
 	for _, s := range w.state.Slots {
@@ -161,8 +161,8 @@ func (w *lockWorker) alteredEvents() (events []slot.Event) {
 	return events
 }
 
-// advance applies events to the lock, stores the result in one write, and only then acts. A waiting result comes first: if it was
-// delayed past its deadline, the events would abandon its call.
+// advance applies events to the lock's state, stores the result in one write, and only then acts. A waiting result of a call is applied
+// first, because otherwise the events could time out the call.
 func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries ...journalEntry) error {
 	before := w.state
 	select {
@@ -176,7 +176,7 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	}
 	w.applyEvents(&t, events)
 	w.quickRead(ctx, &t)
-	if len(entries) > 0 { // before it is stored: from then on no other lock may accept a code that was used here
+	if len(entries) > 0 { // before storing, because from then on no other lock may accept a code that was used here
 		w.bridge.usedCodes.addFrom(t.state)
 	}
 	if err := w.save(before, t.state, t.entries); err != nil {
@@ -195,13 +195,13 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	return nil
 }
 
-// startCall makes a call in the background; once is the id of the one-time code that it sets, if any.
+// startCall makes a call to the lock in the background. once is the id of the one-time code that the call sets, or "".
 func (w *lockWorker) startCall(ctx context.Context, op slot.Op, once string) {
 	w.busy = true
 	go w.runCall(ctx, op, once, w.clock.appliedOffset())
 }
 
-// save stores the changed state and the journal entries in one write, because a power cut between two would lose the entries.
+// save stores the changed state and the journal entries in one write, so that a power cut cannot lose the entries.
 func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error {
 	offset := w.clock.appliedOffset()
 	if offset == w.savedOffset {
@@ -211,8 +211,8 @@ func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error
 	return w.bridge.store.writeLock(w.lock.Address(), after, changedSlots(before, after), offset, entries...)
 }
 
-// runCall makes one call and always sends its result. It does not set a one-time code that was used elsewhere while it waited for the
-// radio. offset is the lock's clock minus the bridge's.
+// runCall makes one call to the lock and always sends its result. It does not set a one-time code that was used at another lock while the
+// call waited for the radio. offset is the lock's clock minus the bridge's.
 func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offset time.Duration) {
 	ctx, cancel := context.WithDeadline(ctx, op.ExpiresAt)
 	defer cancel()
@@ -231,7 +231,7 @@ func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offse
 	w.results <- ev
 }
 
-// onResult reads the lock's status at once if a result contradicts it.
+// onResult reads the lock's status at once if an operation's result contradicts the known status.
 func (w *lockWorker) onResult(ctx context.Context, r slot.Result) {
 	st := w.bridge.outbox.lastStatus(w.lock.Address())
 	if (r == slot.OK && !st.Online) || (r == slot.LockOffline && st.Online) {
@@ -239,7 +239,7 @@ func (w *lockWorker) onResult(ctx context.Context, r slot.Result) {
 	}
 }
 
-// acquireRadio waits for the radio, unless the call could then take effect after the fence.
+// acquireRadio waits for the radio. It gives up when the call could take effect after its lifetime.
 func (w *lockWorker) acquireRadio(ctx context.Context, op slot.Op) bool {
 	latest, cancel := context.WithDeadline(ctx, op.ExpiresAt.Add(-w.lifetime))
 	defer cancel()
@@ -262,10 +262,10 @@ func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Durat
 	return a, present, pin
 }
 
-// checkDuplicate checks a refusal as duplicate: locks also refuse a code that they have just stored themselves, for example when the
-// answer was lost. A code that the lock holds must not be forgotten.
+// checkDuplicate handles a refusal as duplicate. A lock also refuses a code that it has stored itself a moment ago, for example if its
+// answer was lost. So checkDuplicate reads or clears the slot, because the bridge must not forget a code that the lock holds.
 func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.Answer) driver.Answer {
-	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // when replacing, the slot is emptied anyway
+	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // a slot that is replaced is cleared anyway
 		return a
 	}
 	unsure := driver.Answer{Result: slot.NotConfirmed}
@@ -285,7 +285,7 @@ func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.An
 	return a
 }
 
-// enqueue hands events to the worker. It blocks while the inbox is full.
+// enqueue gives events to the worker. It blocks while the inbox is full.
 func (w *lockWorker) enqueue(ctx context.Context, events []slot.Event) {
 	select {
 	case w.inbox <- events:

@@ -10,42 +10,42 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// How far a clock may be from the service's.
+// Limits of the difference between a bridge's clock and the service's clock.
 const (
-	CloseEnough = 2 * time.Second // counts as correct; includes the delay of the message
-	Drifting    = time.Minute     // beyond it a clock is not trusted
+	CloseEnough = 2 * time.Second // a smaller error counts as none; includes the delay of messages
+	Drifting    = time.Minute     // a clock with a larger error is not trusted
 )
 
 const (
-	// drift bounds the error of an unsynchronized clock: 200 ppm, five times that of quartz.
+	// drift bounds the error of a clock without time synchronization: one part in 5000 (200 ppm), five times that of a quartz clock.
 	drift = 5000
-	// anchorEvery is how often the time is stored.
+	// anchorEvery is the interval at which the trusted time is stored.
 	anchorEvery = 10 * time.Minute
 )
 
-// Anchor is a trusted time together with the machine's uptime, which cannot be set: after a restart of the bridge, but not of the
-// machine, the time is known at once.
+// Anchor is a trusted time together with the machine's uptime at that time. The uptime cannot be set, so the time is known at once after a
+// restart of the bridge on a machine that kept running.
 type Anchor struct {
 	At    time.Time     `json:"at,omitzero"`
 	Error time.Duration `json:"error"`
-	Boot  string        `json:"boot,omitempty"` // of the machine
-	Up    time.Duration `json:"up"`             // since then
+	Boot  string        `json:"boot,omitempty"` // Boot identifies the machine's current boot
+	Up    time.Duration `json:"up"`             // Up is the machine's uptime at that time
 }
 
-// timekeeper knows the time and its possible error. The service's time never sets the clock: a difference only increases the error.
+// timekeeper tracks the time and its possible error. The service's time never sets the clock: a difference only increases the error.
 type timekeeper struct {
-	kernel  func() (bound time.Duration, ok bool) // of the machine's clock, if it is synchronized
+	kernel  func() (bound time.Duration, ok bool) // reports the error bound of the machine's clock, if the kernel synchronizes it
 	machine func() (boot string, up time.Duration, ok bool)
 
 	mu         sync.Mutex
 	anchor     Anchor
-	observedAt time.Time // this clock when the service's time was last received; with the monotonic reading
-	wall       time.Time // the same without
+	observedAt time.Time // monotonic time at which the service's time was last received
+	wall       time.Time // wall-clock time at which the service's time was last received
 	skew       time.Duration
 	anchoredAt time.Time
 }
 
-// observe records the difference to the service's time. It reports whether the anchor should be stored.
+// observe records the difference to the service's clock. It returns whether the new anchor should be stored.
 func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note
 	return t.anchor, true
 }
 
-// clock is the time for a verification.
+// clock returns the time and its possible error, for the verification of a SmartKey.
 func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +85,7 @@ func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	return smartkey.Clock{Now: wall, Error: -1, Quality: smartkey.Untrusted}
 }
 
-// ObserveTime records this clock minus the service's.
+// ObserveTime records how far the bridge's clock is ahead of the service's clock.
 func (k *Keeper) ObserveTime(skew time.Duration) {
 	a, note := k.time.observe(k.cfg.Now(), skew)
 	if !note {
@@ -96,7 +96,7 @@ func (k *Keeper) ObserveTime(skew time.Duration) {
 	}
 }
 
-// machineClock returns the machine's uptime, including sleep.
+// machineClock returns the id of the machine's boot and the uptime, including time asleep.
 func machineClock() (boot string, up time.Duration, ok bool) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

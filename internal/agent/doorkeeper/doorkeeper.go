@@ -1,5 +1,5 @@
-// Package doorkeeper verifies SmartKeys at the doors of a bridge, docs/smartkey.md. It does not trust the service or the phone that
-// deliver them, only the signatures of the property's issuer and the phone's key.
+// Package doorkeeper verifies SmartKeys at the doors of a bridge, as docs/smartkey.md describes. It trusts only signatures: of the
+// property's issuer and of the phone's key. It does not trust the service or the phone that delivers them.
 package doorkeeper
 
 import (
@@ -14,28 +14,29 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Stored is what a bridge stores for SmartKeys, docs/smartkey.md section 15. Nonces are not stored: they end with the process.
+// Stored is what a bridge stores to verify SmartKeys: see section 15 of docs/smartkey.md. Nonces are not stored, because they become
+// invalid when the process ends.
 type Stored struct {
-	KeySet []byte                   `json:"keySet,omitempty"` // signed
-	List   []byte                   `json:"list,omitempty"`   // signed
-	Rules  map[string]time.Duration `json:"rules,omitempty"`  // maximum age of the status list, by address
+	KeySet []byte                   `json:"keySet,omitempty"` // KeySet is the signed set of issuer keys
+	List   []byte                   `json:"list,omitempty"`   // List is the signed status list
+	Rules  map[string]time.Duration `json:"rules,omitempty"`  // Rules has the maximum age of the status list by lock address
 	Anchor Anchor                   `json:"anchor,omitzero"`
 }
 
-// Config is the identity of a bridge and its doors.
+// Config configures a Keeper: the bridge, its doors and its stored data.
 type Config struct {
 	Property, Site, Bridge string
-	Doors                  []string // of locks that can be opened remotely
+	Doors                  []string // Doors are the addresses of locks that can be opened remotely
 	Stored                 Stored
-	Save                   func(change func(*Stored)) error // durable; a change that fails has no effect
-	Now                    func() time.Time                 // the machine's clock
+	Save                   func(change func(*Stored)) error // Save stores a change durably; if it fails, the stored data are unchanged
+	Now                    func() time.Time                 // Now returns the time of the machine's clock
 	Log                    *slog.Logger
 }
 
-// Keeper verifies SmartKeys for the doors of one bridge, one at a time, so that a nonce cannot pass twice.
+// Keeper verifies SmartKeys for the doors of one bridge. It verifies one at a time, so that a nonce cannot be used twice.
 type Keeper struct {
 	cfg     Config
-	started time.Time // for its monotonic reading
+	started time.Time // start of the process, for monotonic times
 	time    timekeeper
 
 	mu     sync.Mutex
@@ -43,7 +44,6 @@ type Keeper struct {
 	nonces smartkey.Nonces
 }
 
-// New returns a Keeper with the stored keys, status list and rules.
 func New(cfg Config) (*Keeper, error) {
 	k := &Keeper{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
 	k.trust = smartkey.Trust{Bridge: cfg.Bridge, Site: cfg.Site, Doors: map[smartkey.Door]smartkey.DoorRule{}}
@@ -56,18 +56,17 @@ func New(cfg Config) (*Keeper, error) {
 			return nil, fmt.Errorf("the bridge's store: issuer keys: %w", err)
 		}
 	}
-	if cfg.Stored.List != nil { // a list whose signer has left the key set is ignored
+	if cfg.Stored.List != nil { // a stored list is ignored if the key that signed it is no longer in the key set
 		k.trust.List, _ = k.trust.Keys.OpenList(cfg.Stored.List)
 	}
 	k.nonces, err = smartkey.NewNonces(rand.Reader, cfg.Bridge)
 	return k, err
 }
 
-// Door returns the SmartKey id of the door with the lock at an address.
+// Door returns the door id of the lock at an address, as SmartKeys contain it.
 func (k *Keeper) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
-// doorRule returns the rule of a door that accepts status lists up to maxListAge old: the default if that is 0 or longer than
-// the default.
+// doorRule returns the rule of a door that accepts status lists of at most maxListAge. 0, or more than the default, means the default.
 func doorRule(maxListAge time.Duration) smartkey.DoorRule {
 	if maxListAge <= 0 || maxListAge > smartkey.DefaultMaxListAge {
 		maxListAge = smartkey.DefaultMaxListAge
@@ -75,7 +74,7 @@ func doorRule(maxListAge time.Duration) smartkey.DoorRule {
 	return smartkey.DoorRule{MaxListAge: maxListAge}
 }
 
-// Greet issues a nonce for a phone.
+// Greet issues a greeting with a new nonce for a phone.
 func (k *Keeper) Greet() (smartkey.Greeting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +84,8 @@ func (k *Keeper) Greet() (smartkey.Greeting, error) {
 	}, err
 }
 
-// Verify stores newer keys or lists that a presentation carries, and verifies it for an operation at a door.
+// Verify verifies a phone's presentation for an operation at a door. It first stores newer issuer keys or status lists that the
+// presentation carries.
 func (k *Keeper) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,11 +100,11 @@ func (k *Keeper) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey
 	return v
 }
 
-// Until returns the time until which a lock may act on a verdict.
+// Until returns the time until which a lock may carry out the operation that a verdict allows.
 func (k *Keeper) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
-// adopt stores newer keys or a newer list, and then uses them. What could not be stored is not used, because version numbers must not
-// fall at the next start.
+// adopt stores newer issuer keys or a newer status list, and then uses them. If storing fails, they are not used, because a version must
+// not decrease after a restart.
 func (k *Keeper) adopt(next smartkey.Trust) {
 	keys, list := next.Keys.Version() != k.trust.Keys.Version(), next.List.Number() != k.trust.List.Number() || next.List.IssuedAt() != k.trust.List.IssuedAt()
 	if !keys && !list {
@@ -125,7 +125,8 @@ func (k *Keeper) adopt(next smartkey.Trust) {
 	k.trust.Keys, k.trust.List = next.Keys, next.List
 }
 
-// UpdateKeySets processes the service's key sets: the first one ever is accepted, later ones only if signed by their predecessor.
+// UpdateKeySets applies issuer key sets from the service. The first key set ever is accepted; each later one must be signed by its
+// predecessor.
 func (k *Keeper) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -146,7 +147,7 @@ func (k *Keeper) UpdateKeySets(sets [][]byte) State {
 	return k.state(refused)
 }
 
-// UpdateList processes a newer status list.
+// UpdateList applies a newer status list from the service.
 func (k *Keeper) UpdateList(raw []byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -159,10 +160,10 @@ func (k *Keeper) UpdateList(raw []byte) State {
 	return k.state(err)
 }
 
-// State is which issuer keys and status list are in use.
+// State names the versions of issuer keys and status list in use.
 type State struct {
 	KeySetVersion, ListNumber uint64
-	Refused                   smartkey.Reason // why the last update was refused; empty: it was accepted
+	Refused                   smartkey.Reason // Refused is why the last update was refused; empty: it was accepted
 }
 
 func (k *Keeper) state(refused error) State {
@@ -174,7 +175,7 @@ func (k *Keeper) state(refused error) State {
 	return s
 }
 
-// UpdateRules sets the maximum age of the list for each address. Doors without a rule get the default.
+// UpdateRules sets the maximum age of the status list by lock address. Doors without a rule get the default.
 func (k *Keeper) UpdateRules(ages map[string]time.Duration) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -198,7 +199,7 @@ func (k *Keeper) UpdateRules(ages map[string]time.Duration) error {
 	return nil
 }
 
-// Versions are what Hello contains about issuer keys and list.
+// Versions returns the versions of issuer keys and status list that the bridge reports in Hello.
 func (k *Keeper) Versions() (version, list uint64, digest []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// unsynchronized is STA_UNSYNC of adjtimex(2).
+// unsynchronized is the flag STA_UNSYNC of adjtimex(2).
 const unsynchronized = 0x40
 
-// kernelClock asks the kernel whether the machine's clock is synchronized, and for its possible error.
+// kernelClock asks the kernel whether the machine's clock is synchronized, and for its maximum error.
 func kernelClock() (bound time.Duration, ok bool) {
 	var t syscall.Timex
 	if _, err := syscall.Adjtimex(&t); err != nil || t.Status&unsynchronized != 0 {

@@ -4,5 +4,5 @@ package doorkeeper
 
 import "time"
 
-// kernelClock is unknown on other kernels.
+// kernelClock reports that synchronization is unknown on kernels other than Linux.
 func kernelClock() (bound time.Duration, ok bool) { return 0, false }

@@ -1,5 +1,5 @@
-// Package driver defines the interface between a bridge and the software that talks to locks. A driver translates calls; it makes no
-// decisions, stores no plans and retries nothing.
+// Package driver defines the interface between a bridge and the drivers of locks. A driver only translates calls: it makes no decisions,
+// stores no plans and does not retry.
 package driver
 
 import (
@@ -9,26 +9,26 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Driver gives access to some locks.
+// Driver gives a bridge access to locks.
 type Driver interface {
-	// Locks returns the locks. It is called first, once.
+	// Locks returns the locks. It is called once, before all other methods.
 	Locks(ctx context.Context) ([]Lock, error)
-	// Events returns the events of the locks. The bridge reads them quickly; the channel is never closed.
+	// Events returns the channel of lock events. The bridge reads it quickly. The driver never closes it.
 	Events() <-chan Event
-	// Close stops the driver. All calls have ended by then.
+	// Close stops the driver. No call to its locks may be running.
 	Close() error
 }
 
-// Changing is a driver that notices when its list of locks changes.
+// Changing is a driver that can notice changes of its list of locks.
 type Changing interface {
-	// Changes signals that the list differs from what Locks returned.
+	// Changes signals that the list of locks differs from what Locks returned.
 	Changes() <-chan struct{}
 }
 
 // Remote is a driver that reaches its locks through another program, such as an MQTT broker. It knows its locks only once that program
 // answers, so Locks may be called again after an error.
 type Remote interface {
-	// Connection returns the state of the connection to that program.
+	// Connection returns the state of the connection to the other program.
 	Connection() Connection
 	// Updates signals that the connection, or the status of a lock, may have changed.
 	Updates() <-chan struct{}
@@ -36,40 +36,37 @@ type Remote interface {
 
 // Connection is a driver's connection to the program through which it reaches its locks.
 type Connection struct {
-	Peer   string    // the program and its address, for display
-	Cause  string    // why no lock can be reached: slot.BrokerUnreachable or slot.GatewayOffline; empty: connected
-	Detail string    // describes the cause, for display
-	Since  time.Time // when the connection was made or the cause began
+	Peer   string    // Peer is the program and its address, for display
+	Cause  string    // Cause is slot.BrokerUnreachable or slot.GatewayOffline; empty: connected
+	Detail string    // Detail describes the cause, for display
+	Since  time.Time // Since is when the connection was made or lost
 }
 
 // Lock is one lock. The bridge makes at most one call at a time to a lock, and to all locks of one radio.
 //
-// Set, Clear and Read return at the context's deadline at the latest. A call cannot take effect on the lock later than
-// Capabilities().Lifetime() after it began, whatever its answer; after an answer for which Result.MayTakeEffect is false it cannot take
-// effect at all.
+// Set, Clear and Read return by the context's deadline. A call cannot take effect on the lock later than Capabilities().Lifetime() after it
+// began, whatever its answer. After an answer for which Result.MayTakeEffect is false, it cannot take effect at all.
 type Lock interface {
-	// Address is the permanent name of the lock on this bridge.
+	// Address identifies the lock on this bridge permanently.
 	Address() string
-	// Radio is the id of the radio channel of the lock. Locks with the same id share a channel, which carries one call at a time.
+	// Radio identifies the radio channel of the lock. Locks with the same channel receive one call at a time.
 	Radio() string
-	// Model is the maker and model, for display.
+	// Model is the manufacturer and model, for display.
 	Model() string
-	// Capabilities do not change while the bridge runs.
+	// Capabilities returns what the lock can do. It does not change while the bridge runs.
 	Capabilities() slot.Capabilities
-	// Set stores a PIN in a slot.
 	Set(ctx context.Context, s Setting) Answer
-	// Clear empties a slot. It succeeds for an empty slot.
+	// Clear empties a slot. It succeeds if the slot is already empty.
 	Clear(ctx context.Context, number uint32) Answer
-	// Read reads a slot.
 	Read(ctx context.Context, number uint32) (Content, Answer)
-	// Unlock opens the door once, or not at all after the context's deadline.
+	// Unlock opens the door once. It must not open the door after the context's deadline.
 	Unlock(ctx context.Context) Answer
-	// SetLockout makes the lock refuse every PIN for a while after wrong ones, and returns the lockout as read back. A lockout that is
-	// already set is only read. It returns Unsupported unless Capabilities().Lockout is settable.
+	// SetLockout makes the lock refuse all PINs for a time after wrong PINs, and returns the setting as read back. If the lock already has
+	// the setting, SetLockout only reads it. It returns Unsupported unless Capabilities().Lockout is settable.
 	SetLockout(ctx context.Context, l slot.Lockout) (slot.Lockout, Answer)
-	// PauseKeypad makes the keypad refuse every PIN for a time. The lock itself must end the pause, even if the bridge crashes:
-	// otherwise the driver returns Unsupported and does not set Capabilities().KeypadPause. It does not write slots. The door still
-	// opens from inside, by Unlock, and by everything but the keypad.
+	// PauseKeypad makes the keypad refuse all PINs for a time. The lock must end the pause by itself, even if the bridge crashes; otherwise
+	// the driver returns Unsupported and does not set Capabilities().KeypadPause. The pause changes no slots. The door still opens from
+	// inside, by Unlock, and by everything except the keypad.
 	PauseKeypad(ctx context.Context, d time.Duration) Answer
 	// Status returns the lock's status without waking a sleeping lock.
 	Status(ctx context.Context) (Status, error)
@@ -79,44 +76,44 @@ type Lock interface {
 type Setting struct {
 	Slot uint32
 	PIN  slot.PIN
-	// NotBefore and NotAfter are zero unless the lock enforces windows by itself. They are in the time of the lock's own clock.
+	// NotBefore and NotAfter are set only if the lock enforces validity windows itself. They are times of the lock's own clock.
 	NotBefore, NotAfter time.Time
-	// Replace means that the slot may hold an older code of the service. Without it, an occupied slot is left unchanged and answered
-	// with Occupied, if the lock can tell.
+	// Replace allows overwriting an older code of the service. Without Replace, a driver that can tell that the slot is in use leaves it
+	// unchanged and answers Occupied.
 	Replace bool
 }
 
-// Answer is the result of a call.
+// Answer is the result of a call to a lock.
 type Answer struct {
 	Result     slot.Result
-	Rule       string        // with InvalidFormat: the lock's rule that the PIN breaks
-	RetryAfter time.Duration // with Busy, if the lock reported it
-	Unsent     bool          // the lock has not received the call and never will
+	Rule       string        // Rule is the rule that the PIN breaks, if the result is InvalidFormat
+	RetryAfter time.Duration // RetryAfter is the wait that a busy lock requested
+	Unsent     bool          // Unsent means that the lock has not received the call and never will
 }
 
-// Content is what a slot holds. For a code that does not open, a driver returns a PIN that no keypad can type.
+// Content is what a slot holds. For a disabled code, the driver returns a PIN that cannot be typed at a keypad.
 type Content struct {
 	Present bool
-	PIN     slot.PIN // empty unless the lock shows PINs
+	PIN     slot.PIN // PIN is empty unless the lock shows PINs
 }
 
-// Status is the state of a lock. Zero times and nil numbers are unknown.
+// Status is the state of a lock. Zero times and nil numbers mean unknown.
 type Status struct {
-	Bolt              string // locked, unlocked, notFullyLocked, jammed, unknown
-	Door              string // open, closed, unknown
+	Bolt              string // Bolt is locked, unlocked, notFullyLocked, jammed or unknown
+	Door              string // Door is open, closed or unknown
 	BatteryPercent    *uint32
 	BatteryObservedAt time.Time
 	Online            bool
 	RSSI              *int32
 	LastSeenAt        time.Time
-	ClockOffset       *time.Duration // the lock's clock minus this machine's
+	ClockOffset       *time.Duration // ClockOffset is the lock's clock minus this machine's clock
 	ClockObservedAt   time.Time
 	Firmware          string
-	Name              string // the lock's display name, if the driver knows one; it may change
-	OfflineCause      string // with Online false: the driver's Connection.Cause; empty: the lock itself is offline
+	Name              string // Name is the lock's display name, if the driver knows one; it may change
+	OfflineCause      string // OfflineCause is the driver's Connection.Cause if that makes the lock offline; empty: the lock itself is offline
 }
 
-// The kinds of event.
+// Kinds of lock events.
 const (
 	Opened         = "opened"
 	Denied         = "denied"
@@ -128,17 +125,17 @@ const (
 	BatteryLow     = "batteryLow"
 	Tampered       = "tampered"
 	KeypadPaused   = "keypadPaused"
-	SlotChanged    = "slotChanged" // a slot was changed at the lock, any if Slot is 0; not reported to the service
+	SlotChanged    = "slotChanged" // a slot was changed at the lock itself, any slot if Slot is 0; the service does not receive this event
 )
 
-// WrongPIN is the reason of a denial for a PIN that no slot holds.
+// WrongPIN is the reason of a denied event for a PIN that no slot holds.
 const WrongPIN = "wrongPin"
 
-// Event is something that happened at a lock.
+// Event is something that happened at a lock, such as an opening.
 type Event struct {
 	Address string
 	Kind    string
-	Slot    uint32 // 0: unknown
-	Reason  string // why it was denied
+	Slot    uint32 // Slot is the slot of the PIN; 0: unknown
+	Reason  string // Reason is why access was denied
 	At      time.Time
 }

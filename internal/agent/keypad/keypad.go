@@ -1,38 +1,38 @@
 // Package keypad decides when wrong PINs pause a keypad. It has no side effects.
 //
-// A count of wrong PINs rises by one with each of them and falls by one every three minutes. From ten on, each third wrong PIN pauses
-// the keypad, for longer the higher the count. A guest who arrives has three tries between two pauses, and a keypad stays paused for at
+// Each wrong PIN increases a count by one, and every three minutes the count decreases by one. From ten on, every third wrong PIN pauses
+// the keypad, for longer the higher the count. So a guest who arrives has three attempts between two pauses, and a keypad is paused for at
 // most five minutes after the last wrong PIN.
 package keypad
 
 import "time"
 
-// Parameters of the decision.
+// Parameters of the decision when to pause a keypad.
 const (
-	Longest           = 5 * time.Minute // of a pause
-	threshold         = 10              // up to this count nothing is paused
+	Longest           = 5 * time.Minute // longest pause
+	threshold         = 10              // up to this count of wrong PINs, the keypad is not paused
 	wrongPINsPerPause = 3               // wrong PINs between two pauses
-	decayInterval     = 3 * time.Minute // in which the count falls by one
+	decayInterval     = 3 * time.Minute // time in which the count decreases by one
 )
 
-// pauses grow with the count: the first at threshold, each further one after between more wrong PINs.
+// pauses are the lengths of successive pauses: the first at the count threshold, each further one after wrongPINsPerPause more wrong PINs.
 var pauses = [...]time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, Longest}
 
-// maxCount is the count that leads to the longest pause. After wrongPINsPerPause further wrong PINs the count returns to this
-// value, so that the longest pause repeats.
+// maxCount is the count that causes the longest pause. After wrongPINsPerPause further wrong PINs, the count returns to this value and the
+// longest pause repeats.
 const maxCount = threshold + wrongPINsPerPause*(len(pauses)-1)
 
-// Strikes counts the wrong PINs at one keypad. The zero value is none.
+// Strikes counts the wrong PINs at one keypad. The zero value means none.
 type Strikes struct {
 	Count int       `json:"count"`
-	At    time.Time `json:"at"` // when the count last fell
+	At    time.Time `json:"at"` // At is when the count last decreased
 }
 
-// Add counts a wrong PIN. It returns for how long to pause the keypad; 0: not at all.
+// Add counts a wrong PIN. It returns how long to pause the keypad; 0 means not at all.
 func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
 	s = s.decayed(at)
 	s.Count++
-	if s.Count > maxCount+wrongPINsPerPause-1 { // the next of the longest pauses
+	if s.Count > maxCount+wrongPINsPerPause-1 { // the longest pause is due again
 		s.Count = maxCount
 	}
 	over := s.Count - threshold
@@ -42,7 +42,7 @@ func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
 	return s, pauses[over/wrongPINsPerPause]
 }
 
-// decayed lowers the count by one for each decayInterval that has passed. After a clock was set back it starts a new interval.
+// decayed decreases the count by one for each decayInterval that has passed. If the clock was set back, a new interval begins.
 func (s Strikes) decayed(at time.Time) Strikes {
 	if at.Before(s.At) || s.Count == 0 {
 		s.At = at

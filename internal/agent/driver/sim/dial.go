@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Dial returns a driver for locks that another process serves at a base URL with [Serve].
+// Dial returns a driver for simulated locks that another process serves at a base URL with [Serve].
 func Dial(base string) driver.Driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &remoteDriver{base: base, events: make(chan driver.Event), cancel: cancel, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
@@ -54,7 +54,7 @@ func (d *remoteDriver) Close() error {
 	return nil
 }
 
-// forwardEvents polls the other process for events and emits them, until ctx ends.
+// forwardEvents polls the other process for lock events and emits them until ctx ends.
 func (d *remoteDriver) forwardEvents(ctx context.Context) {
 	for ctx.Err() == nil {
 		var events []driver.Event
@@ -94,7 +94,7 @@ func (d *remoteDriver) call(ctx context.Context, method, path string, in, out an
 	return json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(out)
 }
 
-// remoteLock is a lock in another process.
+// remoteLock is a simulated lock in another process.
 type remoteLock struct {
 	driver *remoteDriver
 	description

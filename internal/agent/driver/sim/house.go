@@ -1,5 +1,5 @@
-// Package sim simulates a house full of locks. Each lock has the capabilities and answers of a real protocol, a keypad, and faults that
-// are scripted or random from a seed. The house outlives the bridges that drive it, as real locks do.
+// Package sim simulates the locks of a property. Each lock has the capabilities and answers of a real protocol, a keypad, and scripted or
+// random faults. The locks outlive the bridges that drive them, as real locks do.
 package sim
 
 import (
@@ -20,44 +20,44 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Spec describes one lock.
+// Spec describes one simulated lock.
 type Spec struct {
 	Address string
-	Profile string // a name of Profiles
-	Radio   string // locks of one radio are called one at a time; empty: its own radio
+	Profile string // Profile is a name from Profiles
+	Radio   string // Radio is the radio channel, which carries one call at a time; empty: a channel of its own
 	Latency time.Duration
-	Battery uint32        // percent; 0: full
-	Drift   time.Duration // the lock's clock minus the real one
-	// Slots, when not 0, replaces the profile's number of slots.
+	Battery uint32        // Battery is the charge in percent; 0: full
+	Drift   time.Duration // Drift is the lock's clock minus the real time
+	// Slots overrides the profile's number of slots if it is not 0.
 	Slots int
-	// Capacity, if not 0, is how many codes the lock can hold in total.
+	// Capacity is the maximum number of codes on the lock; 0: no limit besides the slots.
 	Capacity int
-	// Lifetime, when not 0, replaces the profile's operation lifetime.
+	// Lifetime overrides the profile's operation lifetime if it is not 0.
 	Lifetime time.Duration
-	// NoLockout makes the lock accept any number of wrong PINs: it has no lockout, and its keypad cannot be paused.
+	// NoLockout makes the lock accept any number of wrong PINs. Its keypad cannot be paused either.
 	NoLockout bool
 }
 
-// Config describes a house.
+// Config describes a House.
 type Config struct {
 	Locks []Spec
 	Seed  uint64
 	Odds  Odds
-	// StorageFile is the file in which the slots are stored; empty: they are kept in memory only.
+	// StorageFile is the file that stores the slots; empty: they are kept in memory only.
 	StorageFile string
-	Clock       clock.Clock // nil: the machine's
+	Clock       clock.Clock // Clock is the machine's clock if nil
 }
 
-// Odds are probabilities between 0 and 1, drawn per operation from the seed.
+// Odds are the probabilities of random faults per operation, between 0 and 1. The seed makes them repeatable.
 type Odds struct {
-	Lost    float64 // never reaches the lock; no answer
-	LostAck float64 // takes effect; no answer
-	Late    float64 // no answer; takes effect later, within the lifetime
+	Lost    float64 // Lost operations never reach the lock and get no answer
+	LostAck float64 // LostAck operations take effect but get no answer
+	Late    float64 // Late operations get no answer and take effect later, within the lifetime
 	Busy    float64
 	Offline float64
 }
 
-// maxEvents bounds the events kept for a bridge that is not running; the oldest are dropped first, as in a lock's own log.
+// maxEvents bounds the events stored while no bridge reads them. The oldest events are dropped first, as in a real lock's log.
 const maxEvents = 1024
 
 // House is a set of simulated locks. It outlives the bridges that drive them.
@@ -73,7 +73,7 @@ type House struct {
 	closed      bool
 }
 
-// NewHouse creates a house and loads its Memory.
+// NewHouse creates simulated locks and loads their slots from Config.StorageFile.
 func NewHouse(c Config) (*House, error) {
 	if c.Clock == nil {
 		c.Clock = clock.System
@@ -97,10 +97,10 @@ func NewHouse(c Config) (*House, error) {
 	return h, h.loadSlots()
 }
 
-// Driver returns a driver of the house for a bridge. Closing it does not change the house.
+// Driver returns a driver of the simulated locks for a bridge. Closing the driver does not affect the locks.
 func (h *House) Driver() driver.Driver { return houseDriver{h} }
 
-// Close cancels delayed effects.
+// Close cancels the pending effects of delayed operations.
 func (h *House) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *House) Close() error {
 	return nil
 }
 
-// Addresses are the locks' addresses, sorted.
+// Addresses returns the addresses of the locks, sorted.
 func (h *House) Addresses() []string {
 	out := make([]string, 0, len(h.locks))
 	for a := range h.locks {
@@ -125,11 +125,11 @@ func (h *House) Addresses() []string {
 // Press is the result of typing a PIN at a keypad.
 type Press struct {
 	Opened bool   `json:"opened"`
-	Reason string `json:"reason,omitempty"` // why not: wrongPin, outsideWindow, jammed, noPower, keypadPaused
+	Reason string `json:"reason,omitempty"` // Reason is why the lock did not open: wrongPin, outsideWindow, jammed, noPower or keypadPaused
 	Slot   uint32 `json:"-"`
 }
 
-// Press types a PIN at a lock's keypad and emits an event.
+// Press types a PIN at a lock's keypad. The lock emits an event as a real lock does.
 func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +138,7 @@ func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 		return Press{}, fmt.Errorf("no lock %q in this house", address)
 	}
 	p := l.typePIN(pin)
-	if p.Reason == keypadPaused { // a paused keypad reads no PIN, so it reports none
+	if p.Reason == keypadPaused { // a paused keypad does not read PINs, so it emits no event
 		return p, nil
 	}
 	e := driver.Event{Address: address, Kind: driver.Denied, Slot: p.Slot, Reason: p.Reason, At: h.clock.Now()}
@@ -149,7 +149,7 @@ func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 	return p, nil
 }
 
-// SlotContent is the content of an occupied slot, whatever the lock reports about it.
+// SlotContent is the real content of an occupied slot, regardless of what the lock reports.
 type SlotContent struct {
 	Slot      uint32
 	PIN       slot.PIN
@@ -157,7 +157,7 @@ type SlotContent struct {
 	NotAfter  time.Time
 }
 
-// Slots returns the occupied slots of a lock, sorted by number.
+// Slots returns the occupied slots of a lock, sorted by slot number.
 func (h *House) Slots(address string) []SlotContent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,13 +173,13 @@ func (h *House) Slots(address string) []SlotContent {
 	return out
 }
 
-// WriteCount returns how many operations to set or clear a slot have reached a lock.
+// WriteCount returns how many set and clear operations have reached a lock.
 func (h *House) WriteCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.writes })
 	return n
 }
 
-// emit sends an event to the driver. It drops the oldest event if the channel is full. The caller holds h.mu.
+// emit sends an event to the driver's channel. It drops the oldest event if the channel is full. The caller holds h.mu.
 func (h *House) emit(e driver.Event) {
 	for {
 		select {
@@ -226,8 +226,8 @@ func (h *House) loadSlots() error {
 	return nil
 }
 
-// saveSlots writes all slots to the storage file, which simulates the locks' flash memory. A failed write is retried at the next change.
-// The caller holds h.mu.
+// saveSlots writes all slots to the storage file, which simulates the flash memory of the locks. A failed write is retried at the next
+// change. The caller holds h.mu.
 func (h *House) saveSlots() {
 	if h.storageFile == "" {
 		return

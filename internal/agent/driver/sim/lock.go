@@ -14,7 +14,7 @@ type code struct {
 	notAfter  time.Time
 }
 
-// lock is a simulated lock; its house's mutex guards it.
+// lock is a simulated lock. Its house's mutex guards it.
 type lock struct {
 	house      *House
 	spec       Spec
@@ -24,14 +24,14 @@ type lock struct {
 	nextFaults []Fault
 	jammed     bool
 	offline    bool
-	battery    uint32 // percent
+	battery    uint32
 	lastSeen   time.Time
 	writes     int
 	unlocks    int
 	keypad     keypad
 }
 
-// Battery levels in percent: below minPercentToWork a lock does nothing, below minPercentToWrite it refuses new codes.
+// Battery levels in percent. Below minPercentToWork a lock does nothing. Below minPercentToWrite it refuses new codes.
 const (
 	minPercentToWork  = 1
 	minPercentToWrite = 5
@@ -81,7 +81,7 @@ func (l *lock) typePIN(pin slot.PIN) Press {
 	return p
 }
 
-// findPIN returns what the lock does for a PIN: it opens for a code in its window.
+// findPIN returns how the lock reacts to a PIN: it opens for a stored code within its validity window.
 func (l *lock) findPIN(pin slot.PIN) Press {
 	now := l.house.clock.Now().Add(l.spec.Drift)
 	p := Press{Reason: driver.WrongPIN}
@@ -98,7 +98,7 @@ func (l *lock) findPIN(pin slot.PIN) Press {
 	return p
 }
 
-// checkSetting returns the lock's refusal of a setting, or OK.
+// checkSetting returns the error with which the lock refuses a new code, or OK.
 func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull}
@@ -126,7 +126,7 @@ func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 	return driver.Answer{Result: slot.OK}
 }
 
-// houseDriver is the driver of a house for a bridge.
+// houseDriver is a bridge's driver of the simulated locks.
 type houseDriver struct{ house *House }
 
 func (v houseDriver) Locks(context.Context) ([]driver.Lock, error) {
@@ -141,7 +141,7 @@ func (v houseDriver) Events() <-chan driver.Event { return v.house.events }
 
 func (v houseDriver) Close() error { return nil }
 
-// lockHandle is the driver's view of a lock. Its calls suffer the simulated latency and faults.
+// lockHandle is the driver's interface to a simulated lock. Its calls are subject to latency and faults.
 type lockHandle struct{ lock *lock }
 
 func (s lockHandle) Address() string                 { return s.lock.spec.Address }

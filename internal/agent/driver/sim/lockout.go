@@ -7,20 +7,21 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// keypadPaused is the reason of a keypad that reads no PIN, because of the lock's own lockout or a pause by the bridge.
+// keypadPaused is the reason why a keypad refuses all PINs: the lock's own lockout, or a pause that the bridge set.
 const keypadPaused = "keypadPaused"
 
-// keypad is a lock's protection against wrong PINs. Its house's mutex guards it.
+// keypad simulates a lock's protection against wrong PINs. Its house's mutex guards it.
 type keypad struct {
 	lockout     slot.Lockout
-	wrong       int // in a row
+	wrong       int // number of wrong PINs in a row
 	closedUntil time.Time
 }
 
-// acceptsPINs reports whether the keypad reads PINs.
+// acceptsPINs reports whether the keypad is not paused.
 func (k *keypad) acceptsPINs(now time.Time) bool { return !now.Before(k.closedUntil) }
 
-// recordPIN counts wrong PINs in a row, and closes the keypad at the limit. A PIN outside its window is not wrong.
+// recordPIN counts wrong PINs in a row and pauses the keypad at the limit. A correct PIN outside its validity window does not count as
+// wrong.
 func (k *keypad) recordPIN(p Press, now time.Time) {
 	if p.Reason != driver.WrongPIN {
 		k.wrong = 0
@@ -32,13 +33,13 @@ func (k *keypad) recordPIN(p Press, now time.Time) {
 	}
 }
 
-// Lockout returns the lockout that is set on a lock.
+// Lockout returns the lockout setting of a lock.
 func (h *House) Lockout(address string) (out slot.Lockout) {
 	_ = h.withLock(address, func(l *lock) { out = l.keypad.lockout })
 	return out
 }
 
-// SetLockoutByHand changes a lock's lockout at the lock itself, without the bridge.
+// SetLockoutByHand changes a lock's lockout setting at the lock itself, without the bridge.
 func (h *House) SetLockoutByHand(address string, to slot.Lockout) error {
 	return h.withLock(address, func(l *lock) { l.keypad.lockout = to })
 }

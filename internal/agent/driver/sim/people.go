@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Program sets a code at the lock itself, without the bridge; an empty PIN empties the slot. The lock reports the change.
+// Program sets a code at the lock itself, without the bridge. An empty PIN clears the slot. The lock reports the change to the driver.
 func (h *House) Program(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) {
 		l.setSlot(number, code{pin: pin})
@@ -16,12 +16,12 @@ func (h *House) Program(address string, number uint32, pin slot.PIN) error {
 	})
 }
 
-// ProgramSilently is Program at a lock that does not report the change.
+// ProgramSilently does the same as Program for a lock that does not report the change.
 func (h *House) ProgramSilently(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) { l.setSlot(number, code{pin: pin}) })
 }
 
-// Reset resets a lock to factory settings by hand, which deletes every code. reported says whether the lock reports it.
+// Reset resets a lock to factory settings by hand, which deletes all codes. reported says whether the lock reports the reset.
 func (h *House) Reset(address string, reported bool) error {
 	return h.withLock(address, func(l *lock) {
 		clear(l.slots)
@@ -33,7 +33,7 @@ func (h *House) Reset(address string, reported bool) error {
 	})
 }
 
-// SetJammed jams a lock's bolt, or frees it.
+// SetJammed jams or frees a lock's bolt.
 func (h *House) SetJammed(address string, jammed bool) {
 	_ = h.withLock(address, func(l *lock) {
 		if jammed && !l.jammed {
@@ -43,17 +43,17 @@ func (h *House) SetJammed(address string, jammed bool) {
 	})
 }
 
-// SetOffline disconnects a lock from its radio, or reconnects it.
+// SetOffline disconnects a lock from its radio or reconnects it.
 func (h *House) SetOffline(address string, offline bool) {
 	_ = h.withLock(address, func(l *lock) { l.offline = offline })
 }
 
-// SetBattery sets a lock's charge in percent; an empty lock does not work.
+// SetBattery sets a lock's charge in percent. An empty lock does not work.
 func (h *House) SetBattery(address string, percent uint32) {
 	_ = h.withLock(address, func(l *lock) { l.battery = percent })
 }
 
-// SetDrift sets how far a lock's clock is ahead.
+// SetDrift sets how far a lock's clock is ahead of the real time.
 func (h *House) SetDrift(address string, ahead time.Duration) {
 	_ = h.withLock(address, func(l *lock) { l.spec.Drift = ahead })
 }
@@ -69,7 +69,7 @@ func (h *House) withLock(address string, do func(*lock)) error {
 	return nil
 }
 
-// RepairAll makes every lock reachable, unjammed and charged, corrects its clock and removes pending faults. Slots are unchanged.
+// RepairAll makes every lock reachable, free, charged and correct in time, and removes pending faults. It does not change slots.
 func (h *House) RepairAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

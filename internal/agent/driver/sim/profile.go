@@ -6,35 +6,35 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Profile is a kind of lock: what it can do and how it answers.
+// Profile describes a type of lock: its capabilities and its answers.
 type Profile struct {
 	Name         string
 	Model        string
 	Capabilities slot.Capabilities
-	// Silent locks never report why they refused, as behind Zigbee2MQTT, which publishes successes only.
+	// Silent locks do not report why they refused a code. Zigbee2MQTT behaves like this, because it publishes successes only.
 	Silent bool
 	// RefusesDuplicates means that the lock refuses a PIN that another slot holds.
 	RefusesDuplicates bool
-	// RefusesOccupied means that the lock refuses to overwrite a slot that is in use.
+	// RefusesOccupied means that the lock refuses to overwrite an occupied slot.
 	RefusesOccupied bool
-	// Lockout is the lockout of a new lock.
+	// Lockout is the factory setting of the lock's lockout.
 	Lockout slot.Lockout
 }
 
-// The names of the profiles. Each follows the rules of a protocol.
+// Names of the profiles. Each simulates the rules of a real protocol.
 const (
-	ZWave       = "zwave"       // User Code CC: PINs readable in clear, no schedule per user
-	ZWaveUser   = "zwaveUser"   // User Credential CC: says duplicate and occupied, PINs readable in clear
-	Matter      = "matter"      // Door Lock cluster: PINs write-only, year-day schedules
-	Zigbee2MQTT = "zigbee2mqtt" // no schedule, no reading, failures are silent
-	Nuki        = "nuki"        // keypad: exactly six digits 1-9, not beginning with 12, windows, readable
-	TTLock      = "ttlock"      // custom passcodes: windows by the minute, not readable
-	Pausable    = "pausable"    // a keypad that can be paused; no lockout of its own
+	ZWave       = "zwave"       // Z-Wave User Code: PINs can be read, no validity windows
+	ZWaveUser   = "zwaveUser"   // Z-Wave User Credential: reports duplicate and occupied, PINs can be read
+	Matter      = "matter"      // Matter Door Lock: PINs cannot be read, year-day schedules
+	Zigbee2MQTT = "zigbee2mqtt" // Zigbee2MQTT: no schedules, no reading, failures are not reported
+	Nuki        = "nuki"        // Nuki keypad: six digits 1-9 that do not begin with 12, windows, PINs can be read
+	TTLock      = "ttlock"      // TTLock: windows in minutes, PINs cannot be read
+	Pausable    = "pausable"    // a keypad that the bridge can pause; the lock has no lockout
 )
 
 const lifetime = 2 * time.Second
 
-// Profiles returns all profiles by name.
+// Profiles returns all lock profiles by name.
 func Profiles() map[string]Profile {
 	pin := []slot.CredentialKind{slot.KindPIN}
 	all := []Profile{

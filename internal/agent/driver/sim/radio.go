@@ -10,34 +10,33 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// FaultKind is a fault of one operation.
+// FaultKind is a kind of fault that affects one operation.
 type FaultKind string
 
-// The faults.
 const (
-	Lost           FaultKind = "lost"    // never reaches the lock; no answer
-	LostAck        FaultKind = "lostAck" // takes effect; no answer
-	Late           FaultKind = "late"    // no answer; takes effect After later
+	Lost           FaultKind = "lost"    // the operation never reaches the lock and gets no answer
+	LostAck        FaultKind = "lostAck" // the operation takes effect but gets no answer
+	Late           FaultKind = "late"    // the operation gets no answer and takes effect after the time After
 	Offline        FaultKind = "offline"
 	Busy           FaultKind = "busy"
 	Duplicate      FaultKind = "duplicate"
 	Occupied       FaultKind = "occupied"
 	Full           FaultKind = "slotsFull"
-	FalseDuplicate FaultKind = "lied" // takes effect; the answer is duplicate
+	FalseDuplicate FaultKind = "lied" // the operation takes effect but the answer is duplicate
 	Jammed         FaultKind = "jammed"
 	LowPower       FaultKind = "lowPower"
 	ClockUntrusted FaultKind = "clockUntrusted"
-	Unconfirmed    FaultKind = "unconfirmed" // takes effect; the answer is that the result is unknown
-	Hang           FaultKind = "hang"        // takes effect; the call returns only at its deadline
+	Unconfirmed    FaultKind = "unconfirmed" // the operation takes effect but the answer is unconfirmed
+	Hang           FaultKind = "hang"        // the operation takes effect but the call returns only at its deadline
 )
 
-// Fault applies to the next operation of a lock, once.
+// Fault is a fault that affects the next operation of a lock, once.
 type Fault struct {
 	Kind  FaultKind
-	After time.Duration // with Late, at most the lock's lifetime; with Busy, when to retry
+	After time.Duration // After is the delay of a Late fault, at most the lock's lifetime; with Busy, the wait that the lock requests
 }
 
-// Inject adds faults for the next operations (not readings) of a lock, in order.
+// Inject adds faults for the next writes (not reads) of a lock, in order.
 func (h *House) Inject(address string, faults ...Fault) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,14 +54,14 @@ func (h *House) UnlockCount(address string) (n int) {
 	return n
 }
 
-// SetOdds changes the probabilities of faults for further operations.
+// SetOdds changes the probabilities of random faults.
 func (h *House) SetOdds(o Odds) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.odds = o
 }
 
-// runWrite is runOperation for operations that change a slot. Only they suffer faults.
+// runWrite runs an operation that changes a slot. Only such operations have faults.
 func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver.Answer {
 	return l.runOperation(ctx, true, func() driver.Answer {
 		l.writes++
@@ -70,7 +69,8 @@ func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver
 	})
 }
 
-// runOperation runs an operation of a reachable lock after the radio's latency, with the next fault if faulty is set.
+// runOperation runs an operation after the latency of the radio. It fails if the lock is not reachable. If faulty is set, the next fault
+// applies.
 func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
 	if !clock.Sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
@@ -93,7 +93,7 @@ func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driv
 	return a
 }
 
-// nextFault returns the next injected fault, otherwise a random one by the odds, or none. The caller holds the house's mutex.
+// nextFault returns the next injected fault, or a random fault, or none. The caller holds the house's mutex.
 func (l *lock) nextFault() Fault {
 	if len(l.nextFaults) > 0 {
 		f := l.nextFaults[0]
@@ -113,7 +113,7 @@ func (l *lock) nextFault() Fault {
 	return Fault{}
 }
 
-// applyFault runs an operation with a fault. hang means that the answer must wait until the call's deadline. The caller holds the house's
+// applyFault runs an operation with a fault. If hang is true, the answer must wait until the call's deadline. The caller holds the house's
 // mutex.
 func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
 	switch f.Kind {
@@ -154,7 +154,7 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 	return effect(), false
 }
 
-// lateMargin keeps late effects within the lifetime although timers fire late.
+// lateMargin keeps late effects within the operation's lifetime, because timers may fire late.
 const lateMargin = 50 * time.Millisecond
 
 // runLater runs the effect of an operation after a delay. The caller holds h.mu.
@@ -168,7 +168,7 @@ func (h *House) runLater(after time.Duration, effect func() driver.Answer) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.late, t)
-		if !h.closed && time.Since(began) <= after+lateMargin { // past its lifetime the effect is dropped
+		if !h.closed && time.Since(began) <= after+lateMargin { // if the timer fires after the operation's lifetime, the effect is dropped
 			effect()
 		}
 	})

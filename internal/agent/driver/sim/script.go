@@ -16,47 +16,44 @@ import (
 // Deed is an action of a script on a lock: a fault, or a change that a person makes at the lock.
 type Deed string
 
-// The deeds.
 const (
-	Fails    Deed = "fails"    // the next operation has Fault
-	GoesOff  Deed = "goesOff"  // its radio connection is lost
-	ComesOn  Deed = "comesOn"  // its radio connection returns
-	Jams     Deed = "jams"     // its bolt jams
-	Frees    Deed = "frees"    // its bolt moves again
-	Drains   Deed = "drains"   // its battery, to Percent
-	Drifts   Deed = "drifts"   // its clock, to After ahead
-	IsSet    Deed = "isSet"    // Slot gets PIN at the lock, which reports it
-	IsQuiet  Deed = "isQuiet"  // Slot gets PIN at the lock, which does not report it
-	IsReset  Deed = "isReset"  // to factory settings; the lock reports it
-	Stripped Deed = "stripped" // to factory settings; the lock does not report it
+	Fails    Deed = "fails"    // the next operation has the fault in Fault
+	GoesOff  Deed = "goesOff"  // the lock loses its radio connection
+	ComesOn  Deed = "comesOn"  // the lock's radio connection returns
+	Jams     Deed = "jams"     // the lock's bolt jams
+	Frees    Deed = "frees"    // the lock's bolt moves again
+	Drains   Deed = "drains"   // the battery drains to Percent
+	Drifts   Deed = "drifts"   // the lock's clock changes to After ahead of the real time
+	IsSet    Deed = "isSet"    // a person sets PIN in Slot at the lock, which reports it
+	IsQuiet  Deed = "isQuiet"  // a person sets PIN in Slot at the lock, which does not report it
+	IsReset  Deed = "isReset"  // a person resets the lock to factory settings, which it reports
+	Stripped Deed = "stripped" // a person resets the lock to factory settings, which it does not report
 )
 
-// Move is one line of a script.
+// Move is one line of a fault script: what happens to which lock, and when.
 type Move struct {
-	At      Span      `json:"at"` // since the start of the script
+	At      Span      `json:"at"` // At is the time since the start of the script
 	Lock    string    `json:"lock"`
 	Deed    Deed      `json:"deed"`
 	Fault   FaultKind `json:"fault,omitempty"`
 	After   Span      `json:"after,omitempty"`
 	Percent uint32    `json:"percent,omitempty"`
 	Slot    uint32    `json:"slot,omitempty"`
-	PIN     string    `json:"pin,omitempty"` // not a real guest's
+	PIN     string    `json:"pin,omitempty"` // PIN must not be the PIN of a real guest
 }
 
 // Span is a duration that is written as "1h30m".
 type Span time.Duration
 
-// MarshalText implements encoding.TextMarshaler.
 func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	*s = Span(d)
 	return err
 }
 
-// ReadScript reads a script: one JSON object per line.
+// ReadScript reads a fault script with one JSON object per line.
 func ReadScript(r io.Reader) ([]Move, error) {
 	var out []Move
 	in := json.NewDecoder(r)
@@ -72,7 +69,7 @@ func ReadScript(r io.Reader) ([]Move, error) {
 	}
 }
 
-// Play runs a script. It returns when the script is over, ctx ends, or a move is invalid.
+// Play runs a fault script until its end, until ctx ends, or until a move is invalid.
 func (h *House) Play(ctx context.Context, script []Move) error {
 	began := time.Now()
 	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {
@@ -121,8 +118,8 @@ func (h *House) applyMove(m Move) error {
 	return nil
 }
 
-// RandomScript returns random moves over a time, the same for the same seed. Lasting faults end within a tenth of the time, and the last
-// tenth of the time has none.
+// RandomScript returns random moves within a time; the same seed gives the same moves. Lasting faults end within a tenth of the time. The
+// last tenth has no faults, so that all locks can recover.
 func RandomScript(seed uint64, locks []string, moves int, over time.Duration) []Move {
 	rng := rand.New(rand.NewPCG(seed, ^seed))
 	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unconfirmed, Hang, Jammed, LowPower, Lost, Late}

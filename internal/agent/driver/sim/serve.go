@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// The protocol between a bridge and locks that another process simulates: JSON over HTTP. slot.PIN refuses to be marshalled, so PINs
-// are sent as plain strings.
+// The protocol between a bridge and locks that another process simulates: JSON over HTTP. PINs are plain strings, because slot.PIN refuses
+// to be marshalled.
 type (
 	description struct {
 		Address, Radio, Model string
@@ -21,14 +21,14 @@ type (
 		Deadline time.Time
 		Number   uint32
 		Setting  driver.Setting
-		PIN      string // of Setting
+		PIN      string // PIN belongs to Setting
 		Lockout  slot.Lockout
 		Pause    time.Duration
 	}
 	response struct {
 		Answer  driver.Answer
 		Content driver.Content
-		PIN     string // of Content
+		PIN     string // PIN belongs to Content
 		Status  driver.Status
 		Lockout slot.Lockout
 		Error   string
@@ -36,12 +36,12 @@ type (
 )
 
 const (
-	maxMessage = 1 << 16         // bytes
-	longPoll   = 5 * time.Second // how long a request for events waits
+	maxMessage = 1 << 16         // maximum size of a message in bytes
+	longPoll   = 5 * time.Second // how long a poll for events waits
 )
 
-// Serve serves a driver's locks to [Dial] in another process: the locks outlive the bridge, as real ones do, and an operation continues
-// after its bridge was killed. It is for tests, on loopback: it has no authentication.
+// Serve serves a driver's locks to [Dial] in another process. So the locks outlive the bridge, as real locks do, and a running operation
+// continues after the bridge was killed. It is for tests on loopback, because it has no authentication.
 func Serve(d driver.Driver) (http.Handler, error) {
 	locks, err := d.Locks(context.Background())
 	if err != nil {
@@ -62,7 +62,7 @@ func Serve(d driver.Driver) (http.Handler, error) {
 			http.Error(w, "unknown lock or unreadable request", http.StatusBadRequest)
 			return
 		}
-		// The radio does not notice that the bridge was killed.
+		// The operation continues after the bridge was killed, because a real radio would not notice.
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), in.Deadline)
 		defer cancel()
 		out, known := callLock(ctx, l, r.PathValue("call"), in)
@@ -116,10 +116,10 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-const maxPress = 1 << 10 // bytes
+const maxPress = 1 << 10
 
-// Keypads serves the house's keypads: POST /{address} with {"pin": "..."} answers a Press. It is for tests, on loopback: any client can
-// guess PINs.
+// Keypads serves the keypads of simulated locks: POST /{address} with {"pin": "..."} answers a Press. It is for tests on loopback, because
+// any client can guess PINs.
 func Keypads(h *House) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{address}", func(w http.ResponseWriter, r *http.Request) {

@@ -6,14 +6,14 @@ import (
 	"latchkey.dev/internal/agent/driver"
 )
 
-// codeChange is a lock's report of a stored or cleared code. user is nil if the lock does not report whose.
+// codeChange is a lock's report that a code was stored or cleared. user is nil if the lock does not report the slot.
 type codeChange struct {
 	user    *uint32
-	cleared bool // else stored
-	atLock  bool // changed at the lock, not over the radio
+	cleared bool // the code was cleared; otherwise stored
+	atLock  bool // the code was changed at the lock itself, not over the radio
 }
 
-// codeChangeOf decodes an action that reports a stored or cleared PIN.
+// codeChangeOf decodes a report of a stored or cleared code. It returns false for other reports.
 func codeChangeOf(r report) (codeChange, bool) {
 	p := codeChange{user: r.user, atLock: r.source != "rf"}
 	switch r.action {
@@ -26,7 +26,8 @@ func codeChangeOf(r report) (codeChange, bool) {
 	return codeChange{}, false
 }
 
-// eventOf converts an action to an event. ok is false for actions without an event: the bridge's own, and what the lock does by itself.
+// eventOf converts a lock's report to an event. ok is false if the report has no event: the bridge's own commands, and what the lock does
+// automatically.
 func eventOf(r report, slots int) (e driver.Event, ok bool) {
 	number := uint32(0)
 	if r.user != nil && *r.user >= 1 && int(*r.user) <= slots {
@@ -36,7 +37,7 @@ func eventOf(r report, slots int) (e driver.Event, ok bool) {
 		return driver.Event{Kind: driver.SlotChanged, Slot: number}, p.atLock
 	}
 	what, source := r.action, r.source
-	// Some makers name the source in the action: keypad_unlock, zigbee_lock.
+	// Some manufacturers put the source into the action: keypad_unlock, zigbee_lock.
 	for _, verb := range []string{"unlock", "lock"} {
 		if before, found := strings.CutSuffix(what, "_"+verb); found {
 			what, source = verb, before
@@ -63,7 +64,7 @@ func unlockEvent(source string, number uint32) (driver.Event, bool) {
 	switch source {
 	case "keypad":
 		return driver.Event{Kind: driver.Opened, Slot: number}, true
-	case "rfid", "fingerprint", "bluetooth": // their users are numbered separately from those of PINs
+	case "rfid", "fingerprint", "bluetooth": // these users are numbered separately from the slots of PINs
 		return driver.Event{Kind: driver.Opened}, true
 	}
 	return driver.Event{Kind: driver.UnlockedByHand}, byHand(source)

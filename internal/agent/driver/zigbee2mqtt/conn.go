@@ -19,28 +19,28 @@ import (
 const (
 	dialTimeout   = 10 * time.Second
 	packetTimeout = 10 * time.Second
-	keepAlive     = 30       // seconds
-	maxPacket     = 16 << 20 // bytes: bridge/devices of a large network is some megabytes
+	keepAlive     = 30       // keep-alive interval of MQTT in seconds
+	maxPacket     = 16 << 20 // size limit in bytes; the device list bridge/devices of a large network has some megabytes
 	maxInFlight   = 32
 
-	// reasonNoSubscribers is the broker's answer if a message has no subscriber.
+	// reasonNoSubscribers is the broker's answer to a message without a subscriber.
 	reasonNoSubscribers = packets.PubackNoMatchingSubscribers
 )
 
-// message is a received message.
+// message is a message from the broker.
 type message struct {
 	topic    string
 	payload  []byte
 	retained bool
 }
 
-// conn is a connection to the broker. A message sent on it is never resent on another.
+// conn is one connection to the MQTT broker. A message is never sent again on another connection, because it might take effect twice.
 type conn struct {
 	client *paho.Client
-	topics map[string]bool // subscribed; used only by runConnection's goroutine
+	topics map[string]bool // subscribed topics; used only by the goroutine of runConnection
 }
 
-// keepConnected connects to the broker, and reconnects with backoff after each loss, until ctx ends.
+// keepConnected connects to the broker, and reconnects with backoff until ctx ends.
 func (d *Driver) keepConnected(ctx context.Context) {
 	wait := d.timings.firstRetry
 	for ctx.Err() == nil {
@@ -60,7 +60,7 @@ func (d *Driver) keepConnected(ctx context.Context) {
 	}
 }
 
-// runConnection dials the broker, subscribes, and returns when the connection ends.
+// runConnection connects to the broker and subscribes. It returns when the connection ends.
 func (d *Driver) runConnection(ctx context.Context) error {
 	socket, err := d.dial(ctx)
 	if err != nil {
@@ -132,7 +132,8 @@ func (d *Driver) dial(ctx context.Context) (net.Conn, error) {
 	return packets.NewThreadSafeConn(socket), nil
 }
 
-// connectPacket asks for a session that ends with its connection: the broker stores no messages for it.
+// connectPacket returns the MQTT connect request. It asks the broker to end the session with the connection, so that the broker stores no
+// messages.
 func (d *Driver) connectPacket() *paho.Connect {
 	inFlight, size, none := uint16(maxInFlight), uint32(maxPacket), uint32(0)
 	return &paho.Connect{
@@ -155,7 +156,7 @@ func connectError(answer *paho.Connack, err error) error {
 	return fmt.Errorf("the broker refuses us, reason %#x: %w", answer.ReasonCode, err)
 }
 
-// updateSubscriptions subscribes to the lock topics that are missing, and ends all other subscriptions but the fixed ones.
+// updateSubscriptions subscribes to new lock topics and unsubscribes from all others, except the fixed ones.
 func (c *conn) updateSubscriptions(ctx context.Context, lockTopics, fixed []string) error {
 	var added, removed []string
 	for _, t := range lockTopics {
@@ -195,14 +196,14 @@ func (c *conn) subscribe(ctx context.Context, topics []string) error {
 	return nil
 }
 
-// Results of sending.
+// Errors of publishing a message.
 var (
-	errUnsent       = errors.New("not sent")                            // and never will be
-	errNoSubscriber = errors.New("no subscriber listens")               // no subscriber received it, and it is not stored
-	errUnknown      = errors.New("the broker did not say if it has it") // it may have been delivered
+	errUnsent       = errors.New("not sent")                            // the message was not sent and never will be
+	errNoSubscriber = errors.New("no subscriber listens")               // no subscriber received the message, and the broker does not store it
+	errUnknown      = errors.New("the broker did not say if it has it") // the message may have been delivered
 )
 
-// publish sends a command that the broker drops after expiry, which is rounded down to seconds.
+// publish sends a command that the broker drops after expiry. The expiry is rounded down to whole seconds.
 func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expiry time.Duration) error {
 	d.mu.Lock()
 	c := d.conn

@@ -15,10 +15,9 @@ func (d *Driver) Connection() driver.Connection {
 	return driver.Connection{Peer: "MQTT broker " + d.host, Cause: cause, Detail: detail, Since: d.since}
 }
 
-// Updates signals that the connection, or the status of a lock, may have changed.
 func (d *Driver) Updates() <-chan struct{} { return d.updates }
 
-// disconnectCause returns why no lock can be reached; empty: connected. The caller holds the driver's mutex.
+// disconnectCause returns why no lock can be reached; empty if the driver is connected. The caller holds the driver's mutex.
 func (d *Driver) disconnectCause() (cause, detail string) {
 	switch {
 	case d.conn == nil:
@@ -32,7 +31,8 @@ func (d *Driver) disconnectCause() (cause, detail string) {
 	return "", ""
 }
 
-// noteConnectionChange signals Updates, and records the time if the connection's state has changed. The caller holds the driver's mutex.
+// noteConnectionChange signals Updates. If the state of the connection has changed, it records the time. The caller holds the driver's
+// mutex.
 func (d *Driver) noteConnectionChange() {
 	if cause, _ := d.disconnectCause(); cause != d.cause {
 		d.cause, d.since = cause, d.clock.Now()

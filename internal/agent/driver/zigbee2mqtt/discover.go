@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	maxLocks = 256 // per bridge; the service accepts no more
+	maxLocks = 256 // maximum number of locks of a bridge that the service accepts
 	maxSlots = 1000
 
-	// Defaults for what Zigbee2MQTT does not report of most locks: the number of users and the length of PINs. A Tuning overrides them.
+	// Defaults for what Zigbee2MQTT does not report for most locks: the number of slots and the length of PINs. A Tuning overrides them.
 	defaultSlots  = 20
 	defaultPINMin = 4
 	defaultPINMax = 8
 )
 
-// Bits of a feature's access.
+// Bits of a feature's access in Zigbee2MQTT's device list.
 const (
 	accessSet = 2
 	accessGet = 4
 )
 
-// device is one device in bridge/devices.
+// device is a device in Zigbee2MQTT's device list, bridge/devices.
 type device struct {
 	Address    string      `json:"ieee_address"`
 	Name       string      `json:"friendly_name"`
@@ -52,7 +52,7 @@ type feature struct {
 	Features []feature `json:"features"`
 }
 
-// findFeature returns the feature with a property, at any depth.
+// findFeature returns the feature with a property name at any depth, or nil.
 func findFeature(in []feature, property string) *feature {
 	for i := range in {
 		if in[i].Property == property || (in[i].Property == "" && in[i].Name == property) {
@@ -65,7 +65,7 @@ func findFeature(in []feature, property string) *feature {
 	return nil
 }
 
-// isLock reports whether a device exposes a lock.
+// isLock reports whether a device exposes a lock feature.
 func (d device) isLock() bool {
 	if d.Definition == nil || d.Disabled {
 		return false
@@ -86,20 +86,20 @@ func (d device) model() string {
 	return m
 }
 
-// foundLock is a discovered lock.
+// foundLock is a lock from Zigbee2MQTT's device list.
 type foundLock struct {
 	address, name, model, firmware string
 	caps                           slot.Capabilities
 }
 
-// Tuning sets what Zigbee2MQTT does not know of a lock. Zero fields keep the defaults.
+// Tuning sets properties of a lock that Zigbee2MQTT does not know. Zero fields keep the defaults.
 type Tuning struct {
-	Slots          int // users 1 to Slots may be used
+	Slots          int // Slots means that users 1 to Slots can hold a code
 	PINMin, PINMax int
-	NoRead         bool // the lock never answers when a slot is read
+	NoRead         bool // NoRead means that the lock never answers when a slot is read
 }
 
-// ParseTuning parses ADDRESS:slots=30,pin=4-8,read=no; each part but the address is optional.
+// ParseTuning parses ADDRESS:slots=30,pin=4-8,read=no. Each part except the address is optional.
 func ParseTuning(s string) (address string, t Tuning, err error) {
 	address, rest, ok := strings.Cut(s, ":")
 	if !ok || !ieeeAddress.MatchString(address) {
@@ -131,13 +131,13 @@ func ParseTuning(s string) (address string, t Tuning, err error) {
 	return address, t, nil
 }
 
-// discovery is the result of decoding bridge/devices.
+// discovery is the decoded device list of Zigbee2MQTT.
 type discovery struct {
-	locks   map[string]foundLock // by address
-	refused []string             // why locks are left out
+	locks   map[string]foundLock // locks by address
+	refused []string             // reasons why devices with a lock were left out
 }
 
-// discover finds the locks. showsPINs reports whether a lock's PINs are published when they are read.
+// discover finds the locks in Zigbee2MQTT's device list. showsPINs reports whether Zigbee2MQTT publishes a lock's PINs when they are read.
 func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address string) bool, lifetime time.Duration) (discovery, error) {
 	var devices []device
 	if err := json.Unmarshal(payload, &devices); err != nil {
@@ -171,8 +171,8 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 	return out, nil
 }
 
-// capabilities derives a lock's capabilities from what it exposes. Zigbee2MQTT has no command for schedules: the bridge enforces every
-// window.
+// capabilities derives a lock's capabilities from its exposed features. Zigbee2MQTT has no command for schedules, so the bridge enforces
+// all validity windows.
 func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}
@@ -183,10 +183,10 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 	c.EventLog = findFeature(exposes, "action") != nil
 	code := findFeature(exposes, "pin_code")
 	if code == nil {
-		return c // it can be opened remotely, but cannot hold codes
+		return c // a lock that can be opened remotely but cannot hold codes
 	}
 	c.Kinds = []slot.CredentialKind{slot.KindPIN}
-	c.Lockout = slot.LockoutSettable // if the lock has the attributes: SetLockout finds out
+	c.Lockout = slot.LockoutSettable // only if the lock has the attributes, which SetLockout finds out
 	c.PINMin, c.PINMax, c.Slots = defaultPINMin, defaultPINMax, defaultSlots
 	if user := findFeature(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
 		c.Slots = int(math.Min(*user.Max, maxSlots))
@@ -197,7 +197,7 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 	if t.PINMax > 0 {
 		c.PINMin, c.PINMax = t.PINMin, t.PINMax
 	}
-	// The composite itself has the get access; older releases do not report it.
+	// The pin_code feature itself reports whether it can be read. Older releases of Zigbee2MQTT do not report it.
 	if code.Access&accessGet != 0 && !t.NoRead {
 		c.ReadBack, c.Readable = true, slot.ReadableMasked
 		if showsPINs {
@@ -207,7 +207,7 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 	return c
 }
 
-// shownPINs decodes from bridge/info which devices publish PINs when they are read.
+// shownPINs decodes from bridge/info for which devices Zigbee2MQTT publishes PINs when they are read.
 func shownPINs(payload []byte) (func(address string) bool, error) {
 	type options struct {
 		ExposePIN *bool `json:"expose_pin"`

@@ -1,9 +1,8 @@
-// Package zigbee2mqtt drives locks through Zigbee2MQTT, over its MQTT broker. It requires MQTT 5: messages expire, so that a command
-// cannot be delivered late, on which fences and deadlines of commands depend, and the broker reports at once if there is no subscriber.
-// MQTT 3.1.1 has neither.
+// Package zigbee2mqtt drives locks through Zigbee2MQTT and its MQTT broker. It requires MQTT 5 for two features that MQTT 3.1.1 lacks.
+// Messages expire, so that a command cannot be delivered after its deadline. And the broker reports at once if a message has no subscriber.
 //
-// Zigbee2MQTT does not answer commands. It publishes what locks report, so an operation succeeded if the lock reported it, or showed it
-// when read; otherwise it is unconfirmed.
+// Zigbee2MQTT does not answer commands. It publishes what locks report. So an operation has succeeded if the lock reported it or showed it
+// when read. Otherwise it is unconfirmed.
 package zigbee2mqtt
 
 import (
@@ -25,19 +24,19 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Config is how to reach Zigbee2MQTT.
+// Config configures the connection to Zigbee2MQTT.
 type Config struct {
-	URL  string // mqtt://host:port, or mqtts:// with TLS
-	Base string // Zigbee2MQTT's base topic, of one or more levels; empty: zigbee2mqtt
+	URL  string // URL of the broker: mqtt://host:port, or mqtts:// with TLS
+	Base string // Base is Zigbee2MQTT's base topic; empty: zigbee2mqtt
 	User string
 	// Password requires User.
 	Password string
-	TLS      *tls.Config // with mqtts; nil: the machine's roots
-	// Insecure allows mqtt:// to another machine: PINs then cross the network unencrypted.
+	TLS      *tls.Config // TLS is for mqtts; nil: the machine's root certificates
+	// Insecure allows mqtt:// to another machine, where PINs cross the network unencrypted.
 	Insecure bool
-	Tunings  map[string]Tuning // by address
+	Tunings  map[string]Tuning // Tunings by lock address
 	Log      *slog.Logger
-	Clock    clock.Clock // nil: the machine's
+	Clock    clock.Clock // Clock is the machine's clock if nil
 }
 
 const (
@@ -49,24 +48,24 @@ const (
 
 // timings are the driver's timeouts and waits.
 type timings struct {
-	answer      time.Duration // for a lock to report that it stored or cleared a code
-	read        time.Duration // for a lock to show a slot
-	firstReport time.Duration // for the first message of a lock that has sent none
-	expiry      time.Duration // of a command at the broker
-	// lifetime is the fence: after it an operation can no longer take effect. A command is sent within send, waits at most expiry at
-	// the broker, Zigbee2MQTT retries it for ten seconds, and the parent of a sleeping lock holds it at most 7.68 s.
+	answer      time.Duration // timeout for a lock's report that it stored or cleared a code
+	read        time.Duration // timeout for a lock to show a slot
+	firstReport time.Duration // timeout for the first message of a lock that has not sent any
+	expiry      time.Duration // how long a command waits at the broker before it expires
+	// lifetime is the time after which an operation can no longer take effect: send for sending it, expiry for its wait at the broker, ten
+	// seconds for retries by Zigbee2MQTT, and 7.68 s for which the parent of a sleeping lock holds it.
 	lifetime, send       time.Duration
-	firstRetry, maxRetry time.Duration // between two attempts to connect
-	offlineAfter         time.Duration // a lock without a message for this long is offline
+	firstRetry, maxRetry time.Duration // shortest and longest wait between two attempts to connect
+	offlineAfter         time.Duration // a lock that sends no message for this long counts as offline
 }
 
 var defaultTimings = timings{
 	answer: 8 * time.Second, read: 4 * time.Second, firstReport: 3 * time.Second, expiry: 5 * time.Second,
 	lifetime: 45 * time.Second, send: 22 * time.Second, firstRetry: 500 * time.Millisecond, maxRetry: 30 * time.Second,
-	offlineAfter: 25 * time.Hour, // battery devices report at least daily
+	offlineAfter: 25 * time.Hour, // battery devices report at least once a day
 }
 
-// Driver is connected to one Zigbee2MQTT.
+// Driver drives the locks of one Zigbee2MQTT.
 type Driver struct {
 	cfg     Config
 	topics  topics
@@ -81,28 +80,28 @@ type Driver struct {
 	inbox chan message
 
 	events      chan driver.Event
-	changes     chan struct{} // holds one signal: the list of locks differs from what Locks returned
-	updates     chan struct{} // holds one signal: a status or the connection may have changed
-	resubscribe chan struct{} // holds one signal: the topics to subscribe to changed
+	changes     chan struct{} // signal that the list of locks differs from what Locks returned
+	updates     chan struct{} // signal that a status or the connection may have changed
+	resubscribe chan struct{} // signal that the topics to subscribe to have changed
 
 	mu            sync.Mutex
-	conn          *conn     // nil: not connected
-	connError     string    // why it is not connected
+	conn          *conn     // connection to the broker; nil: not connected
+	connError     string    // error of the last connection attempt
 	cause         string    // why no lock can be reached; empty: connected
 	since         time.Time // when the cause began or ended
-	bridge        string    // online, offline, or empty: as Zigbee2MQTT reports itself
+	bridge        string    // state that Zigbee2MQTT published about itself: online, offline, or empty
 	showsPINs     func(address string) bool
-	devices       []byte // the last bridge/devices
+	devices       []byte // last device list, bridge/devices
 	found         map[string]foundLock
-	locksReturned bool // Locks has returned
+	locksReturned bool // the method Locks has returned
 	ready         chan struct{}
 	isReady       bool
-	locks         map[string]*lock // by address
+	locks         map[string]*lock // locks by address
 	dropped       int
-	warnings      map[string]bool // locks whose refusal was logged
+	warnings      map[string]bool // locks whose refusal was already logged
 }
 
-// New checks a configuration and starts to connect. Close ends it.
+// New validates the configuration and starts connecting in the background, until Close.
 func New(cfg Config) (*Driver, error) { return newDriver(cfg, defaultTimings) }
 
 func newDriver(cfg Config, p timings) (*Driver, error) {
@@ -135,7 +134,7 @@ func newDriver(cfg Config, p timings) (*Driver, error) {
 	return d, nil
 }
 
-// brokerAddress parses the broker's URL. It refuses a URL that would expose PINs or a password.
+// brokerAddress parses the URL of the broker. It refuses a URL that would send PINs or a password unencrypted to another machine.
 func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "mqtt" && u.Scheme != "mqtts") {
@@ -159,7 +158,7 @@ func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	return net.JoinHostPort(u.Hostname(), port), secure, nil
 }
 
-// Locks waits for Zigbee2MQTT's list of devices.
+// Locks waits for Zigbee2MQTT's device list and returns the locks in it.
 func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -181,20 +180,18 @@ func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	return out, nil
 }
 
-// Events returns the events of the locks.
 func (d *Driver) Events() <-chan driver.Event { return d.events }
 
-// Changes signals that a lock was paired, removed, or changed its capabilities since Locks.
+// Changes signals that a lock was added, removed, or changed its capabilities since Locks.
 func (d *Driver) Changes() <-chan struct{} { return d.changes }
 
-// Close disconnects.
 func (d *Driver) Close() error {
 	d.stop()
 	<-d.done
 	return nil
 }
 
-// emit sends an event to the bridge. It drops the oldest event if the bridge does not read them. The caller holds d.mu.
+// emit sends a lock event to the bridge. It drops the oldest event if the bridge does not read events. The caller holds d.mu.
 func (d *Driver) emit(e driver.Event) {
 	for {
 		select {

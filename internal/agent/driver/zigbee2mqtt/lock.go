@@ -11,31 +11,31 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// lock is one lock. The driver's mutex guards the fields below driver.
+// lock is one lock. The driver's mutex guards the fields below the field driver.
 type lock struct {
 	driver *Driver
 
 	foundLock
-	last           report // the last message
-	known          bool   // a message was received
+	last           report // last state message
+	known          bool   // a state message was received
 	seen           time.Time
-	available      string // online, offline, or empty: not reported
+	available      string // availability that Zigbee2MQTT published: online, offline, or empty
 	unreached      bool   // the last command failed before it reached the lock
 	bolt           string
 	door           string
 	battery        *uint32
 	batteryAt      time.Time
-	reportsChanges bool        // it has reported a code that it stored or cleared
-	updates        chan update // of the running operation
-	command        string      // its last command, as Zigbee2MQTT's log names it
+	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code
+	updates        chan update // updates for the running operation
+	command        string      // last command, as Zigbee2MQTT's log names it
 }
 
-// update is what may end an operation: a message, a failure in Zigbee2MQTT's log, or the loss of the broker.
+// update is something that may end a running operation: a state message, a failure in Zigbee2MQTT's log, or the loss of the broker.
 type update struct {
 	now, before  report
-	known        bool // before is valid
+	known        bool // the field before is valid
 	failed       slot.Result
-	unsent       bool // with failed: the lock has not received it
+	unsent       bool // a failure before the lock received the command
 	disconnected bool
 }
 
@@ -46,7 +46,7 @@ func (l *lock) Radio() string                   { return "zigbee2mqtt " + l.driv
 func (l *lock) Model() string                   { return l.model }
 func (l *lock) Capabilities() slot.Capabilities { return l.caps }
 
-// Status returns the last reported state. The bolt of an unreachable lock is unknown.
+// Status returns the last reported state. If the lock is unreachable, the state of its bolt is unknown.
 func (l *lock) Status(context.Context) (driver.Status, error) {
 	d := l.driver
 	d.mu.Lock()
@@ -71,8 +71,8 @@ func (l *lock) Status(context.Context) (driver.Status, error) {
 	return s, nil
 }
 
-// deliverUpdate passes an update to the running operation, if any. It drops the oldest update if the operation does not read them. The
-// caller holds the driver's mutex.
+// deliverUpdate passes an update to the running operation, if there is one. It drops the oldest update if the operation is slow. The caller
+// holds the driver's mutex.
 func (l *lock) deliverUpdate(h update) {
 	for l.updates != nil {
 		select {
@@ -87,8 +87,8 @@ func (l *lock) deliverUpdate(h update) {
 	}
 }
 
-// onLogError ends the running operation if an error in Zigbee2MQTT's log, such as "Publish 'set' 'pin_code' to 'front' failed: ...", is
-// about it. The caller holds the driver's mutex.
+// onLogError ends the running operation if an error in Zigbee2MQTT's log is about it, such as "Publish 'set' 'pin_code' to 'front' failed:
+// ...". The caller holds the driver's mutex.
 func (l *lock) onLogError(text string) {
 	_, rest, ok := strings.Cut(text, "Publish "+l.command+" to '"+l.name+"' failed: ")
 	if !ok {
@@ -100,7 +100,7 @@ func (l *lock) onLogError(text string) {
 		h.failed, h.unsent = slot.SlotsFull, true
 	case strings.Contains(rest, "UNSUPPORTED_ATTRIBUTE"):
 		h.failed = slot.Unsupported
-	case strings.Contains(rest, "Status '"): // the lock's own status, which gives no reason
+	case strings.Contains(rest, "Status '"): // the lock refused the command without a reason
 		h.failed = slot.NotConfirmed
 	default:
 		l.unreached = true
@@ -112,10 +112,10 @@ func (l *lock) onLogError(text string) {
 type operation struct {
 	lock    *lock
 	updates <-chan update
-	until   time.Time // its commands must be sent before
+	until   time.Time // the operation must send its commands before this time
 }
 
-// beginOperation makes the lock deliver its updates to one operation, until end is called.
+// beginOperation starts an operation, which receives the lock's updates until end is called.
 func (l *lock) beginOperation() (c *operation, end func()) {
 	d := l.driver
 	d.mu.Lock()
@@ -131,7 +131,7 @@ func (l *lock) beginOperation() (c *operation, end func()) {
 	}
 }
 
-// send publishes a command to the lock: verb is set or get. The answer is valid only if sent is false.
+// send publishes a command to the lock. verb is "set" or "get". If sent is false, the answer says why.
 func (c *operation) send(ctx context.Context, verb, about string, value any, expiry time.Duration) (a driver.Answer, sent bool) {
 	l, d := c.lock, c.lock.driver
 	if time.Now().After(c.until) {
@@ -153,7 +153,7 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	return driver.Answer{}, true
 }
 
-// await reads updates until pick accepts one, the operation fails, or the timeout is over.
+// await reads updates until pick accepts one, the operation fails, or the timeout expires.
 func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(update) bool) (a driver.Answer, picked bool) {
 	t := time.NewTimer(timeout)
 	defer t.Stop()
@@ -176,8 +176,7 @@ func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(
 	}
 }
 
-// Unlock sends the command with its remaining time, after which the broker drops it. It succeeds when the lock reports that it is
-// unlocked.
+// Unlock sends an unlock command that the broker drops at its deadline. It succeeds when the lock reports that it is unlocked.
 func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	if !l.caps.RemoteUnlock {
 		return driver.Answer{Result: slot.Unsupported}
@@ -198,5 +197,5 @@ func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	return a
 }
 
-// radioTime is reserved between the expiry of a command at the broker and the deadline.
+// radioTime is the time between a command's expiry at the broker and its deadline, for the transmission by radio.
 const radioTime = 2 * time.Second

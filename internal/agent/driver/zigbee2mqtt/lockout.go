@@ -9,15 +9,15 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Zigbee2MQTT exposes no lockout. Its commands read and write access any attribute of a device, and the Door Lock cluster has two
-// attributes for it: each is a byte, and not every lock has them.
+// Zigbee2MQTT does not expose a lockout. But its read and write commands access any attribute of a device, and two attributes of Zigbee's
+// Door Lock cluster are the lockout. Both are bytes; not every lock has them.
 const (
 	doorLockCluster = "closuresDoorLock"
-	// lockoutProperty is where Zigbee2MQTT publishes the result.
+	// lockoutProperty is the property under which Zigbee2MQTT publishes the lockout that was read.
 	lockoutProperty = "latchkey_lockout"
 )
 
-// lockoutAttributes are the two attributes, by their names in Zigbee2MQTT.
+// lockoutAttributes are the two Zigbee attributes of the lockout, with Zigbee2MQTT's names.
 type lockoutAttributes struct {
 	Limit   uint8 `json:"wrongCodeEntryLimit"`
 	Seconds uint8 `json:"userCodeTemporaryDisableTime"`
@@ -34,7 +34,7 @@ type attributeWrite struct {
 	Payload lockoutAttributes `json:"payload"`
 }
 
-// parseLockout decodes the lockout in a state message; nil: none.
+// parseLockout decodes the lockout in a state message; nil if there is none.
 func parseLockout(raw json.RawMessage) *slot.Lockout {
 	var in *lockoutAttributes
 	if json.Unmarshal(raw, &in) != nil || in == nil {
@@ -43,7 +43,7 @@ func parseLockout(raw json.RawMessage) *slot.Lockout {
 	return &slot.Lockout{Attempts: int(in.Limit), Pause: time.Duration(in.Seconds) * time.Second}
 }
 
-// SetLockout reads the lock's lockout, and writes it only if it differs.
+// SetLockout reads the lock's lockout, and writes it only if it differs from the desired one.
 func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
 	if l.caps.Lockout != slot.LockoutSettable {
 		return slot.Lockout{}, driver.Answer{Result: slot.Unsupported}
@@ -57,18 +57,18 @@ func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout,
 	if a.Result != slot.OK || got == want {
 		return got, a
 	}
-	set := attributeWrite{doorLockCluster, lockoutAttributes{uint8(want.Attempts), uint8(want.Pause / time.Second)}} // bounded above
+	set := attributeWrite{doorLockCluster, lockoutAttributes{uint8(want.Attempts), uint8(want.Pause / time.Second)}} // attempts and pause were limited to a byte above
 	if a, sent := c.send(ctx, "set", "write", set, l.driver.timings.expiry); !sent {
 		return got, a
 	}
 	return c.readLockout(ctx, &want)
 }
 
-// maxAttribute is the largest value of a byte in Zigbee: 255 means no value.
+// maxAttribute is the largest value of a Zigbee byte attribute. 255 means that there is no value.
 const maxAttribute = 254
 
-// readLockout reads the lock's lockout. A result that differs from what was just written may be older than the write, so it is read
-// again. Zigbee2MQTT repeats the last value in each message, so any message may carry the old one.
+// readLockout reads the lock's lockout. Zigbee2MQTT repeats the last value in every message. So a value that differs from a recent write
+// may be older than the write, and readLockout reads it again.
 func (c *operation) readLockout(ctx context.Context, written *slot.Lockout) (got slot.Lockout, a driver.Answer) {
 	ask := attributeRead{doorLockCluster, []string{"wrongCodeEntryLimit", "userCodeTemporaryDisableTime"}, lockoutProperty}
 	for range lockoutReads {
@@ -89,10 +89,10 @@ func (c *operation) readLockout(ctx context.Context, written *slot.Lockout) (got
 	return got, a
 }
 
-// lockoutReads is how often a lock is read after a write.
+// lockoutReads is the maximum number of reads after a write.
 const lockoutReads = 3
 
-// PauseKeypad is unsupported: Zigbee has no pause that the lock ends by itself, and a disabled keypad would stay disabled if the
+// PauseKeypad is unsupported, because Zigbee has no pause that the lock ends by itself. A disabled keypad would stay disabled if the
 // bridge, the broker or Zigbee2MQTT crashed.
 func (l *lock) PauseKeypad(context.Context, time.Duration) driver.Answer {
 	return driver.Answer{Result: slot.Unsupported}

@@ -13,7 +13,7 @@ import (
 
 const maxWarnings = 64
 
-// processMessages processes received messages in order.
+// processMessages processes messages from the broker in order.
 func (d *Driver) processMessages(ctx context.Context) {
 	for {
 		select {
@@ -54,7 +54,7 @@ func (d *Driver) onMessage(m message) {
 	}
 }
 
-// parseAvailability decodes "online" or {"state": "online"}: both are in use.
+// parseAvailability decodes "online" or {"state": "online"}, because Zigbee2MQTT can be set to publish either.
 func parseAvailability(payload []byte) string {
 	var object struct {
 		State string `json:"state"`
@@ -88,7 +88,7 @@ func (d *Driver) onDevices(payload []byte) {
 	}
 }
 
-// updateLocks processes the list of locks. Locks that were already returned keep their description and get their new names.
+// updateLocks applies a new device list. Locks that Locks has already returned keep their description, but get new names.
 func (d *Driver) updateLocks() {
 	now, err := discover(d.devices, d.cfg.Tunings, d.showsPINs, d.timings.lifetime)
 	if err != nil {
@@ -125,15 +125,15 @@ func (d *Driver) updateLocks() {
 	}
 }
 
-// sameLocks reports whether two lists have the same addresses, models and capabilities.
+// sameLocks reports whether two lists of locks have the same addresses, models and capabilities.
 func sameLocks(a, b map[string]foundLock) bool {
 	return maps.EqualFunc(a, b, func(f, g foundLock) bool {
 		return f.model == g.model && reflect.DeepEqual(f.caps, g.caps)
 	})
 }
 
-// onLogLine searches Zigbee2MQTT's log for the failure of a running operation, which is published nowhere else. The text may contain a
-// PIN: it must not be stored or logged.
+// onLogLine searches a line of Zigbee2MQTT's log for the failure of a running operation, because failures are published nowhere else. The
+// line may contain a PIN and must not be stored or logged.
 func (d *Driver) onLogLine(m message) {
 	var line struct {
 		Level   string `json:"level"`
@@ -149,7 +149,7 @@ func (d *Driver) onLogLine(m message) {
 	}
 }
 
-// lockTopics are the topics of the locks.
+// lockTopics returns the topics of all locks.
 func (d *Driver) lockTopics() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -167,7 +167,7 @@ func (d *Driver) setConnected(c *conn) {
 	d.noteConnectionChange()
 }
 
-// setDisconnected ends all running operations.
+// setDisconnected ends all running operations after the loss of the broker.
 func (d *Driver) setDisconnected(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,7 +198,7 @@ func (l *lock) onStateMessage(m message) {
 		l.seen = now.lastSeen
 	}
 	l.updateState(now, m.retained)
-	if m.retained { // an old state: no event, and no answer
+	if m.retained { // a retained message is old: it causes no event and answers no operation
 		return
 	}
 	for _, e := range l.eventsOf(before, now, known) {
@@ -208,7 +208,7 @@ func (l *lock) onStateMessage(m message) {
 	l.deliverUpdate(update{now: now, before: before, known: known})
 }
 
-// updateState stores the fields that apply until the next message.
+// updateState stores the fields that stay valid until the next message.
 func (l *lock) updateState(r report, retained bool) {
 	if r.bolt != "" {
 		l.bolt = r.bolt
@@ -224,7 +224,7 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// eventsOf returns the events of a message, compared with the previous one.
+// eventsOf returns the lock events in a message, found by comparing it with the previous message.
 func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)

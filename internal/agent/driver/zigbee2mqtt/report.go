@@ -9,36 +9,36 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-const maxReport = 256 << 10 // bytes of a state message
+const maxReport = 256 << 10 // maximum size of a state message in bytes
 
-// report is a decoded state message. Zigbee2MQTT repeats the last known values of a device in every message, so a value is new only if
-// it differs from the previous message.
+// report is a decoded state message. Zigbee2MQTT repeats all known values of a device in every message, so a value is new only if it
+// differs from the previous message.
 type report struct {
-	bolt     string // as in driver.Status; "" if missing
-	door     string // as in Zigbee2MQTT
+	bolt     string // bolt as in driver.Status; "" if missing
+	door     string // door state as Zigbee2MQTT writes it
 	battery  *uint32
 	low      *bool
 	tamper   *bool
 	action   string
-	source   string // of the action
+	source   string // source of the action, such as keypad
 	user     *uint32
 	users    map[uint32]user
-	saved    string // when a PIN was last stored, as text
+	saved    string // time of the last successful storing of a PIN, as text
 	cleared  string
 	lastSeen time.Time
-	lockout  *slot.Lockout // as last read
+	lockout  *slot.Lockout // lockout as last read
 }
 
-// user is one user as a lock shows it.
+// user is one code slot as a lock shows it.
 type user struct {
 	status string
-	pin    slot.PIN // empty if it is not shown
+	pin    slot.PIN // PIN; empty if the lock does not show it
 }
 
-// isPresent reports whether the slot is in use. A disabled user is present but does not open.
+// isPresent reports whether the slot is in use. A disabled user is present but cannot open the door.
 func (u user) isPresent() bool { return u.status == "enabled" || u.status == "disabled" }
 
-// isKnown reports whether the status is a known value.
+// isKnown reports whether the status is one of the known values.
 func (u user) isKnown() bool { return u.isPresent() || u.status == "available" }
 
 // parseState decodes a state message. It skips fields of an unexpected type, because devices differ.
@@ -100,7 +100,7 @@ func parseBolt(lockState, state string) string {
 	return ""
 }
 
-// timestampText returns a timestamp as text, for comparison only.
+// timestampText returns a timestamp of any JSON type as text, for comparison only.
 func timestampText(raw json.RawMessage) string {
 	s := strings.Trim(string(raw), `"`)
 	if s == "null" {
@@ -109,7 +109,7 @@ func timestampText(raw json.RawMessage) string {
 	return s
 }
 
-// parseLastSeen decodes last_seen in any form that Zigbee2MQTT can be set to.
+// parseLastSeen decodes last_seen in any format that Zigbee2MQTT can be set to.
 func parseLastSeen(raw json.RawMessage) time.Time {
 	s := timestampText(raw)
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && ms > 0 {
@@ -142,7 +142,7 @@ func parseUsers(raw json.RawMessage) map[uint32]user {
 	return out
 }
 
-// parsePIN decodes a PIN shown as text, or as bytes, as in some releases. A number is not accepted: its leading zeros are lost.
+// parsePIN decodes a PIN that is shown as text, or as bytes in some releases. It refuses a number, because the leading zeros are lost.
 func parsePIN(raw json.RawMessage) slot.PIN {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

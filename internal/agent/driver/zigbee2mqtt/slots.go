@@ -7,10 +7,10 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Slot n is the lock's user n. User 0 is left alone: many locks keep their master code there.
+// Slot n is user n of the lock. User 0 is never used, because many locks keep their master code there.
 
-// pinCode is the command of that name. It stores a PIN, or without one clears the user. The PIN is a JSON string: a number would lose
-// its leading zeros. Some locks clear a user only if it is also disabled.
+// pinCode is Zigbee2MQTT's command pin_code. It stores a PIN; without a PIN it clears the user. The PIN is a JSON string, because a number
+// would lose its leading zeros. Some locks clear a user only if it is also disabled.
 type pinCode struct {
 	User    uint32  `json:"user"`
 	Type    string  `json:"user_type"`
@@ -25,14 +25,14 @@ func storeCommand(number uint32, pin slot.PIN) pinCode {
 
 func clearCommand(number uint32) pinCode { return pinCode{User: number, Type: "unrestricted"} }
 
-// userQuery reads one user. Without a user Zigbee2MQTT would read all, one frame each.
+// userQuery is a command that reads one user. Without a user, Zigbee2MQTT would read all users with one radio message each.
 type userQuery struct {
 	User uint32 `json:"user"`
 }
 
 const pinCodeProperty = "pin_code"
 
-// Set stores a PIN.
+// Set stores a PIN in a slot and waits for the lock's confirmation.
 func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull, Unsent: true}
@@ -51,15 +51,15 @@ func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return c.storePIN(ctx, s.Slot, s.PIN)
 }
 
-// cannotConfirm reports whether a new code cannot be told from the previous one: the lock never reported one, and shows only whether a
-// slot is used. Then only a previously empty slot confirms a new code.
+// cannotConfirm reports whether the driver cannot distinguish a new code from the previous one: the lock never reported a change, and shows
+// only whether a slot is in use. Then a new code is confirmed only in a slot that was empty before.
 func (l *lock) cannotConfirm() bool {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
 	return l.caps.Readable == slot.ReadableMasked && !l.reportsChanges
 }
 
-// ensureEmpty makes sure that a slot is empty and was read as empty.
+// ensureEmpty clears a slot unless it is empty, and reads it to check that it is empty.
 func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.Answer {
 	u, shown := c.lock.lastReportedUser(s.Slot)
 	if !shown {
@@ -91,7 +91,7 @@ func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) d
 	return a
 }
 
-// Clear empties a slot.
+// Clear empties a slot and waits for the lock's confirmation.
 func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 	if number == 0 || int(number) > l.caps.Slots {
 		return driver.Answer{Result: slot.OK}
@@ -116,8 +116,8 @@ func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	return a
 }
 
-// awaitConfirmation waits for the lock's report that it stored or cleared a code: a new time of its last success, or an event that
-// names the user.
+// awaitConfirmation waits for the lock's report that it stored or cleared a code: a new time of the last success, or an event that names
+// the user.
 func (c *operation) awaitConfirmation(ctx context.Context, number uint32, cleared bool) (driver.Answer, bool) {
 	a, ok := c.await(ctx, c.lock.driver.timings.answer, func(h update) bool {
 		if p, yes := codeChangeOf(h.now); yes && !p.atLock && p.cleared == cleared && p.user != nil && *p.user == number {
@@ -137,7 +137,7 @@ func (c *operation) awaitConfirmation(ctx context.Context, number uint32, cleare
 	return a, ok
 }
 
-// lastReportedUser returns the slot as the last message shows it.
+// lastReportedUser returns the slot's content in the last state message.
 func (l *lock) lastReportedUser(number uint32) (user, bool) {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
@@ -145,8 +145,8 @@ func (l *lock) lastReportedUser(number uint32) (user, bool) {
 	return u, ok
 }
 
-// awaitFirstReport requests the state of a lock that has sent no message yet. Zigbee2MQTT adds the time of the last success to each message,
-// so in the first message that time cannot confirm the operation that follows.
+// awaitFirstReport requests the state of a lock that has not sent a message yet. Without it, the first message, which contains the time of
+// an earlier success, would wrongly confirm the next operation.
 func (c *operation) awaitFirstReport(ctx context.Context) {
 	d := c.lock.driver
 	d.mu.Lock()
@@ -160,7 +160,7 @@ func (c *operation) awaitFirstReport(ctx context.Context) {
 	}
 }
 
-// Read reads a slot.
+// Read reads a slot of the lock.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
@@ -181,7 +181,7 @@ func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.
 	return slotContent(u, l.caps.Readable), driver.Answer{Result: slot.OK}
 }
 
-// disabledPIN stands for a code that is present but does not open. No keypad can type it, so it never equals the desired code.
+// disabledPIN stands for a code that is present but disabled. It cannot be typed at a keypad, so it never equals a desired code.
 const disabledPIN slot.PIN = "disabled"
 
 func slotContent(u user, readable slot.Readable) driver.Content {
@@ -195,8 +195,8 @@ func slotContent(u user, readable slot.Readable) driver.Content {
 	return c
 }
 
-// readUser requests a slot and waits for a message that shows it. Because Zigbee2MQTT repeats known slots in unrelated messages, a value
-// equal to that of the previous message is accepted only after a second request.
+// readUser requests a slot and waits for a message that shows it. Zigbee2MQTT repeats known slots in unrelated messages, so a value that
+// equals the previous one is accepted only after a second request.
 func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok bool) {
 	for range 2 {
 		if _, sent := c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {

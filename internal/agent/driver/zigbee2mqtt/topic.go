@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-const maxTopic = 512 // bytes of base topic or friendly name
+const maxTopic = 512 // maximum length in bytes of the base topic or of a friendly name
 
-// ieeeAddress is a device's address as Zigbee2MQTT writes it: the only name that never changes.
+// ieeeAddress matches a device's Zigbee address as Zigbee2MQTT writes it. It is the only name of a device that never changes.
 var ieeeAddress = regexp.MustCompile(`^0x[0-9a-f]{16}$`)
 
-// topics are the topics of one Zigbee2MQTT, below its base topic.
+// topics builds the MQTT topics of one Zigbee2MQTT below its base topic.
 //
-// Commands use the device's address, not its friendly name: Zigbee2MQTT accepts both, a rename cannot misdirect a command, and no name
-// can be made to match another device's command topic.
+// Commands use the device's address, although Zigbee2MQTT also accepts its friendly name. So a renamed device gets no command for another
+// one, and no friendly name can imitate another device's topic.
 type topics string
 
 func (p topics) bridge(what string) string           { return string(p) + "/bridge/" + what }
@@ -29,7 +29,7 @@ func (p topics) bridgeTopic(topic string) (what string, ok bool) {
 	return strings.CutPrefix(topic, string(p)+"/bridge/")
 }
 
-// checkBase checks that a base topic is one topic without wildcards.
+// checkBase checks that a base topic is a single topic without wildcards.
 func checkBase(base string) error {
 	if err := checkTopic(base); err != nil {
 		return fmt.Errorf("base topic %q: %w", base, err)
