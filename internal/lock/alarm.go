@@ -12,10 +12,10 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// tamperReasons are the reasons of a tamper alarm that have a text of their own, by the reason that a bridge reports.
+// tamperReasons are the reported reasons of a tamper alarm for which the notice to staff has its own text.
 var tamperReasons = []string{"slotChanged", "factoryReset", "master_code_changed", "rfid_code_added", "rfid_code_deleted", "forcedOpen"}
 
-// notifyAlarm notifies staff of an event after which a person should check the door: once a day for each lock and reason.
+// notifyAlarm notifies staff that a person should check the door, at most once a day for each lock and reason.
 func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
 	n := notice.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
 	late := lateNote(at, tx.Now())
@@ -35,10 +35,10 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 	return notice.Add(tx, n)
 }
 
-// lateAfter is the age of an event from which on it counts as reported late. A connected bridge reports much sooner.
+// lateAfter is the delay after which an event counts as reported late. A connected bridge reports within seconds.
 const lateAfter = 10 * time.Minute
 
-// lateNote is the sentence with the time of an event that was reported late, or nil.
+// lateNote returns a sentence with the time of the event if it was reported late, else nil.
 func lateNote(at, now time.Time) any {
 	if now.Sub(at) < lateAfter {
 		return nil

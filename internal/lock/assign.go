@@ -25,21 +25,20 @@ type DesiredCode struct {
 	DoorID       string
 	StaySpaceID  string
 	PIN          string
-	PINID        string // package access compares PINs by it
+	PINID        string // PINID identifies the PIN; package access compares PINs by it
 	NotBefore    time.Time
 	NotAfter     time.Time
-	LaterWindows []slot.Window // follow the first
-	OneTimeID    string        // the id of a one-time code; else empty
+	LaterWindows []slot.Window
+	OneTimeID    string // OneTimeID is the id of a one-time code; empty for other codes
 }
 
-// ErrSlotsFull is the error of [AssignSlot] if the lock has no free slot.
 var ErrSlotsFull = fault.New(fault.Precondition, SlotsFull, "the lock has no free slot; remove a code or wait until a removed one is known to be gone")
 
-// errSlotMoved is the error of a change to a slot that was changed, or given to another grant, since it was loaded.
+// errSlotMoved is returned if another transaction changed or reassigned the slot after it was loaded.
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
 
-// AssignSlot gives a grant a slot of the lock: a slot that was never used, else the slot that has been empty longest. It does not use a
-// slot that is not known to be empty.
+// AssignSlot gives a grant a slot of the lock: a slot that was never used, else the slot that has been empty longest.
+// It never uses a slot that may still hold a credential.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
@@ -65,8 +64,8 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 	return storeDesired(tx, keys, lk, row, generation, p)
 }
 
-// slotUsage lists the slots of a lock that ever had a code, the longest empty first. The query is written by hand, because each check-in
-// reads all slots of its locks and ent takes several times as long to scan them.
+// slotUsage lists the slots of a lock that ever had a code, the longest empty first. Each check-in reads all slots of
+// its locks, and ent scans them several times slower than this SQL.
 func slotUsage(tx *db.Tx, lk *ent.Lock) (seats []slotUse, err error) {
 	rows, err := tx.QueryContext(tx.Context(), slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
 	if err != nil {
@@ -108,8 +107,8 @@ func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Desi
 	return storeDesired(tx, keys, lk, s, generation, p)
 }
 
-// ClearSlot desires a slot to be empty. The grant keeps the slot until it is known to be empty, which is at once if its code was never
-// sent to a bridge. It changes nothing if the slot is being cleared already.
+// ClearSlot marks a slot to be cleared. The grant keeps the slot until the slot is known to be empty; that is at once
+// if its code was never sent to a bridge. ClearSlot does nothing if the slot is already being cleared.
 func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if s.LockID != lk.ID {
 		return nil, errSlotMoved
@@ -142,7 +141,7 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	return tx.Slot.Get(tx.Context(), s.ID)
 }
 
-// storeDesired stores the desired code of a slot with a generation. A row without an id is new.
+// storeDesired inserts or updates a slot's row with its desired code and generation.
 func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Context()
 	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{
@@ -182,7 +181,6 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 	return &row, nil
 }
 
-// insertSlotRow stores the row of a slot that was never used, and sets its id.
 func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	row.ID = id.New(id.Slot)
 	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).
@@ -195,7 +193,7 @@ func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	return nil
 }
 
-// updateSlotRow stores the row of a slot that was used before. It returns errSlotMoved if the slot was changed since it was loaded.
+// updateSlotRow returns errSlotMoved if another transaction changed the slot after it was loaded.
 func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
 	later, err := encodeWindows(row.Later)
 	if err != nil {
@@ -214,12 +212,12 @@ func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
 	return err
 }
 
-// updateSlotSQL is ent's update without the query that follows it, because a check-in runs it for each door.
+// updateSlotSQL does without the SELECT that follows ent's update: a check-in updates a slot for each door.
 const updateSlotSQL = `UPDATE slots SET generation = $1, present = TRUE, grant_id = $2, pin_id = $3, door_id = $4, stay_space_id = $5,
 	pin = $6, not_before = $7, not_after = $8, claimant = $9, inherited = $10, evidence = $11, result = '', rule = '', used_at = NULL,
 	changed_at = $12, later = $13, once = $14, since = $15, former = $16 WHERE id = $17 AND property_id = $18 AND generation = $19`
 
-// encodeWindows returns windows as their column stores them: JSON, or NULL for none.
+// encodeWindows encodes windows as JSON for their column, or as NULL if there are none.
 func encodeWindows(all []schema.SlotWindow) (any, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -228,12 +226,11 @@ func encodeWindows(all []schema.SlotWindow) (any, error) {
 	return string(raw), err
 }
 
-// SlotsOfGrant loads every slot of a grant, also slots that are empty again and have no other grant yet.
+// SlotsOfGrant loads every slot of a grant. A cleared slot belongs to its last grant until another grant gets it.
 func SlotsOfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
 	return SlotsOfGrants(tx.Context(), tx.Client, propertyID, grantID)
 }
 
-// SlotsOfGrants is SlotsOfGrant for several grants and outside a transaction.
 func SlotsOfGrants(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
 	var all []*ent.Slot
 	for chunk := range chunks(grantIDs) {
@@ -246,8 +243,8 @@ func SlotsOfGrants(ctx context.Context, c *ent.Client, propertyID string, grantI
 	return all, nil
 }
 
-// nextGeneration increments the lock's generation and returns it. Call it before reading the slots: on PostgreSQL the update of the row
-// serializes concurrent changes of one lock.
+// nextGeneration increments the lock's generation and returns it. Call it before reading the slots: on PostgreSQL the
+// row lock of this update serializes concurrent changes of one lock.
 func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
 	found, err := tx.ReadOne(nextGenerationSQL, []any{lk.ID, lk.PropertyID}, &lk.Generation)
 	if err == nil && !found {
@@ -261,8 +258,8 @@ func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
 
 const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
 
-// activeEnrolment returns the enrolment of the lock's bridge if it is online, else "". A code that is stored now reaches that bridge at
-// once, so it can be marked as sent in the same commit.
+// activeEnrolment returns the enrolment of the lock's bridge if the bridge is online, else "". A code for an online
+// bridge is marked as sent in the commit that stores the code.
 func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 	type question struct{ bridgeID, propertyID string }
 	return db.Cached(tx, bridgesTable, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
@@ -279,7 +276,8 @@ func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 
 var bridgesTable = []string{"bridges"}
 
-// pinPurpose binds a sealed PIN to its lock, slot and generation: it cannot be decrypted for another.
+// pinPurpose is the associated data of a sealed PIN. It binds the PIN to its lock, slot and generation, so that it
+// cannot be decrypted as the PIN of another slot.
 func pinPurpose(lockID string, number int, generation int64) string {
 	return fmt.Sprintf("slot pin %s %d %d", lockID, number, generation)
 }

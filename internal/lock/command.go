@@ -14,34 +14,35 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Unlock is the operation of a command by staff. For those of SmartKeys see [SmartKeyUnlock].
+// Unlock is the operation of a command that staff send. SmartKeys have [SmartKeyUnlock].
 const Unlock = "unlock"
 
-// MaxDeadline is how long after the call that asked for it a command may be carried out.
+// MaxDeadline bounds the time between the request for a command and its execution.
 const MaxDeadline = 10 * time.Second
 
-// The states of a command. Done, failed, expired and unknown are final, except that a later report may replace unknown.
+// States of a command. Done, failed and expired are final. A late report may replace unknown.
 const (
-	CommandStored  = "stored"  // no session has claimed it
-	CommandClaimed = "claimed" // a session is about to send it or has sent it; no other session sends it
+	CommandStored  = "stored"  // the command is stored, and no session has claimed it
+	CommandClaimed = "claimed" // one session has claimed the command and may have sent it; no other session sends it
 	CommandDone    = "done"
 	CommandFailed  = "failed"
-	CommandExpired = "expired" // it was not carried out and never will be
-	CommandUnknown = "unknown" // it was sent and no result arrived
+	CommandExpired = "expired" // the deadline passed and the command was not executed
+	CommandUnknown = "unknown" // the command was sent and no result arrived
 )
 
-// ErrBridgeOffline is the error of a command whose lock cannot be reached now: nothing was sent and nothing will be.
+// ErrBridgeOffline is returned if the lock's bridge is offline. The command is not sent, also not later.
 var ErrBridgeOffline = fault.New(fault.Unavailable, fault.BridgeOffline, "the lock's bridge is not connected; nothing was sent")
 
-// ErrNodeUnreachable is the error of a command whose bridge is connected to a node that cannot be reached now: nothing was sent and
-// nothing will be.
+// ErrNodeUnreachable is returned if the lock's bridge is connected to another server node that cannot be reached. The
+// command is not sent, also not later.
 var ErrNodeUnreachable = fault.New(fault.Unavailable, fault.NodeUnreachable,
 	"the lock's bridge is connected to another node of the service, which cannot be reached now; nothing was sent, try again shortly").Retry(5 * time.Second)
 
-// ErrTooLate is the error of a command whose deadline passed before anything was sent.
+// ErrTooLate is returned if the deadline of a command passed before the command was sent.
 var ErrTooLate = fault.New(fault.Deadline, fault.DeadlineExceeded, "the command could not be sent to the lock in time; nothing was sent and nothing will be")
 
-// TooLateOnTimeout replaces a timeout while a command was stored with ErrTooLate: a command that was not stored is not sent.
+// TooLateOnTimeout replaces a timeout error of the transaction that stores a command by ErrTooLate, because a command
+// that was not stored is never sent.
 func TooLateOnTimeout(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return ErrTooLate.With(err)
@@ -49,43 +50,45 @@ func TooLateOnTimeout(err error) error {
 	return err
 }
 
-// UnlockCommand is a stored command on its way to a bridge. It opens a lock, or checks a SmartKey.
+// UnlockCommand is a stored command to a bridge: unlock a lock, or only check a SmartKey.
 type UnlockCommand struct {
 	PropertyID string
 	ActID      string
 	BridgeID   string
-	Node       string // the node that has the bridge's session, by the bridge's row; empty: none yet, see [bridge.MoveTimeout]
-	Address    string // of the lock, on the bridge
+	Node       string // Node is the server node with the bridge's session; empty if there is none yet, see [bridge.MoveTimeout]
+	Address    string // Address is the lock's address on the bridge
 	Operation  string
 	Deadline   time.Time
-	// Epoch is the session that the command was claimed for when it was stored; 0: it was not claimed. A claimed command may only be sent
-	// by the caller that stored it.
+	// Epoch is the session that claimed the command when the command was stored, or 0. Only the caller that stored a
+	// claimed command may send it.
 	Epoch int64
-	// Presentation is the proof of a SmartKey. It is never stored.
+	// Presentation is the signed proof of a SmartKey. It is never stored.
 	Presentation []byte `json:"-"`
 }
 
-// Outcome is the state of a command and its result.
+// Outcome is a command's state and result.
 type Outcome struct {
 	ActID  string
 	LockID string
 	State  string
-	Result string    // the answer of the lock or its driver, as of slots
-	At     time.Time // when it ended; zero: it has not ended
+	Result string    // Result is the answer of the lock or its driver, a [slot.Result]
+	At     time.Time // At is when the command ended; zero if it has not ended
 }
 
 func outcomeOf(a *ent.Act) Outcome {
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: valueOrZero(a.FinishedAt)}
 }
 
-// StoreCommand stores a command to unlock a lock before anything is sent. It may be carried out until a time of this machine's clock,
-// and at most until MaxDeadline from now. If that time has passed, it returns ErrTooLate. A command for a bridge with its session on here,
-// the node of the caller, is claimed at once. A command for another node is refused while that node cannot be reached.
+// StoreCommand stores a command to unlock a lock before anything is sent. The command expires at until, and at most
+// MaxDeadline from now. StoreCommand returns ErrTooLate if until has passed. If the bridge is connected to the
+// caller's node, the command is claimed at once. It is refused if the bridge is connected to a node that cannot be
+// reached.
 func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
 
-// storeCommand is StoreCommand for any operation. grantID is the grant of the guest who asks, or empty.
+// storeCommand stores a command with any operation. grantID is the grant of the guest who asks; it is empty for
+// staff.
 func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	remaining := min(time.Until(until), MaxDeadline)
 	if remaining <= 0 {
@@ -133,7 +136,6 @@ func newUnlockCommand(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
 	}
 }
 
-// GetCommand loads the outcome of a command of the property.
 func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (Outcome, error) {
 	a, err := c.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -145,8 +147,8 @@ func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (O
 	return outcomeOf(a), nil
 }
 
-// ClaimCommand claims a command for the session that is about to send it. It succeeds once, before the deadline, for the bridge's
-// current session.
+// ClaimCommand claims a command for the session that is about to send it. Only the first claim succeeds, only before
+// the deadline and only in the bridge's current session.
 func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
 	br, err := bridge.InSession(tx, bridgeID, epoch)
@@ -170,8 +172,8 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 
 var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the command was sent before, or its deadline has passed")
 
-// FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown. A later report replaces unknown. The other
-// outcomes are final.
+// FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown. A late report replaces
+// unknown. The other outcomes are final.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	a, lk, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {
@@ -202,8 +204,8 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: result, At: at}, err
 }
 
-// CancelCommand ends a command that no session has claimed: it will not be sent. With unsent it also ends a claimed one: the caller has
-// the command and knows that nothing was sent.
+// CancelCommand ends a command that no session has claimed, so that it is never sent. With unsent it also ends a
+// claimed command: the caller claimed it and did not send it.
 func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 	from := []string{CommandStored}
 	if unsent {
@@ -213,8 +215,8 @@ func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 		SetState(CommandExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
 }
 
-// EndAbandonedCommands ends commands that a node left behind when it died: those that no session claimed expired, the outcome of
-// claimed ones is unknown.
+// EndAbandonedCommands ends the commands of a node that crashed: unclaimed commands become expired, claimed commands
+// unknown.
 func EndAbandonedCommands(tx *db.Tx) error {
 	ctx := tx.Context()
 	for state, end := range map[string]string{CommandStored: CommandExpired, CommandClaimed: CommandUnknown} {
@@ -227,17 +229,17 @@ func EndAbandonedCommands(tx *db.Tx) error {
 	return nil
 }
 
-// ReleaseCommand takes back the claim that was stored with a command, so that another session may claim it. Only the caller that stored
-// the command, and knows that nothing was sent, may call it.
+// ReleaseCommand removes the claim of a command, so that another session may claim it. Only the caller that claimed
+// the command and has not sent it may call ReleaseCommand.
 func ReleaseCommand(tx *db.Tx, propertyID, actID string) error {
 	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.State(CommandClaimed)).
 		SetState(CommandStored).Exec(tx.Context())
 }
 
-// Node is a server process. The zero value has no session and reaches every node.
+// Node is a server process. The zero value has no bridge sessions and reaches every node.
 type Node struct {
 	Name    string
-	Reaches func() bool // reports whether other nodes can be reached now; nil: they can
+	Reaches func() bool // Reaches reports whether other nodes can be reached now; nil means that they can
 }
 
 func (n Node) is(name string) bool { return n.Name == name && name != "" }

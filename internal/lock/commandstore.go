@@ -10,12 +10,12 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// These statements are written by hand because a person waits at the door: ent takes several times as long and as much memory.
+// These statements are SQL because a person waits at the door: ent takes several times as long and as much memory.
 
 const commandTargetSQL = `SELECT l.address, l.capabilities, b.id, b.node, b.epoch, b.online, b.offline_reason, b.last_seen_at, b.link_at, b.revoked_at
 	FROM locks l JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id WHERE l.id = $1 AND l.property_id = $2`
 
-// commandTarget loads a lock and its bridge, with the columns that a command needs.
+// commandTarget loads only the columns of a lock and its bridge that a command needs.
 func commandTarget(tx *db.Tx, propertyID, lockID string) (*ent.Lock, *ent.Bridge, error) {
 	lk, br := &ent.Lock{ID: lockID, PropertyID: propertyID}, &ent.Bridge{PropertyID: propertyID}
 	var capabilities []byte
@@ -39,10 +39,11 @@ const commandOnBridgeSQL = `SELECT a.property_id, a.lock_id, a.operation, a.acto
 	JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id
 	WHERE a.id = $1 AND b.id = $2 AND b.revoked_at IS NULL`
 
-// errCommandUnknown concerns one message only: a bridge may report a command that the database lost when it was restored.
+// errCommandUnknown rejects one report, not the session: a bridge may report a command that a restored database no
+// longer has.
 var errCommandUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this bridge has no command with that id")
 
-// commandOnBridge loads a command for a lock of a bridge that is not revoked.
+// commandOnBridge loads a command with its lock. It fails if the bridge is revoked.
 func commandOnBridge(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	a, lk := &ent.Act{ID: actID}, &ent.Lock{BridgeID: bridgeID}
 	found, err := tx.ReadOne(commandOnBridgeSQL, []any{actID, bridgeID},
@@ -69,7 +70,8 @@ func insertCommand(tx *db.Tx, a *ent.Act) error {
 
 const endCommandSQL = `UPDATE acts SET state = $1, result = $2, finished_at = $3 WHERE id = $4 AND property_id = $5 AND (state = $6 OR state = $7 AND state <> $1)`
 
-// endCommand stores the outcome of a command that is claimed, or whose outcome was unknown. It returns false if it had ended before.
+// endCommand stores the outcome of a command that is claimed or whose outcome was unknown. It returns false if the
+// command has another final outcome.
 func endCommand(tx *db.Tx, a *ent.Act, outcome, result string, at time.Time) (bool, error) {
 	done, err := tx.ExecContext(tx.Context(), endCommandSQL, outcome, result, at, a.ID, a.PropertyID, CommandClaimed, CommandUnknown)
 	if err != nil {

@@ -16,18 +16,18 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// DesiredSlot is the desired state of one slot, to be sent to the bridge.
+// DesiredSlot is the desired state of one slot in the form that is sent to its bridge.
 type DesiredSlot struct {
 	LockID      string
 	Number      uint32
 	Generation  int64
-	NeedsMark   bool // MarkSent must come before it may be sent
-	mayHoldOurs bool // as slot.Desired has it
+	NeedsMark   bool // NeedsMark means that MarkSent must be called before the state is sent
+	mayHoldOurs bool
 	row         *ent.Slot
 }
 
-// DesiredSlots loads what to send to a session's bridge about some locks, removals first: every slot with a generation above the number
-// that marks has for the lock. A negative number selects all slots of the lock.
+// DesiredSlots loads the slots to send to a bridge, removals first. marks has the last sent generation for each lock:
+// slots with a later generation are loaded. A negative generation selects all slots of the lock.
 func DesiredSlots(ctx context.Context, c *ent.Client, s *Session, marks map[string]int64) ([]DesiredSlot, error) {
 	above := make([]predicate.Slot, 0, len(marks))
 	for lockID, mark := range marks {
@@ -71,8 +71,8 @@ func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	}, s.enrolmentID)
 }
 
-// MarkSent marks slots as sent to the session's bridge, before they are sent: from then on only the lock can prove that a code is gone. A
-// slot that was changed since it was loaded is left out, because its change notifies the bridge again.
+// MarkSent records that codes are about to be sent to a bridge: afterwards only the lock can prove that a code is
+// gone. MarkSent omits a slot that has changed since it was loaded, because that change notifies the bridge again.
 func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error) {
 	if _, err := bridge.InSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error
 	return out, nil
 }
 
-// Desired returns the desired state for package slot, with the decrypted PIN.
+// Desired converts the slot for package slot and decrypts its PIN.
 func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
 		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOurs: w.mayHoldOurs, NotBefore: valueOrZero(w.row.NotBefore), NotAfter: valueOrZero(w.row.NotAfter),
@@ -114,14 +114,13 @@ func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desi
 	return d, nil
 }
 
-// DecryptPIN returns the PIN of a slot.
 func DecryptPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
 	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
 	return slot.PIN(raw), err
 }
 
-// LatestGenerations loads the latest generation of each lock of some bridges, by bridge and lock. A session that has sent less has
-// something to send.
+// LatestGenerations loads the latest generation of each lock of some bridges, by bridge and lock. A session that has
+// sent an older generation of a lock sends the lock's slots again.
 func LatestGenerations(ctx context.Context, c *ent.Client, bridgeIDs []string) (map[string]map[string]int64, error) {
 	locks, err := c.Lock.Query().Where(entlock.BridgeIDIn(bridgeIDs...)).Select(entlock.FieldID, entlock.FieldBridgeID, entlock.FieldGeneration).All(ctx)
 	if err != nil {
@@ -137,7 +136,7 @@ func LatestGenerations(ctx context.Context, c *ent.Client, bridgeIDs []string) (
 	return newest, nil
 }
 
-// UnreportedLocks returns those of some locks of a session's bridge with a slot whose latest generation the bridge has not reported on.
+// UnreportedLocks returns the given locks with a slot whose latest generation the bridge has not reported.
 func UnreportedLocks(ctx context.Context, c *ent.Client, s *Session, lockIDs []string) ([]string, error) {
 	rows, err := slotsOfLocks(ctx, c, s.PropertyID, lockIDs)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// moveLock assigns a lock to another door, or to none if doorID is empty, and records the move: events that a bridge reports late
-// happened at the former door.
+// moveLock assigns a lock to another door, or to none if doorID is empty. It records the move, because events that a
+// bridge reports late happened at the former door.
 func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	u := tx.Lock.UpdateOne(lk).SetDoorSince(tx.Now())
 	body := map[string]any{"lockId": lk.ID}
@@ -57,7 +57,7 @@ func setEventDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h Lock
 		return err
 	}
 	ofCode := ""
-	if row != nil && (row.Generation == h.Generation || !row.Present) { // else the code may have moved to another door with its lock
+	if row != nil && (row.Generation == h.Generation || !row.Present) { // otherwise the code may have moved to another door with its lock
 		ofCode = row.DoorID
 	}
 	delete(e.Body, "doorId")
@@ -67,9 +67,9 @@ func setEventDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h Lock
 	return nil
 }
 
-// eventDoor chooses the door of an event: the door that the lock was on at the event's time, or the door that the typed code was for. A
-// moved lock still opens to the codes on it, so the lock's door counts, but only if the bridge's clock was compared with the server's.
-// It returns "" if no door is known.
+// eventDoor returns the door of an event, or "" if it is not known. ofLock is the door that the lock was on at the
+// event's time, ofCode the door that the typed code was for. A moved lock still opens with its old codes, so ofLock
+// wins, but only if the bridge's clock was synchronized.
 func eventDoor(ofLock, ofCode, clock string) string {
 	if compared := clock == "synchronized" || clock == "drifting"; ofCode != "" && (!compared || ofLock == "") {
 		return ofCode
@@ -77,7 +77,7 @@ func eventDoor(ofLock, ofCode, clock string) string {
 	return ofLock
 }
 
-// appendOpened records that a command opened a door, with the grant if a phone sent it.
+// appendOpened records that a command opened a door. The event has a grant if a guest's phone sent the command.
 func appendOpened(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
 	e := newLockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
 	if err := setEventDoor(tx, &e, lk, nil, LockEvent{}, at); err != nil {

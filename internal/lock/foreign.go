@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// StoreForeignSlots stores which slots without a Latchkey code hold a foreign credential, as a bridge read them, by number. Such a slot
-// is listed and not used until it is read empty. A slot that has a grant by now is skipped, because the reading is too old. It returns
-// the slots that became free.
+// StoreForeignSlots stores which slots hold a credential that Latchkey did not set, as read by the bridge. Such a
+// slot is not used until it is read empty. A slot that has got a grant meanwhile is skipped. StoreForeignSlots
+// returns the slots that became free.
 func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]EvidenceChange, error) {
 	numbers := slices.Sorted(maps.Keys(found))
 	lk, by, err := lockForSession(tx, bridgeID, epoch, address, numbers)
@@ -36,7 +36,8 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return learned, nil
 }
 
-// storeForeignSlot stores whether a slot holds a foreign credential. It returns the slot if it became free.
+// storeForeignSlot stores whether a slot holds a credential that Latchkey did not set. It returns the slot if it
+// became free.
 func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
 	switch {
 	case row == nil && occupied:

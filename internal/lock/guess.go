@@ -14,42 +14,46 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// wrongPIN is the reason of a denial if no slot holds the typed PIN.
+// wrongPIN is the reason of a denial for a PIN that is in no slot of the lock.
 const wrongPIN = "wrongPin"
 
-// suspiciousKeys are the reasons in docs/smartkey.md for which the refusal of a SmartKey counts as an attack. A guest's own phone does
-// not cause them: a key that has expired, is for another door, or is not known yet, does not count.
+// suspiciousKeys are the reasons in docs/smartkey.md for which a refused SmartKey counts as an attack. Reasons that a
+// guest's own phone may cause do not count: a key that has expired, is for another door, or is not known yet.
 var suspiciousKeys = map[string]bool{
 	RefusedKeyPrefix + "malformed": true, RefusedKeyPrefix + "unsupportedAlgorithm": true, RefusedKeyPrefix + "unknownIssuer": true,
 	RefusedKeyPrefix + "badSignature": true, RefusedKeyPrefix + "cloned": true, RefusedKeyPrefix + "replayed": true, RefusedKeyPrefix + "revoked": true,
 }
 
-// countsAsGuess reports whether a denial counts against the budget: an unknown PIN, or a SmartKey that is never valid.
+// countsAsGuess reports whether a denial counts against the guess budget: an unknown PIN, or a SmartKey that can
+// never be valid.
 func countsAsGuess(reason string) bool { return reason == wrongPIN || suspiciousKeys[reason] }
 
-// GuessBudget is how many wrong PINs within a period are typing errors. More raise an alarm.
+// GuessBudget is the number of wrong PINs in a period that may be typing errors. More raise an alarm.
 type GuessBudget struct {
 	Limit  int
 	Period time.Duration
 }
 
-// The budgets of the alarm. A lockout of the lock or a pause of its keypad slows guessing: docs/operations.md has the figures. At a lock
-// with neither, the alarm is the only protection. Ten attempts in ten minutes stay below the lock's budget: these are 1,440 a day, and
-// guess one of ten codes with a chance of 2e-4 at eight digits and 2 % at six. The site's budget raises the alarm within the hour.
+// Budgets of the guessing alarm. A lockout of the lock or a pause of its keypad also slows guessing; the alarm is the
+// only protection of a lock with neither (see docs/operations.md). Ten attempts in ten minutes stay within the lock's
+// budget: that is 1,440 a day, and guesses one of ten codes with a probability of 2e-4 at eight digits and 2 % at
+// six. The property's budget raises the alarm within the hour.
 var (
 	LockBudget = GuessBudget{Limit: 10, Period: 10 * time.Minute}
 	SiteBudget = GuessBudget{Limit: 50, Period: time.Hour}
 )
 
-// GuessCounter counts attempts in a sliding period: those of the period that began last, and a share of the period before it.
+// GuessCounter counts attempts in a sliding window: the attempts of the current period, and a share of the previous
+// period's.
 type GuessCounter struct {
 	BeganAt         time.Time
 	Count, Previous int
-	AlarmedAt       time.Time // zero: no alarm is active
+	AlarmedAt       time.Time // AlarmedAt is when the alarm was raised; zero if no alarm is active
 }
 
-// Add counts one attempt and reports whether it raises the alarm: once, until the count has fallen to half of the budget. An attempt
-// that is reported late counts in its own period, and not at all if it is older than two periods.
+// Add counts one attempt and reports whether it raises the alarm. The alarm is raised again only after the count has
+// fallen to half of the budget. An attempt that is reported late counts in its own period, or not at all if it is
+// older than two periods.
 func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 	switch since := at.Sub(g.BeganAt); {
 	case g.BeganAt.IsZero() || since >= 2*b.Period:
@@ -73,13 +77,15 @@ func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 	return g, true
 }
 
-// inPeriod estimates the attempts in the period before a time, as if those of the previous period were evenly distributed.
+// inPeriod estimates the attempts in the period that ends at a time. It assumes that the attempts of the previous
+// period were evenly distributed.
 func (g GuessCounter) inPeriod(at time.Time, b GuessBudget) int {
 	left := b.Period - at.Sub(g.BeganAt)
 	return g.Count + int(int64(g.Previous)*int64(max(left, 0))/int64(b.Period))
 }
 
-// recordFailedAttempt counts an attempt at a lock and at its property, and raises the alarm of each budget that it exceeds.
+// recordFailedAttempt counts an attempt against the budgets of a lock and of its property, and raises the alarm of
+// each exceeded budget.
 func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	atLock, err := countGuess(tx, lk.PropertyID, lk.ID, at, LockBudget)
 	if err != nil {
@@ -103,7 +109,7 @@ func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	return appendGuessing(tx, e, "guessing.property", lk, SiteBudget, lk.PropertyID, at)
 }
 
-// appendGuessing records that a budget is exceeded, and notifies staff at most once an hour for each lock or property.
+// appendGuessing records an exceeded guess budget, and notifies staff at most once an hour for each lock or property.
 func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b GuessBudget, subject string, at time.Time) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
@@ -116,12 +122,14 @@ func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b Guess
 	})
 }
 
-// guessingNoticeKey identifies the notices about guessing at a lock or property within one hour.
+// guessingNoticeKey is the same for all notices about guessing at a lock or property within one hour, so that only
+// one is sent.
 func guessingNoticeKey(subject string, at time.Time) string {
 	return subject + "/guessing/" + at.UTC().Format("2006-01-02T15")
 }
 
-// countGuess counts an attempt for a lock or property, and reports whether it raises the alarm.
+// countGuess counts a wrong PIN against the budget of a lock or property, and reports whether the count raises the
+// alarm.
 func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudget) (spent bool, err error) {
 	ctx := tx.Context()
 	_, err = tx.Insert(sql.Insert(entguesses.Table).Columns(entguesses.FieldID, entguesses.FieldPropertyID, entguesses.FieldBeganAt).
@@ -134,7 +142,7 @@ func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudg
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}
 	g := GuessCounter{BeganAt: row.BeganAt, Count: row.Count, Previous: row.Before, AlarmedAt: valueOrZero(row.AlarmedAt)}
-	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // the clock was set back since: every attempt would count as reported late
+	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // the server's clock was set back since: without a reset every attempt would count as late
 		g = GuessCounter{}
 	}
 	g, spent = g.Add(at, b)

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/bridge"
 )
 
-// Reasons why a lock cannot be reached, or takes no code.
+// Reasons why a lock is offline or takes no code.
 const (
 	NoBridge      = "noBridge"
 	BridgeRevoked = "bridgeRevoked"
@@ -16,8 +16,8 @@ const (
 	SlotsFull     = "slotsFull"
 )
 
-// offlineReason returns why a lock cannot be reached: it has no bridge, its bridge is offline, with the bridge's reason, or the bridge
-// does not reach it. It returns "" if the lock can be reached.
+// offlineReason returns why a lock is offline: the lock has no bridge, the bridge is offline, or the bridge does not
+// reach the lock. It returns "" if the lock is online.
 func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	switch {
 	case br == nil:
@@ -27,40 +27,40 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	case !bridge.IsOnline(br, now) && br.OfflineReason != "":
 		return br.OfflineReason
 	case !bridge.IsOnline(br, now):
-		return string(bridge.NodeLost) // its row says online, but the heartbeat is too old
+		return string(bridge.NodeLost) // the stored state is online, but the last heartbeat is too old
 	case !lk.Status.Online:
 		return cmp.Or(lk.Status.OfflineCause, LockOffline)
 	}
 	return ""
 }
 
-// Hysteresis: a state that changes again and again is notified once.
+// Hysteresis: a flapping state is notified once.
 const (
-	stableAfter      = 5 * time.Minute // from then on a restored connection counts as stable
-	notifyAfter      = time.Minute     // a change within a series is notified when it has lasted so long
-	batteryOKPercent = 25              // percent, from which on a battery that was low counts as charged
-	maxClockOffset   = time.Minute     // a clock with a larger offset cannot keep windows
+	stableAfter      = 5 * time.Minute // a restored connection counts as stable after this time
+	notifyAfter      = time.Minute     // a change during flapping is notified if it lasts this long
+	batteryOKPercent = 25              // a low battery counts as charged again from this percentage
+	maxClockOffset   = time.Minute     // a lock whose clock has a larger offset cannot enforce time windows
 	goodClockOffset  = 30 * time.Second
 )
 
-// Notification says what to notify about a change of health.
+// Notification is the notification that a change of health needs: none, a failure or a recovery.
 type Notification int
 
-// The notifications.
 const (
 	NoChange Notification = iota
-	Down                  // offline, low, untrusted
-	Up                    // online, charged, right
+	Down                  // notify a failure: offline, low battery or wrong clock
+	Up                    // notify a recovery: online, charged or correct clock
 )
 
-// LinkState is the connection of a lock or bridge, with what was notified about it. The zero value was never lost.
+// LinkState is the connection state of a lock or bridge, with its last notification. The zero value was always
+// connected.
 type LinkState struct {
-	LostAt     time.Time // the last loss; zero: there was none lately
-	RestoredAt time.Time // the end of the last loss; zero: it goes on
-	NotifiedAt time.Time // when a loss was notified whose end was not notified yet; zero: none
+	LostAt     time.Time // LostAt is the time of the last disconnection; zero if there was none recently
+	RestoredAt time.Time // RestoredAt is the end of the last disconnection; zero while disconnected
+	NotifiedAt time.Time // NotifiedAt is when a disconnection was notified whose end is not notified yet; else zero
 }
 
-// Lost records a loss. The first one after a stable time is notified at once.
+// Lost records a disconnection. The first disconnection after a stable time is notified at once.
 func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	if !l.LostAt.IsZero() && l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -74,8 +74,8 @@ func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	return l, Down
 }
 
-// Restored records the end of a loss. It is notified at once if the loss was notified at once: a short interruption gives a pair of
-// notifications, and a connection that goes on flapping gives no more until one state lasts.
+// Restored records a reconnection. It is notified at once if the disconnection was notified at once. So a short
+// interruption causes one pair of notifications, and a flapping connection causes no more until it is stable.
 func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
 	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -88,7 +88,7 @@ func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
 	return l, Up
 }
 
-// Check notifies a state that has lasted and was not notified.
+// Check notifies a changed connection state that has lasted long enough and was not notified yet.
 func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
 	switch {
@@ -105,7 +105,8 @@ func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	return l, NoChange
 }
 
-// BatteryNotification decides what to notify about a battery. notified says that the low battery was notified and not yet resolved.
+// BatteryNotification decides what to notify about a battery. notified is true while a notified low battery has not
+// recovered.
 func BatteryNotification(notified bool, percent int) Notification {
 	switch {
 	case !notified && percent <= lowBatteryPercent:
@@ -116,8 +117,8 @@ func BatteryNotification(notified bool, percent int) Notification {
 	return NoChange
 }
 
-// ClockNotification decides what to notify about a lock's clock by its offset from the bridge's clock. notified says that the wrong clock
-// was notified and not yet resolved.
+// ClockNotification decides what to notify about a lock's clock, given its offset from the bridge's clock. notified
+// is true while a notified wrong clock has not recovered.
 func ClockNotification(notified bool, offset time.Duration) Notification {
 	switch offset = offset.Abs(); {
 	case !notified && offset > maxClockOffset:

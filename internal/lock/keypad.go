@@ -12,17 +12,15 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// Lockout says whether a lock refuses every PIN for a while after wrong ones, by itself.
+// Lockout says whether the lock itself refuses all PINs for a while after several wrong ones.
 type Lockout string
 
-// The lockouts.
 const (
-	LockoutVerified   Lockout = "verified"   // its limits were set and read back
-	LockoutUnverified Lockout = "unverified" // it has one, by limits that cannot be read
+	LockoutVerified   Lockout = "verified"   // the bridge set the lockout's limits and read them back
+	LockoutUnverified Lockout = "unverified" // the lock has a lockout whose limits cannot be read
 	LockoutNone       Lockout = "none"
 )
 
-// LockoutOf returns what is known about a lock's own lockout.
 func LockoutOf(c slot.Capabilities, s Status) Lockout {
 	switch shown := (slot.Lockout{Attempts: s.LockoutAttempts, Pause: time.Duration(s.LockoutSeconds) * time.Second}); {
 	case c.Lockout == slot.LockoutSettable && shown.Effective():
@@ -33,14 +31,14 @@ func LockoutOf(c slot.Capabilities, s Status) Lockout {
 	return LockoutNone
 }
 
-// Guessable reports whether nothing slows the guessing of PINs at a lock: it accepts PINs, has no lockout, and its keypad cannot be
-// paused. A lock whose driver reports no kinds of credentials accepts PINs.
+// Guessable reports whether nothing slows the guessing of PINs at a lock: the lock has no lockout and its keypad
+// cannot be paused. A lock whose driver reports no kinds of credentials is assumed to accept PINs.
 func Guessable(c slot.Capabilities, s Status) bool {
 	takesPINs := len(c.Kinds) == 0 || slices.Contains(c.Kinds, slot.KindPIN)
 	return takesPINs && !c.KeypadPause && LockoutOf(c, s) == LockoutNone
 }
 
-// KeypadPausedUntil returns the end of the present pause of a lock's keypad; nil: it is not paused.
+// KeypadPausedUntil returns when the current pause of a lock's keypad ends, or nil if the keypad is not paused.
 func KeypadPausedUntil(s Status, now time.Time) *time.Time {
 	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > MaxKeypadPause+maxClockLead {
 		return nil
@@ -51,8 +49,8 @@ func KeypadPausedUntil(s Status, now time.Time) *time.Time {
 // MaxKeypadPause bounds how long a bridge pauses a keypad.
 const MaxKeypadPause = 5 * time.Minute
 
-// recordKeypadPause stores that a bridge paused a keypad after wrong PINs, and notifies staff: once an hour for each lock, and the
-// notice names the latest pause.
+// recordKeypadPause stores that a bridge paused a keypad after wrong PINs. It notifies staff once an hour for each
+// lock; the notice has the latest pause.
 func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 	at := h.TrustedTime(tx.Now())
 	began := h.OccurredAt

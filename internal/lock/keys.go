@@ -10,14 +10,15 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// The operations of a SmartKey. The bridge verifies the presentation that comes with the command, and decides.
+// Operations of a command that carries a SmartKey. The bridge verifies the SmartKey and decides.
 const (
 	SmartKeyUnlock = "smartkeyUnlock"
-	SmartKeyCheck  = "smartkeyCheck" // moves no bolt
+	SmartKeyCheck  = "smartkeyCheck" // only verifies the SmartKey and does not unlock
 )
 
-// RefusedKeyPrefix begins the result of a command whose SmartKey the bridge refused, and the reason of the denial. A reason of
-// docs/smartkey.md follows. OpenedBySmartKey is the reason of an opening with a SmartKey at the door itself.
+// RefusedKeyPrefix begins the result of a command whose SmartKey the bridge refused, and the reason of the denial. A
+// reason of docs/smartkey.md follows the prefix. OpenedBySmartKey is the reason of an opening with a SmartKey at the
+// door itself.
 const (
 	RefusedKeyPrefix = "smartkey:"
 	OpenedBySmartKey = "smartkey"
@@ -26,7 +27,6 @@ const (
 // PhoneActorPrefix begins the actor of events that a guest's phone caused. The phone's id follows.
 const PhoneActorPrefix = "phone:"
 
-// GetByAddress loads the lock with an address on a bridge.
 func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address string) (*ent.Lock, error) {
 	lk, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.Address(address)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -35,8 +35,9 @@ func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, addr
 	return lk, err
 }
 
-// StoreSmartKeyCommand stores the command of a SmartKey before anything is sent. The presentation itself is not stored, because it is
-// valid for seconds and travels with the command. grantID is the grant of the phone's stay; empty: not known.
+// StoreSmartKeyCommand stores a command with a SmartKey before anything is sent. The SmartKey's proof is not stored,
+// because it is valid for seconds and travels with the command. grantID is the grant of the phone's guest; empty if
+// it is not known.
 func StoreSmartKeyCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, here, propertyID, lockID, actor, grantID, operation, until)
 }

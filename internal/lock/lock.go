@@ -1,7 +1,8 @@
 // Package lock stores locks, the bridges that drive them, and the desired and observed code of each slot.
 //
-// Codes are state: each slot has a row with a generation that only grows, and package slot decides what a report means. Unlocking is a
-// command: it is stored, claimed once and sent at most once. This package sends nothing itself: after the commit it notifies bridgelink.
+// Codes are state: each slot has a row with a generation that only grows, and package slot decides what a report
+// means. Unlocking is a command: it is stored, claimed once and sent at most once. This package sends nothing itself:
+// after the commit it notifies package bridgelink.
 package lock
 
 import (
@@ -18,10 +19,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Row is a lock as stored.
 type Row = ent.Lock
 
-// Get loads a lock of the property.
 func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
 	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -34,13 +33,12 @@ func lockNotFound(lockID string) error {
 	return fault.New(fault.NotFound, fault.LockNotFound, "no lock %s at this property", lockID)
 }
 
-// ListFilter selects the locks of a list. The zero value selects all.
 type ListFilter struct {
 	BridgeID   string
-	Unassigned bool // only locks without a door
+	Unassigned bool // Unassigned selects only locks without a door
 }
 
-// List loads a page of the property's locks, oldest first, and their total number.
+// List loads a page of the property's locks, oldest first, and the number of all matching locks.
 func List(ctx context.Context, c *ent.Client, propertyID string, w ListFilter, skip, most int) ([]*ent.Lock, int, error) {
 	q := c.Lock.Query().Where(entlock.PropertyID(propertyID))
 	if w.BridgeID != "" {
@@ -57,7 +55,6 @@ func List(ctx context.Context, c *ent.Client, propertyID string, w ListFilter, s
 	return page, total, err
 }
 
-// CountPerBridge counts the locks of each bridge of the property.
 func CountPerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[string]int, error) {
 	var rows []struct {
 		BridgeID string `json:"bridge_id"`
@@ -71,7 +68,7 @@ func CountPerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[
 	return counts, err
 }
 
-// LocksByDoor loads the locks of doors, by door. Doors without a lock are not in the result.
+// LocksByDoor omits doors without a lock.
 func LocksByDoor(ctx context.Context, c *ent.Client, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
 	at := make(map[string]*ent.Lock, len(doorIDs))
 	for chunk := range chunks(doorIDs) {
@@ -86,7 +83,7 @@ func LocksByDoor(ctx context.Context, c *ent.Client, propertyID string, doorIDs 
 	return at, nil
 }
 
-// Rename gives a lock the name that staff chose. The name that its bridge suggests has no effect from then on.
+// Rename sets a lock's name. Afterwards the lock ignores the name that its bridge suggests.
 func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	lk, err := Get(tx.Context(), tx.Client, propertyID, lockID)
 	if err != nil {
@@ -95,8 +92,8 @@ func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	return tx.Lock.UpdateOne(lk).SetName(name).SetNamed(true).Save(tx.Context())
 }
 
-// AssignDoor assigns a lock to a door, which is a space or a gate of the property, or to none if doorID is empty. A door has one lock.
-// Codes stay where they are: the caller plans access at both doors again.
+// AssignDoor assigns a lock to a space or gate of the property, or to none if doorID is empty. A door has at most one
+// lock. Codes stay on the lock: the caller then plans access at both doors again.
 func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error) {
 	ctx := tx.Context()
 	lk, err := Get(ctx, tx.Client, propertyID, lockID)
@@ -134,15 +131,14 @@ func doorExists(tx *db.Tx, propertyID, doorID string) error {
 	return fault.New(fault.NotFound, fault.SpaceNotFound, "doorId is no space or gate of this property")
 }
 
-// State is the computed state of a lock.
+// State is the state of a lock that is computed from its row, its bridge and its slots.
 type State struct {
-	Online        bool   // its bridge is online and reaches it
-	Revoked       bool   // its bridge is revoked or missing, so that nothing can reach it
-	FreeSlots     int    // slots that a new code can use
-	OfflineReason string // camelCase; empty if the lock is online
+	Online        bool   // Online means that the bridge is online and reaches the lock
+	Revoked       bool   // Revoked means that the bridge is revoked or missing, so that the lock cannot be reached
+	FreeSlots     int    // FreeSlots is the number of slots that a new code can use
+	OfflineReason string // OfflineReason is in camelCase, and empty if the lock is online
 }
 
-// LoadStates computes the states of locks of one property, by lock.
 func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
 	if len(locks) == 0 {
 		return map[string]State{}, nil
@@ -168,12 +164,12 @@ func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID st
 	return states, nil
 }
 
-// IsOnline reports whether a lock can be reached now: its bridge is online and reports that it reaches the lock.
+// IsOnline reports whether the bridge of a lock is online and reaches the lock.
 func IsOnline(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
 	return br != nil && bridge.IsOnline(br, now) && lk.Status.Online
 }
 
-// IsJammed reports whether the last report of a lock says that its bolt does not move.
+// IsJammed reports whether the last status of a lock says that its bolt cannot move.
 func IsJammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
 
 func bridgesOf(ctx context.Context, c *ent.Client, propertyID string, locks []*ent.Lock) (map[string]*ent.Bridge, error) {

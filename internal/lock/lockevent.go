@@ -13,23 +13,23 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// LockEvent is an event at a lock, from the journal of its bridge.
+// LockEvent is an event that a bridge recorded at a lock, and that the server reads from the bridge's journal.
 type LockEvent struct {
 	Sequence     int64
 	Address      string
-	Kind         string // opened, denied, batteryLow, ...
-	Slot         int    // 0: not known, or a slot without a Latchkey code
+	Kind         string // Kind is opened, denied, batteryLow and so on, as bridges report it
+	Slot         int    // Slot is 0 if the slot is not known, or holds no Latchkey code
 	Generation   int64
 	Reason       string
 	OccurredAt   time.Time
 	ClockQuality string
-	Until        time.Time // of keypadPaused: when the lock ends the pause, by the bridge's clock
-	// Of a SmartKey: Phone is the key id that the bridge verified, Actor its phone (see [PhoneActorPrefix]), GrantID the grant of its
-	// stay. Empty: not known.
+	Until        time.Time // Until is the end of a keypad pause, by the bridge's clock
+	// Phone is the key id of a SmartKey that the bridge verified. Actor is the phone (see [PhoneActorPrefix]) and
+	// GrantID the grant of its guest. All are empty if they are not known.
 	Phone, Actor, GrantID string
 }
 
-// TrustedTime returns when the event happened by the bridge's clock, or now if that clock is certainly wrong.
+// TrustedTime returns the event's time by the bridge's clock, or now if that clock is certainly wrong.
 func (h LockEvent) TrustedTime(now time.Time) time.Time {
 	if h.OccurredAt.IsZero() || h.OccurredAt.After(now.Add(maxClockLead)) {
 		return now
@@ -37,17 +37,17 @@ func (h LockEvent) TrustedTime(now time.Time) time.Time {
 	return h.OccurredAt
 }
 
-// maxClockLead is how far a bridge's clock may be ahead of the server's. Later times are not trusted.
+// maxClockLead is how far a bridge's clock may be ahead of the server's clock. Later times are not trusted.
 const maxClockLead = 5 * time.Minute
 
-// eventKinds are the kinds of a bridge's events that are stored. Others only advance the sequence.
+// eventKinds are the reported kinds that are stored as events. Other kinds only advance the stored sequence.
 var eventKinds = map[string]event.Kind{
 	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow,
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
-// StoreEvents stores events of a bridge's journal, each sequence once, in order. It returns the sequence up to which all are stored now,
-// and the slots whose codes were used.
+// StoreEvents stores events of a bridge's journal in order and skips sequence numbers that are stored already. It
+// returns the last stored sequence number, and the slots whose codes were used.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -82,13 +82,14 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 	return stored, changes, err
 }
 
-// repeats reports whether a change adds nothing to an earlier one of the same grant's slot.
+// repeats reports whether an earlier change of the same slot and grant already says the same.
 func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
 	same := earlier.Slot.LockID == c.Slot.LockID && earlier.Slot.Number == c.Slot.Number && earlier.Slot.GrantID == c.Slot.GrantID
 	return same && c.Before == c.After
 }
 
-// isBatteryNewlyLow reports whether a lock's battery alarm is new: it was not notified, and the battery was not charged since.
+// isBatteryNewlyLow reports whether a low battery should be notified: it was not notified since the battery was last
+// charged.
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
 	charged := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
@@ -112,8 +113,8 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []LockEvent) (map[string]*e
 	return by, nil
 }
 
-// storeEvent stores one event of a bridge's journal, and what follows from it: notices, counted attempts, and the use of a code, which
-// it returns.
+// storeEvent stores one event of a bridge's journal with its effects: notices, counted wrong PINs, and the use of a
+// code, which it returns.
 func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*EvidenceChange, error) {
 	if kind == event.KeypadPaused {
 		return nil, recordKeypadPause(tx, lk, h)
@@ -144,7 +145,8 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 	return nil, nil
 }
 
-// journaledEvent builds the event of a journal entry, with its time, its door and its grant. row is the slot whose code was typed.
+// journaledEvent builds the stored event of a bridge's journal entry, with its time, its door and its grant. row is
+// the slot whose code was typed.
 func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, row *ent.Slot, h LockEvent) (event.Event, error) {
 	e := newLockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
 	e.OccurredAt = timeOf(h, row, tx.Now())
@@ -166,8 +168,9 @@ func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, row *ent.Slot, h L
 	return e, nil
 }
 
-// timeOf returns when an event happened. A code cannot be typed before it was desired: then the bridge's clock is behind. A code that was
-// only changed may have been typed before the change, and reported by a bridge that had applied the change by then.
+// timeOf returns when an event happened. A code cannot be typed before it was desired: if the bridge says so, its
+// clock is slow and the time of the desired state is used. A code that was only changed may have been typed before
+// the change.
 func timeOf(h LockEvent, row *ent.Slot, now time.Time) time.Time {
 	at := h.TrustedTime(now)
 	if row != nil && row.Generation == h.Generation && row.Generation == row.Since && at.Before(row.ChangedAt) {
@@ -176,8 +179,8 @@ func timeOf(h LockEvent, row *ent.Slot, now time.Time) time.Time {
 	return at
 }
 
-// recordUse records the first time that a code opened its door. An older generation proves nothing about the desired code, but the code
-// of its grant was used.
+// recordUse records the first time that a code opened its door. A use of an older generation proves that the grant's
+// code was used, but proves nothing about the desired code.
 func recordUse(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*EvidenceChange, error) {
 	if row.UsedAt != nil {
 		return nil, nil

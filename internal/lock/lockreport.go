@@ -19,32 +19,31 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// The limits of a bridge's reports.
+// Limits of a bridge's reports.
 const (
-	MaxLocksPerBridge = 256 // of one bridge
+	MaxLocksPerBridge = 256 // the most locks that one bridge may report
 	maxSlots          = 1000
 	maxRules          = 32
 	maxRule           = 128
-	lowBatteryPercent = 20 // percent
+	lowBatteryPercent = 20 // a battery at or below this percentage is low
 	maxSoftware       = 128
-	statusEpsilon     = time.Minute // a status that differs by less in time alone is not stored again
+	statusEpsilon     = time.Minute // a status that differs only in times, and by less than this, is not stored again
 )
 
-// Status is the last reported status of a lock.
 type Status = schema.LockStatus
 
-// LockReport is a bridge's report about one lock. Nil parts are unchanged.
+// LockReport is a bridge's report about one lock. A nil part is unchanged.
 type LockReport struct {
 	Address      string
 	Capabilities *slot.Capabilities
 	Status       *Status
 	Model        string
-	Name         string // the name in the bridge's driver; empty: unchanged
+	Name         string // Name is the name in the bridge's driver; empty if unchanged
 	Digest       slot.Digest
 }
 
-// ApplyReports stores a bridge's reports about its locks, and creates new locks at the bridge's property. It returns every reported
-// lock.
+// ApplyReports stores what a bridge reports about some of its locks. A lock that is reported for the first time is
+// created at the bridge's property.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -54,7 +53,7 @@ func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport)
 	return lockRefs(locks), err
 }
 
-// applyReports stores reports of a bridge in session. It returns the reported locks and the other locks of the bridge.
+// applyReports returns the reported locks and the other locks of the bridge.
 func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (named, others []*ent.Lock, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
@@ -101,7 +100,6 @@ func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) ([]*ent.Lo
 	return locks, nil
 }
 
-// createLock stores a lock that a bridge reports for the first time.
 func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	create := tx.Lock.Create().SetID(id.New(id.Lock)).SetPropertyID(br.PropertyID).SetBridgeID(br.ID).SetAddress(h.Address).
 		SetName(cmp.Or(h.Name, h.Address)).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
@@ -118,7 +116,8 @@ func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, 0)
 }
 
-// updateLock stores what a report changes about a lock. It records and notifies changes of its connection, battery and clock.
+// updateLock stores what a report changes about a lock, and records and notifies changes of its connection, battery
+// and clock.
 func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	update := tx.Lock.UpdateOne(lk)
 	changed := false
@@ -156,8 +155,8 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, refused)
 }
 
-// notifyRefusedPatterns notifies staff of a lock with PIN patterns that are not used, because the lock may refuse PINs for them. before
-// is the number of such patterns until now.
+// notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock
+// may refuse PINs. before is the previous number of such patterns.
 func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	key, refused := lk.ID+"/pinPatternsRefused", lk.Capabilities.RefusedPatterns
 	switch {
@@ -172,8 +171,8 @@ func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	})
 }
 
-// withCauseSince returns a reported status with the time since when its offline cause holds: the time in the stored status
-// if that has the same cause.
+// withCauseSince returns the reported status with the time since when its offline cause exists: the stored time if
+// the cause is unchanged, else now.
 func withCauseSince(reported, stored Status, now time.Time) Status {
 	reported.OfflineCauseSince = nil
 	switch {
@@ -186,8 +185,8 @@ func withCauseSince(reported, stored Status, now time.Time) Status {
 	return reported
 }
 
-// notifyStatusChange records and notifies what changed between the stored status of a lock and the new one. A notice of an offline
-// cause ends when the cause ends, whether or not the lock is online again.
+// notifyStatusChange records and notifies the differences between the stored and the new status of a lock. The notice
+// of an offline cause is resolved when the cause ends, also if the lock stays offline for another cause.
 func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
 		if err := notice.Settle(tx, lk.BridgeID+"/"+was); err != nil {
@@ -210,7 +209,8 @@ func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return updateClock(tx, lk, now)
 }
 
-// sameStatus reports whether two statuses are equal except for small differences in time: such a status is not stored again.
+// sameStatus reports whether two statuses differ only in times, and only a little. A status is stored only if it
+// differs by more.
 func sameStatus(a, b Status) bool {
 	if !roughlyEqual(a.LastSeenAt, b.LastSeenAt) || !roughlyEqual(a.BatteryObservedAt, b.BatteryObservedAt) || !roughlyEqual(a.ClockObservedAt, b.ClockObservedAt) {
 		return false
@@ -226,7 +226,7 @@ func roughlyEqual(a, b *time.Time) bool {
 	return a.Sub(*b).Abs() < statusEpsilon
 }
 
-// limitCapabilities cuts reported capabilities to what the rest of the service supports.
+// limitCapabilities limits reported capabilities to the values that the server supports.
 func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	c.Slots = min(max(c.Slots, 0), maxSlots)
 	c.ForbiddenPrefixes = limitRules(c.ForbiddenPrefixes)
@@ -247,7 +247,7 @@ func limitRules(rules []string) []string {
 	return out
 }
 
-// newLockEvent returns an event of a lock, at the door that the lock is on now.
+// newLockEvent returns an event at the door that the lock is on now.
 func newLockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
 	body["lockId"] = lk.ID
 	if lk.DoorID != nil {

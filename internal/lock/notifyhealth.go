@@ -18,7 +18,7 @@ func linkOf(lost, restored, notified *time.Time) LinkState {
 	return LinkState{valueOrZero(lost), valueOrZero(restored), valueOrZero(notified)}
 }
 
-// setOrClear sets a time, or clears it if it is zero.
+// setOrClear calls set with a time, or unset if the time is zero. It serves ent's setters of nullable columns.
 func setOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	if t.IsZero() {
 		unset()
@@ -27,8 +27,8 @@ func setOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	set(t)
 }
 
-// updateLockLink applies a loss, its end or a check to the link state of a lock, and records what follows. It ignores locks without a
-// door.
+// updateLockLink changes the link state of a lock by Lost, Restored or Check, and records and notifies the result. It
+// ignores locks without a door.
 func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	if lk.DoorID == nil {
 		return nil
@@ -56,14 +56,14 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 	return nil
 }
 
-// asInternal returns an event of a lock as one that webhooks do not deliver.
+// asInternal marks an event of a lock so that it is not delivered to webhooks.
 func asInternal(e event.Event) event.Event {
 	e.Subject = event.Inside(e.Subject)
 	return e
 }
 
-// updateBridgeLink applies a loss, its end or a check to the link state of a bridge, and records what follows. Callers do not record a
-// bridge as lost because its node shuts down.
+// updateBridgeLink changes the link state of a bridge by Lost, Restored or Check, and records and notifies the
+// result. It must not be called with a loss when the bridge's node only shuts down.
 func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineToldAt)
 	next, tell := move(was, tx.Now())
@@ -91,7 +91,6 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 	return event.Append(tx, e)
 }
 
-// updateBattery records that a battery became low, or is charged again.
 func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
@@ -111,7 +110,8 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// recordBatteryLow records a low battery and notifies staff once until it is charged again. The lock's status or its alarm reports it.
+// recordBatteryLow records a low battery, and notifies staff once until the battery is charged again. The low battery
+// comes from the lock's status or from its alarm.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryToldAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -128,7 +128,7 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	})
 }
 
-// updateClock records that a lock's clock became too wrong to keep windows, or is right again.
+// updateClock records that a lock's clock has become too wrong to enforce time windows, or is correct again.
 func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil
@@ -150,14 +150,14 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return event.Append(tx, asInternal(newLockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
 }
 
-// After these times offline, staff are notified.
+// Staff are notified after these times offline.
 const (
 	notifyBridgeAfter = 5 * time.Minute
 	notifyLockAfter   = 15 * time.Minute
 )
 
-// CheckBridgeLinks checks the links of at most limit bridges with a recent loss, after an id, and notifies staff of bridges that are
-// offline for long. It returns the id to continue after; empty: there are no more.
+// CheckBridgeLinks checks up to limit bridges with a recent disconnection, and notifies staff of bridges that are
+// offline for long. Bridges are read by id after the cursor; the returned cursor is empty at the end.
 func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Bridge.Query().Where(entbridge.UnreachedAtNotNil(), entbridge.RevokedAtIsNil(), entbridge.IDGT(after)).
 		Order(entbridge.ByID()).Limit(limit).All(tx.Context())
@@ -179,7 +179,7 @@ func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err erro
 	return next, nil
 }
 
-// CheckLockLinks does the same as [CheckBridgeLinks] for locks.
+// CheckLockLinks does for locks what [CheckBridgeLinks] does for bridges.
 func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.UnreachedAtNotNil(), entlock.IDGT(after)).Order(entlock.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {
@@ -207,7 +207,7 @@ func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 	})
 }
 
-// checkLockLink checks the link of one lock. If its bridge is offline, staff are notified of the bridge only.
+// checkLockLink checks the connection of one lock. If its bridge is offline, staff are notified of the bridge only.
 func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	reason := string(bridge.Disconnected)
 	if !lk.Status.Online {
@@ -228,8 +228,9 @@ func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	})
 }
 
-// notifyOfflineCause notifies staff once for all locks that a bridge cannot reach for the same cause, when the cause has lasted for
-// notifyLockAfter. It does not notify while the bridge is offline: the cause may have ended since.
+// notifyOfflineCause sends staff one notice for all locks that a bridge cannot reach for the same cause, after the
+// cause has lasted for notifyLockAfter. It sends none while the bridge is offline, because the cause may have ended
+// since.
 func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	if since := lk.Status.OfflineCauseSince; since == nil || tx.Now().Sub(*since) < notifyLockAfter {
 		return nil
@@ -244,7 +245,7 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	})
 }
 
-// markLocksOnline records that the locks of a bridge are online again, if it reaches them.
+// markLocksOnline records that those locks of a bridge that it reaches are online again.
 func markLocksOnline(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(tx.Context())
 	if err != nil {

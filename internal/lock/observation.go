@@ -12,21 +12,22 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Observation is what a bridge observed of one slot.
 type Observation struct {
 	Number   int
 	Observed slot.Observed
 }
 
-// EvidenceChange is a slot whose evidence or last result changed, or whose code was used.
+// EvidenceChange is a slot whose evidence or last result changed, or whose code was used. Evidence says how sure it
+// is that the lock holds the code.
 type EvidenceChange struct {
-	Slot          *ent.Slot     // after the change
-	Before, After slot.Evidence // as partners see it
-	UsedAt        time.Time     // when its code was used; zero: no new use
-	AtThisLock    bool          // the code was used at this lock; a one-time code ends on all of its locks
+	Slot          *ent.Slot     // Slot is the row after the change
+	Before, After slot.Evidence // Before and After are the evidence that partners see
+	UsedAt        time.Time     // UsedAt is when the slot's code was used; zero if there was no new use
+	AtThisLock    bool          // AtThisLock means that the code was used at this lock: a one-time code ends on all of its locks
 }
 
-// lockForSession loads the lock with an address on a bridge in session, nil if there is none, and some of its slots, by number.
+// lockForSession loads a lock by its address on a bridge, and the rows of the numbered slots. The lock is nil if the
+// bridge has none with this address.
 func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []int) (*ent.Lock, map[int]*ent.Slot, error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -50,8 +51,8 @@ func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, num
 	return lk, by, nil
 }
 
-// ApplyObservations stores what a bridge observed of slots of one lock. Observations of an older generation, or of an unknown slot or
-// lock, change nothing. A session that is not current gets bridge.ErrSuperseded.
+// ApplyObservations stores what a bridge observed of the slots of one lock. It ignores observations of an older
+// generation, or of an unknown slot or lock. It returns bridge.ErrSuperseded if the session is not current.
 func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
 	numbers := make([]int, len(seen))
 	for i, s := range seen {
@@ -76,7 +77,7 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 			return nil, err
 		}
 		l := EvidenceChange{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
-		if stored.SeenUsed { // the event that says at which lock comes later, or was lost
+		if stored.SeenUsed { // the event with the lock where the code was used arrives later, or was lost
 			l.UsedAt = *stored.SeenAt
 		}
 		if err := appendEvidenceChange(tx, lk, l, *stored.SeenAt); err != nil {
@@ -88,7 +89,8 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return changes, nil
 }
 
-// RefreshEvidence updates the evidence of a slot with weekly hours to the present time: windows begin and end without a report.
+// RefreshEvidence recomputes the evidence of a slot with weekly hours, because windows begin and end without a
+// report.
 func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
 		return row, nil
@@ -106,14 +108,14 @@ func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) 
 	return &next, appendEvidenceChange(tx, lk, EvidenceChange{Slot: &next, Before: before, After: now}, tx.Now())
 }
 
-// WindowAt returns the window of a slot at a time: the present one, else the next, else the last.
+// WindowAt returns the time window of a slot that contains now, else the next window, else the last.
 func WindowAt(s *ent.Slot, now time.Time) slot.Window {
 	d := slot.Desired{NotBefore: valueOrZero(s.NotBefore), NotAfter: valueOrZero(s.NotAfter), LaterWindows: packedLaterWindows(s)}
 	return d.WindowAt(now)
 }
 
-// appendEvidenceChange records that the evidence of a grant's code changed. It marks the code of a lock that has left its door since,
-// because that code says nothing about the door any more.
+// appendEvidenceChange records that the evidence of a grant's code changed. The event is marked if the lock has been
+// moved to another door since, because the code then no longer concerns the former door.
 func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error {
 	s := l.Slot
 	if s.GrantID == "" || l.Before == l.After {
@@ -127,14 +129,13 @@ func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Tim
 		body["formerLock"] = true
 	}
 	if at.Before(s.ChangedAt) {
-		at = s.ChangedAt // the bridge's clock is behind: there is no evidence of a code before it was desired
+		at = s.ChangedAt // the bridge's clock is slow: evidence cannot be older than the desired code
 	}
 	return event.Append(tx, event.Event{
 		PropertyID: s.PropertyID, Subject: event.Inside(s.LockID), Kind: event.CredentialChanged, GrantID: s.GrantID, Body: body, OccurredAt: at,
 	})
 }
 
-// storeObserved stores the observed state of a slot and the evidence that follows from it.
 func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, error) {
 	o := next.Observed
 	at := o.At
@@ -149,8 +150,8 @@ func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, e
 		Save(tx.Context())
 }
 
-// publicEvidence returns the evidence of a slot as partners see it. An opening is better proof than a reading, and a slot is Removed only
-// when its grant has lost it.
+// publicEvidence returns the evidence of a slot that partners see. An opened door is better proof than a reading, and
+// the code counts as Removed only when the grant has lost the slot.
 func publicEvidence(s slot.ServerSlot, used bool, now time.Time) slot.Evidence {
 	w := s.EvidenceAt(now)
 	if s.Desired.Intent == slot.Absent && s.Grant != "" {

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// CloseSession marks a bridge offline, unless another session has begun.
+// CloseSession marks a bridge offline, unless a newer session has begun.
 func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
 		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).Save(tx.Context())
@@ -28,13 +28,14 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.Offline
 	return MarkLinksLost(tx, bridgeID, string(reason))
 }
 
-// setOfflineReason stores why a session ended that was considered lost before. Otherwise a late heartbeat would mark the bridge online.
+// setOfflineReason stores why a session ended whose bridge was already marked as silent. Otherwise a late heartbeat
+// would mark the bridge online.
 func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
 	return tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(bridge.NodeLost))).
 		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// MarkLinksLost records the loss of a bridge and of the locks on doors that it reached.
+// MarkLinksLost marks a bridge, and the locks on doors that it reached, as disconnected.
 func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {
@@ -49,7 +50,7 @@ func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	}
 	for _, lk := range locks {
 		if !lk.Status.Online {
-			continue // its loss is recorded already
+			continue // the lock is already marked as disconnected
 		}
 		if err := updateLockLink(tx, lk, LinkState.Lost, reason); err != nil {
 			return err
@@ -58,7 +59,7 @@ func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	return nil
 }
 
-// markBridgeOnline records that a lost bridge is online again, and so are the locks that it reaches.
+// markBridgeOnline records that a disconnected bridge is online again, with the locks that it reaches.
 func markBridgeOnline(tx *db.Tx, was *ent.Bridge, reports []LockReport) error {
 	if was.UnreachedAt == nil {
 		return nil
@@ -73,8 +74,8 @@ func markBridgeOnline(tx *db.Tx, was *ent.Bridge, reports []LockReport) error {
 	return markLocksOnline(tx, was, func(lk *ent.Lock) bool { return reached[lk.Address] })
 }
 
-// RecordHeartbeats stores that a node received a heartbeat in its sessions, given as epochs by bridge. A bridge in session that
-// [MarkSilentBridgesOffline] considered lost is online again.
+// RecordHeartbeats stores a heartbeat for the sessions of a node, given as epochs by bridge. It marks a bridge online
+// again that [MarkSilentBridgesOffline] marked offline, if its session is still current.
 func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
@@ -92,7 +93,7 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 		}
 		for _, br := range lost {
 			if br.Epoch != epochs[br.ID] {
-				continue // an older session
+				continue // the bridge has a newer session
 			}
 			if err := restoreBridge(tx, br, now); err != nil {
 				return err
@@ -102,7 +103,7 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 	return nil
 }
 
-// restoreBridge marks a bridge in session online again, and the locks that it reached.
+// restoreBridge marks a bridge online that was marked as silent, and the locks that it reached.
 func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.PropertyID(was.PropertyID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
 		SetOnline(true).SetOfflineReason("").SetLastSeenAt(now).SetLinkAt(tx.Now()).Save(tx.Context())
@@ -115,8 +116,8 @@ func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	return markLocksOnline(tx, was, func(*ent.Lock) bool { return true })
 }
 
-// MarkSilentBridgesOffline marks bridges offline whose node has stored no heartbeat for bridge.MaxSilence. The caller makes sure that nodes
-// could store heartbeats.
+// MarkSilentBridgesOffline marks bridges offline whose node has stored no heartbeat for bridge.MaxSilence. The caller
+// must make sure that the database accepted heartbeats in that time.
 func MarkSilentBridgesOffline(tx *db.Tx) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
@@ -142,16 +143,16 @@ func MarkSilentBridgesOffline(tx *db.Tx) error {
 	return nil
 }
 
-// MarkAllBridgesOffline marks all bridges offline that a killed run of the server left online. Only a process that has the database to
-// itself may call it, before it accepts the first session. Bridges should reconnect as after a restart, so staff are not notified yet:
-// [MarkDrainedBridgesLost] does that for bridges that stay offline.
+// MarkAllBridgesOffline marks all bridges offline that a crashed server process left online. Only a process that uses
+// the database exclusively may call it, before it accepts the first session. Staff are not notified yet, because
+// bridges reconnect after a restart: [MarkDrainedBridgesLost] handles bridges that stay offline.
 func MarkAllBridgesOffline(tx *db.Tx) error {
 	return tx.Bridge.Update().Where(entbridge.Online(true)).
 		SetOnline(false).SetOfflineReason(string(bridge.ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// MarkDrainedBridgesLost records the loss of bridges that their node drained and that have connected to no node since. The stop of a
-// node is no loss.
+// MarkDrainedBridgesLost marks bridges as disconnected whose node shut down and that have not reconnected to any node
+// since.
 func MarkDrainedBridgesLost(tx *db.Tx) error {
 	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(bridge.ShuttingDown)), entbridge.RevokedAtIsNil(),
 		entbridge.LinkAtLT(tx.Now().Add(-bridge.MaxSilence))).Limit(chunkSize).All(tx.Context())

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// chunkSize keeps a list of ids within what one statement takes on both databases.
+// chunkSize limits the ids in one statement to what both databases accept.
 const chunkSize = 500
 
 func chunks(ids []string) iter.Seq[[]string] { return slices.Chunk(ids, chunkSize) }
@@ -28,10 +28,9 @@ func gateIs(propertyID, id string) []predicate.Gate {
 	return []predicate.Gate{entgate.ID(id), entgate.PropertyID(propertyID)}
 }
 
-// SlotRow is a slot of a lock as stored.
 type SlotRow = ent.Slot
 
-// Slots returns the slots of a lock that were ever used, by number.
+// Slots returns the slots of a lock that ever had a code, by number.
 func Slots(view *db.Tx, propertyID, lockID string) ([]*SlotRow, error) {
 	by, err := slotsOfLocks(view.Context(), view.Client, propertyID, []string{lockID})
 	return by[lockID], err
@@ -53,7 +52,7 @@ func slotsOfLocks(ctx context.Context, c *ent.Client, propertyID string, lockIDs
 	return by, nil
 }
 
-// RefuseWithCodes returns a fault if a slot of the property may still hold a code.
+// RefuseWithCodes returns an error if a slot of the property may still hold a code.
 func RefuseWithCodes(tx *db.Tx, propertyID string) error {
 	inUse := []predicate.Slot{entslot.PropertyID(propertyID), MayHoldCode()}
 	first, err := tx.Slot.Query().Where(inUse...).First(tx.Context())

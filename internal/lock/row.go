@@ -10,23 +10,23 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// isFree reports whether a slot has no grant any more. The row names the former grant until another grant gets the slot.
+// isFree reports whether a slot has no grant. The row keeps the id of the former grant until another grant gets the
+// slot.
 func isFree(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
-// MayHoldCode matches the slots that are not free.
+// MayHoldCode matches slots that may still hold a code.
 func MayHoldCode() predicate.Slot {
 	return entslot.Or(entslot.Present(true), entslot.EvidenceNEQ(string(slot.Removed)))
 }
 
-// slotUse is what chooseSlot needs of a slot.
 type slotUse struct {
 	id     string
 	number int
-	free   bool // without a grant and without a foreign credential
+	free   bool // free means that the slot has neither a grant nor a foreign credential
 }
 
-// chooseSlot returns the slot for a new code: the lowest number that was never used, else the free slot that has been empty longest. It
-// returns 0 if there is none.
+// chooseSlot returns the slot for a new code: the lowest number that was never used, else the free slot that has been
+// empty longest. It returns 0 if there is none.
 func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) {
 	used := make([]bool, total+1)
 	var found slotUse
@@ -47,7 +47,7 @@ func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) 
 	return found.number, found.id
 }
 
-// countFree counts the slots that chooseSlot may return.
+// countFree counts the slots that a new code can use.
 func countFree(rows []*ent.Slot, total int) int {
 	n := total
 	for _, s := range rows {
@@ -87,7 +87,7 @@ func observedOf(s *ent.Slot) slot.Observed {
 	}
 }
 
-// storedWindows converts windows to their stored form, nil if there are none.
+// storedWindows returns nil if there are no windows.
 func storedWindows(all []slot.Window) []schema.SlotWindow {
 	var out []schema.SlotWindow
 	for _, w := range all {
@@ -96,7 +96,7 @@ func storedWindows(all []slot.Window) []schema.SlotWindow {
 	return out
 }
 
-// LaterWindows returns the windows that follow the first window of a slot.
+// LaterWindows returns the windows of a slot after the first.
 func LaterWindows(s *ent.Slot) []slot.Window {
 	out := make([]slot.Window, len(s.Later))
 	for i, w := range s.Later {
@@ -107,12 +107,12 @@ func LaterWindows(s *ent.Slot) []slot.Window {
 
 func packedLaterWindows(s *ent.Slot) slot.Windows { return slot.PackWindows(LaterWindows(s)...) }
 
-// ifUnchanged matches the row of a slot only if it has had no new generation since it was loaded.
+// ifUnchanged is a compare-and-swap condition: it matches the slot's row only if its generation is unchanged since it
+// was loaded.
 func ifUnchanged(s *ent.Slot) []predicate.Slot {
 	return []predicate.Slot{entslot.ID(s.ID), entslot.PropertyID(s.PropertyID), entslot.Generation(s.Generation)}
 }
 
-// valueOrZero returns what p points to, or the zero value if p is nil.
 func valueOrZero[T any](p *T) T {
 	if p == nil {
 		return *new(T)

@@ -7,29 +7,27 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Session is what OpenSession returns about a bridge's session.
 type Session struct {
 	PropertyID    string
 	BridgeID      string
 	Epoch         int64
-	HPKEKey       []byte // PINs are sealed to it
-	EventSequence int64  // events are stored up to here
-	RenewalDue    bool   // the bridge should renew its certificate
+	HPKEKey       []byte // HPKEKey is the public key that PINs are encrypted to
+	EventSequence int64  // EventSequence is the last stored sequence number of the bridge's events
+	RenewalDue    bool
 	Locks         []LockRef
-	PreviousNode  string   // the node that still has the former session; empty: none
-	OutOfSync     []string // ids of the locks whose digest differs between the bridge and the server
+	PreviousNode  string   // PreviousNode is the node that still has the bridge's former session; empty if none has
+	OutOfSync     []string // OutOfSync are the ids of the locks whose slot digest differs between bridge and server
 	enrolmentID   string
 }
 
-// LockRef names a lock that a bridge drives.
 type LockRef struct {
 	ID         string
-	Address    string // on the bridge
-	Generation int64  // the latest one when the session was opened
+	Address    string // Address is the lock's address on the bridge
+	Generation int64  // Generation is the lock's latest generation when the session was opened
 }
 
-// OpenSession gives a bridge the next epoch and applies the reports about every lock that it drives. From the commit on, writes of every
-// older session of the bridge have no effect.
+// OpenSession gives a bridge its next epoch and applies its report of all its locks. After the commit, writes of the
+// bridge's older sessions are rejected.
 func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, reports []LockReport) (*Session, error) {
 	was, br, err := bridge.Advance(tx, who, shown, h)
 	if err != nil {
@@ -64,7 +62,7 @@ func lockRefs(locks []*ent.Lock) []LockRef {
 	return out
 }
 
-// outOfSync returns the locks whose digest differs from the bridge's.
+// outOfSync returns the locks whose slot digest differs between bridge and server.
 func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, reports []LockReport) []string {
 	digests := make(map[string]slot.Digest, len(reports))
 	for _, h := range reports {
@@ -97,7 +95,8 @@ func digestOf(rows []*ent.Slot) slot.Digest {
 	return slot.LockDigest(sum)
 }
 
-// concernsBridge reports whether a slot is sent to bridges. It is not if its code was cleared before any bridge was sent it.
+// concernsBridge reports whether a bridge may know a slot. A code that was cleared before it was sent concerns no
+// bridge.
 func concernsBridge(s *ent.Slot) bool {
 	return s.Present || s.SeenGeneration > 0 || s.Claimant != "" || s.Inherited
 }

@@ -19,9 +19,9 @@ type tenure struct {
 	Since, Until    int64
 }
 
-// recordTenure stores the grant that had a slot until now when the slot is given to another: a bridge may report openings of the
-// former grant later. The record is kept as long as other events. Only its body names the former grant, because the access of that
-// grant does not change.
+// recordTenure stores the former grant of a slot when the slot is given to another grant, because a bridge may report
+// openings of the former grant later. The record expires with other events. Only its body names the former grant, so
+// that the record does not count as a change of that grant's access.
 func recordTenure(tx *db.Tx, was, row *ent.Slot) error {
 	if was.GrantID == "" || was.GrantID == row.GrantID {
 		return nil
@@ -32,11 +32,11 @@ func recordTenure(tx *db.Tx, was, row *ent.Slot) error {
 	})
 }
 
-// formerTenurePage is how many former tenures are loaded at once. Late reports mostly concern the latest.
+// formerTenurePage is how many tenures are loaded at once. Late reports mostly concern the latest tenure.
 const formerTenurePage = 20
 
-// formerTenure finds the recorded tenure of a slot that includes a generation. It returns false if there is none: the slot never
-// had the generation, or the record was deleted with other old events.
+// formerTenure finds the tenure of a slot that includes a generation. It returns false if the slot never had the
+// generation, or if the record was deleted with other old events.
 func formerTenure(tx *db.Tx, row *ent.Slot, generation int64) (tenure, bool, error) {
 	for before := int64(math.MaxInt64); ; {
 		events, err := tx.Event.Query().Where(entevent.PropertyID(row.PropertyID), entevent.Subject(event.Inside(row.ID)),
@@ -57,7 +57,6 @@ func formerTenure(tx *db.Tx, row *ent.Slot, generation int64) (tenure, bool, err
 	}
 }
 
-// tenureOf reads the record of a tenure.
 func tenureOf(e *ent.Event) tenure {
 	grant, _ := e.Body["grantId"].(string)
 	door, _ := e.Body["doorId"].(string)
@@ -66,13 +65,13 @@ func tenureOf(e *ent.Event) tenure {
 	return tenure{grant, door, int64(since), int64(until)}
 }
 
-// includes reports whether a generation belongs to a tenure.
 func (t tenure) includes(generation int64) bool {
 	return t.GrantID != "" && t.Since <= generation && generation <= t.Until
 }
 
-// typedSlot returns the slot whose code was typed, with the grant that had the slot at the reported generation. The slot of a
-// former grant has no id, because the row holds the code of another grant now. It returns nil if the slot is not known.
+// typedSlot returns the slot whose code was typed, with the grant that had the slot at the reported generation. The
+// id is empty for a former grant, because the row now holds another grant's code. typedSlot returns nil if the slot
+// is not known.
 func typedSlot(tx *db.Tx, lk *ent.Lock, h LockEvent) (*ent.Slot, error) {
 	if h.Slot == 0 || h.Generation == 0 {
 		return nil, nil

@@ -5,39 +5,34 @@ import (
 	"time"
 )
 
-// Readable says what a lock shows when a slot is read.
+// Readable says what the bridge learns when it reads a slot of the lock.
 type Readable string
 
-// What reading a slot shows.
 const (
 	ReadableNone   Readable = "none"   // slots cannot be read
-	ReadableMasked Readable = "masked" // only whether the slot is used
-	ReadableClear  Readable = "clear"  // the PIN itself
+	ReadableMasked Readable = "masked" // a reading shows only whether the slot is used
+	ReadableClear  Readable = "clear"  // a reading shows the PIN
 )
 
-// Schedule says which time windows a lock keeps by itself.
+// Schedule says which time windows a lock enforces by itself.
 type Schedule string
 
-// The schedules.
 const (
-	ScheduleNone   Schedule = "none"   // the bridge sets and removes on time
-	ScheduleWindow Schedule = "window" // one window from an instant to an instant
-	ScheduleWeekly Schedule = "weekly" // hours by weekday only, which a stay cannot use
+	ScheduleNone   Schedule = "none"   // the lock enforces no windows: the bridge sets and removes codes on time
+	ScheduleWindow Schedule = "window" // the lock enforces one window with a start and an end
+	ScheduleWeekly Schedule = "weekly" // the lock enforces hours by weekday only, which a reservation cannot use
 )
 
-// TimeBase says in which time zone a lock keeps its native schedule.
+// TimeBase is the time zone of the windows that a lock enforces.
 type TimeBase string
 
-// The time bases.
 const (
 	TimeUTC   TimeBase = "utc"
-	TimeLocal TimeBase = "local" // local time at the lock; the driver converts
+	TimeLocal TimeBase = "local" // the lock uses local time, and its driver converts
 )
 
-// CredentialKind is a kind of credential that a slot can hold.
 type CredentialKind string
 
-// The credential kinds.
 const (
 	KindPIN         CredentialKind = "pin"
 	KindCard        CredentialKind = "card"
@@ -46,61 +41,61 @@ const (
 	KindSmartKey    CredentialKind = "smartKey"
 )
 
-// LockoutControl says whether a bridge can set a lock's own lockout after wrong PINs.
+// LockoutControl says whether a bridge can set the lock's own lockout after wrong PINs.
 type LockoutControl string
 
-// The values of LockoutControl.
 const (
 	LockoutNone     LockoutControl = "none"     // the lock has no lockout
-	LockoutFixed    LockoutControl = "fixed"    // it has one, which can neither be set nor read
-	LockoutSettable LockoutControl = "settable" // it has one, which can be set and read back
+	LockoutFixed    LockoutControl = "fixed"    // the lock has a lockout that can neither be set nor read
+	LockoutSettable LockoutControl = "settable" // the lock has a lockout that can be set and read back
 )
 
-// Lockout is a lock's own limit on wrong PINs: after Attempts of them in a row the keypad refuses every PIN for Pause. The zero
-// value means that there is none.
+// Lockout is the lock's own limit on wrong PINs: after Attempts wrong PINs in a row its keypad refuses all PINs for
+// Pause. The zero value is no limit.
 type Lockout struct {
 	Attempts int
 	Pause    time.Duration
 }
 
-// DesiredLockout is the lockout that bridges set. Matter and Zigbee allow at most 254 s.
+// DesiredLockout is the lockout that bridges set. Matter and Zigbee allow a pause of at most 254 s.
 var DesiredLockout = Lockout{Attempts: 5, Pause: 4 * time.Minute}
 
-// The weakest lockout that counts as one.
+// A lockout that is weaker than these limits counts as none.
 const (
 	mostLockoutAttempts = 10
 	leastLockoutPause   = 30 * time.Second
 )
 
-// Effective reports whether a lockout slows guessing enough to count.
+// Effective reports whether a lockout is strong enough to slow the guessing of PINs.
 func (l Lockout) Effective() bool {
 	return l.Attempts >= 1 && l.Attempts <= mostLockoutAttempts && l.Pause >= leastLockoutPause
 }
 
-// DefaultOpLifetime is the lifetime of operations if the driver names none.
+// DefaultOpLifetime is the lifetime of an operation on a lock if the driver does not name one.
 const DefaultOpLifetime = 30 * time.Second
 
-// Capabilities describe what a lock can do, as its driver reports. The server stores them in JSON by the names of the fields.
+// Capabilities describe what a lock can do, as its driver reports. The server stores them as JSON under the field
+// names.
 type Capabilities struct {
-	PINMin, PINMax    int    // characters
-	Alphabet          string // allowed characters; empty means 0123456789
+	PINMin, PINMax    int    // PINMin and PINMax are the shortest and longest PIN, in characters
+	Alphabet          string // Alphabet has the characters of a PIN; empty means 0123456789
 	ForbiddenPrefixes []string
-	ForbiddenPatterns []string // RE2, unanchored; within the limits of FilterPatterns
-	RefusedPatterns   int      // reported patterns that are not used, because they exceed those limits
-	Slots             int      // total, numbered from 1
+	ForbiddenPatterns []string // ForbiddenPatterns are unanchored RE2 expressions that no PIN may match, limited by FilterPatterns
+	RefusedPatterns   int      // RefusedPatterns counts the reported patterns that exceed the limits of FilterPatterns
+	Slots             int      // Slots is the number of slots, which are numbered from 1
 	Readable          Readable
 	Schedule          Schedule
-	Granularity       time.Duration // of the native schedule; 0: exact
+	Granularity       time.Duration // Granularity is the time step of the windows that the lock enforces; 0 means exact
 	TimeBase          TimeBase
-	OneTime           bool // the lock has one-time codes
+	OneTime           bool // OneTime means that the lock supports one-time codes
 	RemoteUnlock      bool
 	DoorSensor        bool
 	EventLog          bool
-	ReadBack          bool           // a slot can be read after writing
-	Lockout           LockoutControl // empty: none
-	KeypadPause       bool           // the keypad can be paused for a time that the lock itself ends
+	ReadBack          bool // ReadBack means that a slot can be read after it is written
+	Lockout           LockoutControl
+	KeypadPause       bool // KeypadPause means that the bridge can pause the keypad and that the lock ends the pause itself
 	Kinds             []CredentialKind
-	// OpLifetime is how long after its start an operation can still take effect on the lock.
+	// OpLifetime is how long after its start an operation may still take effect on the lock.
 	OpLifetime time.Duration
 }
 
@@ -112,8 +107,8 @@ func (c Capabilities) Lifetime() time.Duration {
 	return c.OpLifetime
 }
 
-// CheckPIN returns the first rule of the lock that p breaks: "length", "alphabet", "prefix" or "pattern", or "" if the lock accepts p.
-// A pattern that does not compile refuses every PIN.
+// CheckPIN returns the first rule of the lock that p breaks: "length", "alphabet", "prefix" or "pattern". It returns
+// "" if the lock accepts p. A pattern that does not compile refuses every PIN.
 func (c Capabilities) CheckPIN(p PIN) string {
 	s := string(p)
 	if len(s) < c.PINMin || (c.PINMax > 0 && len(s) > c.PINMax) || s == "" {

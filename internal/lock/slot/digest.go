@@ -8,18 +8,18 @@ import (
 	"strconv"
 )
 
-// Digest is a truncated SHA-256.
+// Digest is a SHA-256 truncated to 16 bytes.
 type Digest [16]byte
 
-// DigestRow is the state of one slot that the server and the bridge must agree on.
+// DigestRow is the part of a slot's state on which server and bridge must agree.
 type DigestRow struct {
 	Slot       uint32
 	Generation uint64
 	Observed   Observed
 }
 
-// LockDigest hashes the rows of a lock, whatever their order. The bridge and the server each hash their own rows: if the digests are
-// equal, neither has news for the other. Times are left out, because they may differ without a fault.
+// LockDigest hashes the rows of a lock in an order of its own. The bridge and the server each hash their rows; equal
+// digests mean that they are in sync. Times are not hashed, because they may differ without a fault.
 func LockDigest(rows []DigestRow) Digest {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b DigestRow) int { return cmp.Compare(a.Slot, b.Slot) })

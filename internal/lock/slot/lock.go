@@ -6,69 +6,69 @@ import (
 	"time"
 )
 
-// ContentKind says what the bridge believes that a slot of the lock holds.
+// ContentKind is the kind of content that the bridge believes to be in a slot.
 type ContentKind uint8
 
-// The kinds of content.
 const (
 	Unknown ContentKind = iota // this bridge has neither read nor written the slot
 	Empty
-	Ours      // exactly Content.PIN with the window of Content
-	Uncertain // a Latchkey credential or nothing: an operation may have taken effect
-	Foreign   // a credential that is not ours; the bridge never changes it
+	Ours      // the slot holds exactly Content.PIN with the window of Content
+	Uncertain // the slot holds a Latchkey credential or nothing, because an operation may have taken effect
+	Foreign   // the slot holds a credential that Latchkey did not set, and that the bridge never changes
 )
 
 // Content is what the bridge believes that a slot holds.
 type Content struct {
 	Kind      ContentKind
-	PIN       PIN // set when Ours
+	PIN       PIN // PIN is set if Kind is Ours
 	NotBefore time.Time
 	NotAfter  time.Time
-	Evidence  Evidence // Accepted or Verified when Ours or Empty
+	Evidence  Evidence // Evidence is Accepted or Verified if Kind is Ours or Empty
 }
 
-// Slot is the bridge's durable record of one slot. It is comparable, so that the bridge stores a record only if it changed.
+// Slot is the bridge's durable record of one slot. The type is comparable, so that the bridge stores a record only if
+// it changed.
 type Slot struct {
 	Number           uint32
 	Desired          Desired
 	Content          Content
-	Observed         Observed // the last report to the server
-	Refusal          Result   // the lock's final refusal of Desired: the bridge tries again only for the next generation
-	RefusedRule      string   // the lock's rule that the PIN breaks, if Refusal is InvalidFormat
-	LastResult       Result   // the last transient answer for Desired
-	Attempts         uint8    // transient answers in a row, saturating
+	Observed         Observed // Observed is the last report to the server
+	Refusal          Result   // Refusal is the lock's final refusal of Desired; the bridge retries only for the next generation
+	RefusedRule      string   // RefusedRule is the lock's rule that the PIN breaks, if Refusal is InvalidFormat
+	LastResult       Result   // LastResult is the last transient error for Desired
+	Attempts         uint8    // Attempts counts transient errors in a row, and saturates
 	RetryAt          time.Time
-	NextReadAt       time.Time // when to read back; zero: never
-	ClearedOnce      bool      // the slot was cleared because Duplicate or Occupied may have meant an earlier attempt of this bridge
-	ReadSinceChange  bool      // the slot was read since Desired changed or an attempt failed
-	UsedOneTimeID    string    // the OneTimeID of the code that was used here or on another lock
-	ChangedInFlight  bool      // the slot was changed at the lock while a write to it was in flight
-	ManualChanges    uint8     // changes at the lock since Desired changed, saturating
-	TimesOvertaken   uint8     // operations on other slots that started while this slot was ready
-	OldestGeneration uint64    // the oldest generation whose credential may be on the lock; 0: none, or not known
+	NextReadAt       time.Time // NextReadAt is when to read the slot back; zero means never
+	ClearedOnce      bool      // ClearedOnce means that the bridge cleared the slot, because a Duplicate or Occupied answer may have meant its own earlier attempt
+	ReadSinceChange  bool      // ReadSinceChange means that the slot was read since Desired changed or an attempt failed
+	UsedOneTimeID    string    // UsedOneTimeID is the OneTimeID of the one-time code that was used, here or on another lock
+	ChangedInFlight  bool      // ChangedInFlight means that the slot was changed at the lock while a write to it was in flight
+	ManualChanges    uint8     // ManualChanges counts changes made at the lock since Desired changed, and saturates
+	TimesOvertaken   uint8     // TimesOvertaken counts operations on other slots that started while this slot was waiting
+	OldestGeneration uint64    // OldestGeneration is the oldest generation whose credential may be on the lock; 0 if there is none or it is not known
 }
 
-// OpKind is a radio operation.
+// OpKind is the kind of a radio operation: set, clear or read a slot.
 type OpKind string
 
-// The operations.
 const (
 	OpSet   OpKind = "set"
 	OpClear OpKind = "clear"
 	OpRead  OpKind = "read"
 )
 
-// Op is the operation in flight. The bridge stores it before it sends anything to the lock.
+// Op is the operation in flight. The bridge stores it before it sends anything to the lock, so that a restart does
+// not forget it.
 type Op struct {
-	Kind       OpKind // "" when none is in flight
+	Kind       OpKind // Kind is empty when no operation is in flight
 	Seq        uint64
 	Slot       uint32
 	Generation uint64
 	PIN        PIN
-	NotBefore  time.Time // zero unless the lock keeps the window itself
+	NotBefore  time.Time // NotBefore is zero unless the lock itself enforces the window
 	NotAfter   time.Time
-	Replace    bool      // the slot may hold an older Latchkey credential, which this one replaces
-	ExpiresAt  time.Time // from then on the operation can no longer take effect
+	Replace    bool      // Replace means that the slot may hold an older Latchkey credential that this operation replaces
+	ExpiresAt  time.Time // ExpiresAt is when the operation can no longer take effect
 }
 
 // Lock is the bridge's durable record of one lock. Slots are sorted by number.
@@ -76,12 +76,12 @@ type Lock struct {
 	Caps  Capabilities
 	Slots []Slot
 	Op    Op
-	Seq   uint64    // number of the last operation
-	Fence time.Time // no operation starts before it, because an earlier one may still take effect; zero: no fence
+	Seq   uint64    // Seq is the number of the last operation
+	Fence time.Time // Fence is the time before which no operation starts, because an earlier one may still take effect; zero if there is none
 }
 
-// NewLock returns the record of a lock that is new to this bridge. Another bridge may have driven it, so the first operation waits
-// until the last one of that bridge can no longer take effect.
+// NewLock returns the record of a lock that is new to this bridge. Another bridge may have driven the lock, so the
+// first operation waits until the last operation of that bridge can no longer take effect.
 func NewLock(caps Capabilities, at time.Time) Lock { return newLockWith(caps, at, production) }
 
 func newLockWith(caps Capabilities, at time.Time, r rules) Lock {
@@ -91,7 +91,6 @@ func newLockWith(caps Capabilities, at time.Time, r rules) Lock {
 	return Lock{Caps: caps, Fence: at.Add(caps.Lifetime())}
 }
 
-// Slot returns a slot's record.
 func (l Lock) Slot(number uint32) (Slot, bool) {
 	i, ok := l.find(number)
 	if !ok {
@@ -100,9 +99,9 @@ func (l Lock) Slot(number uint32) (Slot, bool) {
 	return l.Slots[i], true
 }
 
-// TypedGeneration returns the generation of the credential in a slot that opened the door; 0: not known. Until the slot is known to
-// hold the desired credential, this is the oldest generation that may be on the lock. All that may be there belong to one grant,
-// because a slot is empty between two grants.
+// TypedGeneration returns the generation of the credential in a slot that opened the door, or 0 if it is not known.
+// Until the slot is confirmed to hold the desired credential, this is the oldest generation that may be on the lock.
+// All credentials that may be on it belong to one grant, because a slot is emptied between two grants.
 func (l Lock) TypedGeneration(number uint32) uint64 {
 	s, _ := l.Slot(number)
 	writing := l.Op.Kind == OpSet && l.Op.Slot == number
@@ -119,7 +118,7 @@ func (l Lock) find(number uint32) (int, bool) {
 	return slices.BinarySearchFunc(l.Slots, number, func(s Slot, n uint32) int { return cmp.Compare(s.Number, n) })
 }
 
-// DigestRows returns the bridge's input of [LockDigest].
+// DigestRows returns the rows that the bridge passes to [LockDigest].
 func (l Lock) DigestRows() []DigestRow {
 	rows := make([]DigestRow, 0, len(l.Slots))
 	for _, s := range l.Slots {
@@ -130,53 +129,51 @@ func (l Lock) DigestRows() []DigestRow {
 	return rows
 }
 
-// EventKind says what happened to a lock or its bridge.
+// EventKind is the kind of an [Event], the input of [Step].
 type EventKind uint8
 
-// The events.
 const (
-	DesiredChanged    EventKind = iota + 1 // the server sent Desired for Slot
-	Answered                               // the driver answered operation Seq with Result
-	TimePassed                             // the time that WakeAt asked for has come
+	DesiredChanged    EventKind = iota + 1 // the server sent the desired state of a slot
+	Answered                               // the driver answered the operation Seq with Result
+	TimePassed                             // the time requested by WakeAt has come
 	Restarted                              // the bridge started and loaded this record
-	ReadRequested                          // Slot may have changed: read it again if the lock can be read
-	CodeUsed                               // the code in Slot opened the door
-	CodeUsedElsewhere                      // the code OneTimeID was used on another lock
-	ChangedAtLock                          // the lock reports that Slot was changed at the lock itself
+	ReadRequested                          // the slot may have changed: read it again if the lock can be read
+	CodeUsed                               // the code in the slot opened the door
+	CodeUsedElsewhere                      // the one-time code OneTimeID was used on another lock
+	ChangedAtLock                          // the lock reports that the slot was changed at the lock itself
 )
 
-// Event is the input of [Step]. At never goes back within one run of a bridge; Restarted corrects the times of a record if the clock
-// went back between two runs.
+// Event is the input of [Step]. At must not decrease within one run of a bridge. If the clock went back between two
+// runs, Restarted corrects the times of a record.
 type Event struct {
 	Kind EventKind
 	At   time.Time
-	// ClockError bounds how wrong At may be. Windows open later and close earlier by it.
+	// ClockError bounds the error of At. Windows open later and close earlier by it.
 	ClockError time.Duration
 
 	Slot      uint32
 	Desired   Desired
-	OneTimeID string // the code that was used; with DesiredChanged, if the code of Desired is known to be used already
+	OneTimeID string // OneTimeID is the one-time code that was used; with DesiredChanged it is set if the desired code was used already
 
 	Seq        uint64
 	Result     Result
-	Rule       string        // with InvalidFormat
-	RetryAfter time.Duration // with Busy, if the lock names a time
-	Present    bool          // of a read: the slot holds a credential
-	PIN        PIN           // of a read, if the lock shows PINs
+	Rule       string        // Rule is set if Result is InvalidFormat
+	RetryAfter time.Duration // RetryAfter is set if Result is Busy and the lock names a time
+	Present    bool          // Present is the result of a read: the slot holds a credential
+	PIN        PIN           // PIN is the result of a read, if the lock shows PINs
 }
 
-// ActionKind says what Step asks the bridge to do.
+// ActionKind is the kind of an [Action] that Step asks the bridge to do.
 type ActionKind uint8
 
-// The actions. The bridge stores the state before it carries out an action.
+// The bridge stores the new state before it carries out an action.
 const (
-	StartOp        ActionKind = iota + 1 // carry out Op; answer with Answered before Op.Until
-	ReportObserved                       // report Observed for Slot
-	ReportDrift                          // Slot changed without us: an event for the audit trail
-	WakeAt                               // send Ticked at At
+	StartOp        ActionKind = iota + 1 // carry out Op, and send Answered before Op expires
+	ReportObserved                       // report Observed of the slot to the server
+	ReportDrift                          // record in the audit trail that a slot was changed by something other than the bridge
+	WakeAt                               // send TimePassed at At
 )
 
-// Action is one thing to do.
 type Action struct {
 	Kind     ActionKind
 	Op       Op

@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// Limits of the patterns of one lock. They come from a bridge, and the server matches them inside a transaction that
-// every property waits for, so their cost is bounded before they are stored.
+// Limits of the patterns of one lock. Bridges report them, and the server matches them inside a write transaction
+// that blocks every property, so their cost is bounded before they are stored.
 const (
 	MaxPatterns      = 8
-	MaxPatternLength = 128 // bytes
-	MaxRepeat        = 32  // of {n,m}
-	MaxPatternSize   = 256 // instructions of the compiled programs, together
+	MaxPatternLength = 128 // the longest pattern in bytes
+	MaxRepeat        = 32  // the largest n or m of a repetition {n,m}
+	MaxPatternSize   = 256 // the most instructions of all compiled patterns of a lock together
 )
 
 // Pattern is a compiled regular expression that a PIN must not match.
@@ -27,22 +27,22 @@ type Pattern struct {
 // Matches reports whether the pattern occurs in a PIN.
 func (p Pattern) Matches(pin string) bool { return p.re.MatchString(pin) }
 
-// Size bounds the number of instructions of the compiled pattern.
+// Size is an upper bound of the number of instructions of the compiled pattern.
 func (p Pattern) Size() int { return p.size }
 
-// String returns the source of the pattern.
 func (p Pattern) String() string { return p.re.String() }
 
-// maxCompiledPatterns bounds the cache: a pattern takes a few kilobytes.
+// maxCompiledPatterns bounds the memory of the cache: a pattern takes a few kilobytes.
 const maxCompiledPatterns = 512
 
-// compiledPatterns caches patterns by their source. The locks of a site are of few models, so few patterns are in use.
+// compiledPatterns caches patterns by their source. A property has few lock models, so few patterns are in use.
 var compiledPatterns = struct {
 	sync.Mutex
 	by map[string]Pattern
 }{by: map[string]Pattern{}}
 
-// CompilePattern compiles a pattern, or returns it from a cache. It refuses what [PatternSize] refuses.
+// CompilePattern compiles a pattern or takes it from a cache. It returns an error for the patterns that [PatternSize]
+// rejects.
 func CompilePattern(source string) (Pattern, error) {
 	compiledPatterns.Lock()
 	p, ok := compiledPatterns.by[source]
@@ -68,8 +68,8 @@ func CompilePattern(source string) (Pattern, error) {
 	return p, nil
 }
 
-// FilterPatterns returns the reported patterns that are used, and the number of those that are not, because they are invalid or exceed
-// the limits together. Patterns after the first 4*MaxPatterns are not checked and not used.
+// FilterPatterns returns the reported patterns that are checked, and counts the patterns that are not: they are
+// invalid, or exceed the limits together. Patterns after the first 4*MaxPatterns are ignored.
 func FilterPatterns(reported []string) (accepted []string, refused int) {
 	total := 0
 	for _, source := range reported[:min(len(reported), 4*MaxPatterns)] {
@@ -91,8 +91,8 @@ var (
 	errPatternSize    = fmt.Errorf("the pattern is larger than %d instructions", MaxPatternSize)
 )
 
-// PatternSize returns an upper bound of the size of the compiled pattern, without compiling it. Flags and Unicode classes are refused,
-// because parsing them is costly already and PINs do not need them.
+// PatternSize returns an upper bound of the size of the compiled pattern, without compiling it. It rejects flags and
+// Unicode classes, because even parsing them is expensive and PINs do not need them.
 func PatternSize(source string) (int, error) {
 	if len(source) > MaxPatternLength {
 		return 0, errPatternLong
@@ -111,10 +111,10 @@ func PatternSize(source string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return n + 2, nil // the program's first and last instruction
+	return n + 2, nil // 2 are the first and the last instruction of the program
 }
 
-// programSize bounds the instructions that a parsed expression compiles to.
+// programSize returns an upper bound of the instructions that a parsed expression compiles to.
 func programSize(re *syntax.Regexp) (int, error) {
 	n := 0
 	for _, sub := range re.Sub {

@@ -2,27 +2,27 @@ package slot
 
 import "time"
 
-// target is the desired content of a slot at one instant.
+// target is what a slot should hold at one instant.
 type target struct {
 	present   bool
-	waiting   bool // absent only because it is too early before the window
-	window    int  // index of the window
+	waiting   bool // waiting means that the slot should be empty only because its window is too far ahead
+	window    int  // window is the index of the window
 	pin       PIN
-	notBefore time.Time // zero unless the lock keeps the window itself
+	notBefore time.Time // notBefore is zero unless the lock itself enforces the window
 	notAfter  time.Time
-	due       time.Time // since when the slot should hold it
-	changesAt time.Time // when the target changes; zero: never
+	due       time.Time // due is since when the slot should hold the target
+	changesAt time.Time // changesAt is when the target changes; zero means never
 }
 
-// targetOf computes the slot's target. The bridge opens and closes every window by its own schedule. A lock that keeps windows gets the
-// credential ahead of time, and also ends the window by itself if the bridge is offline.
+// targetOf computes what the slot should hold now. The bridge opens and closes every window on its own schedule. A
+// lock that enforces windows gets the credential ahead of time, and ends the window itself if the bridge is offline.
 func (m *machine) targetOf(s *Slot) target {
 	d, now := s.Desired, m.ev.At
 	if d.Intent != Present {
 		return target{}
 	}
 	if s.Refusal != "" && m.rules.enforces(refusalRemovesOlder) {
-		return target{} // the older credential must not stay because the lock refuses its replacement
+		return target{} // remove the older credential even if the lock refuses its replacement
 	}
 	if s.isUsedUp(m.rules) {
 		return target{}
@@ -52,10 +52,9 @@ func (m *machine) targetOf(s *Slot) target {
 	return t
 }
 
-// setNativeWindow sets the window of a target on a lock that keeps windows, in the lock's granularity. It starts at or before the
-// desired start: the bridge does not set the credential before it may open. It ends at or before the desired end, so that the lock
-// ends it in time if the bridge is offline. Otherwise the bridge extends it to the rest of the last step, one operation's lifetime
-// before the lock would end it.
+// setNativeWindow rounds a target's window to the granularity of a lock that enforces windows. The start is rounded
+// down: the bridge does not set the credential before it may open. The end is rounded down, so that the lock closes
+// in time if the bridge is offline. Before that end, the bridge extends the window by the remaining time.
 func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notBefore, t.notAfter = w.From, w.To
 	g := m.lock.Caps.Granularity
@@ -77,7 +76,7 @@ func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notAfter = end.Add(g)
 }
 
-// isMet reports whether the slot is believed to hold the target.
+// isMet reports whether the bridge believes that the slot holds the target.
 func (t target) isMet(s *Slot) bool {
 	if t.present {
 		return s.Content.Kind == Ours && s.Content.PIN == t.pin && s.Content.NotBefore.Equal(t.notBefore) && s.Content.NotAfter.Equal(t.notAfter)
@@ -91,13 +90,13 @@ func (t target) isMet(s *Slot) bool {
 	return false
 }
 
-// isWriting reports whether a write to the slot is in flight.
 func (m *machine) isWriting(s *Slot) bool {
 	op := m.lock.Op
 	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear) && m.rules.enforces(inFlightIsUnmet)
 }
 
-// reportChanges reports every slot whose observed state changed, and the slot of the event where a repeated report is needed.
+// reportChanges reports every slot whose observed state changed, and the slot of the event if the event needs an
+// answer anyway.
 func (m *machine) reportChanges() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
@@ -119,7 +118,7 @@ func (m *machine) reportChanges() {
 func (m *machine) observe(s *Slot) Observed {
 	t := m.targetOf(s)
 	o := Observed{Generation: s.Desired.Generation, Window: t.window, Used: s.isUsedUp(m.rules)}
-	met := t.isMet(s) && !m.isWriting(s) // a write in flight may change what the slot holds now
+	met := t.isMet(s) && !m.isWriting(s) // a write in flight may change the slot at any moment
 	switch {
 	case s.Refusal != "" && s.Content.Kind == Uncertain: // an earlier attempt may have taken effect
 		o.Evidence, o.Result, o.Rule = Unconfirmed, s.Refusal, s.RefusedRule
@@ -131,21 +130,21 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence = Sent
 	case met:
 		o.Present, o.Evidence = t.present, s.Content.Evidence
-		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // no Latchkey credential was ever written there
+		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // no Latchkey credential was ever written to the slot
 			o.Evidence = Verified
 		}
 	case s.Content.Kind == Uncertain:
 		o.Evidence, o.Result = Unconfirmed, s.LastResult
 	default:
 		o.Evidence, o.Result = Sent, s.LastResult
-		o.Present = t.waiting && s.Content.Kind == Ours // left from the former window, perhaps of an older generation
+		o.Present = t.waiting && s.Content.Kind == Ours // the credential is left from the previous window, perhaps of an older generation
 	}
 	o.Cleared = !o.Evidence.Confirmed() && m.cleared(s)
 	return o
 }
 
-// cleared reports whether a slot whose credential is desired is known to hold none of an older generation. A slot that is Unknown was
-// never written by this bridge.
+// cleared reports whether a slot whose credential is desired is known to hold no credential of an older generation. A
+// slot of kind Unknown was never written by this bridge.
 func (m *machine) cleared(s *Slot) bool {
 	if s.Desired.Intent != Present || m.isWriting(s) && m.lock.Op.Generation != s.Desired.Generation {
 		return false
@@ -159,7 +158,7 @@ func (m *machine) cleared(s *Slot) bool {
 	return s.Content.Kind == Foreign
 }
 
-// startNext starts the operation with the highest priority, if one may start now.
+// startNext starts the ready operation with the highest priority, if no operation or fence blocks it.
 func (m *machine) startNext() {
 	if (m.lock.Op.Kind != "" && m.rules.enforces(oneAtATime)) || m.ev.At.Before(m.lock.Fence) {
 		return
@@ -194,11 +193,11 @@ func (m *machine) startNext() {
 	m.actions = append(m.actions, Action{Kind: StartOp, Slot: op.Slot, Op: op})
 }
 
-// priority orders the operations that are ready: first a slot that was overtaken too often, then removals and writes that end a window,
-// then other writes, then reads. Among equals the earliest due is first.
+// priority orders ready operations: first the slots that were overtaken too often, then removals and writes that end
+// a window, then other writes, then reads. Ties go to the earliest due time.
 type priority struct {
-	overtaken uint8 // 0 below the limit
-	class     uint8 // lower goes first
+	overtaken uint8 // overtaken is 0 until the slot was overtaken too often
+	class     uint8 // a lower class goes first
 	due       time.Time
 }
 
@@ -212,7 +211,7 @@ func (o priority) before(p priority) bool {
 	return o.due.Before(p.due)
 }
 
-// nextOp returns the operation that a slot is ready for, with its priority; false if there is none.
+// nextOp returns the operation that a slot is ready for and its priority, or false if there is none.
 func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 	t, now := m.targetOf(s), m.ev.At
 	k := priority{due: t.due}
@@ -233,15 +232,15 @@ func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 		k.class = 1
 	}
 	onlyForeign := s.Content.Kind == Empty || (s.Content.Kind == Unknown && !s.Desired.MayHoldOurs)
-	if onlyForeign && !s.ReadSinceChange && m.lock.Caps.ReadBack && m.rules.enforces(readBeforeWrite) { // else it would be overwritten
+	if onlyForeign && !s.ReadSinceChange && m.lock.Caps.ReadBack && m.rules.enforces(readBeforeWrite) { // read the slot first, otherwise the write would overwrite a foreign credential
 		return Op{Kind: OpRead}, k, true
 	}
 	replace := s.Content.Kind == Ours || s.Content.Kind == Uncertain || (s.Content.Kind == Unknown && s.Desired.MayHoldOurs) || !m.rules.enforces(replaceFlag)
 	return Op{Kind: OpSet, PIN: t.pin, NotBefore: t.notBefore, NotAfter: t.notAfter, Replace: replace}, k, true
 }
 
-// closesWindow reports whether writing the target also removes a credential that must not open now: on a lock that keeps windows, the
-// next window replaces one that has ended. That is as urgent as a removal.
+// closesWindow reports whether writing the target also removes a credential whose window has ended. That is as urgent
+// as a removal. It happens on locks that enforce windows: the next window replaces the last.
 func (m *machine) closesWindow(s *Slot, t target) bool {
 	if !t.present || !m.ev.At.Before(t.due) || t.isMet(s) {
 		return false
@@ -249,7 +248,7 @@ func (m *machine) closesWindow(s *Slot, t target) bool {
 	return s.Content.Kind == Ours || (s.Content.Kind == Uncertain && t.window > 0)
 }
 
-// scheduleWake asks for TimePassed at the next time at which something changes without another event.
+// scheduleWake asks for TimePassed at the next time at which the record changes without another event.
 func (m *machine) scheduleWake() {
 	var at time.Time
 	soonest := func(t time.Time) {

@@ -1,33 +1,31 @@
 package slot
 
-// Result is the lock's or driver's answer to one operation.
+// Result is the answer of a lock or its driver to one operation.
 type Result string
 
-// The results of setting, clearing or reading a slot.
 const (
 	OK             Result = "ok"
-	NotConfirmed   Result = "unconfirmed"   // it was sent, and the lock does not answer such operations
-	Duplicate      Result = "duplicate"     // another slot holds this PIN: final for this PIN on this lock
-	Occupied       Result = "occupied"      // the slot holds a credential that is not ours
-	SlotsFull      Result = "slotsFull"     // the lock has no free slot
+	NotConfirmed   Result = "unconfirmed" // the operation was sent, and the lock does not acknowledge such operations
+	Duplicate      Result = "duplicate"   // another slot holds this PIN: a retry with this PIN is pointless
+	Occupied       Result = "occupied"    // the slot holds a credential that Latchkey did not set
+	SlotsFull      Result = "slotsFull"
 	InvalidFormat  Result = "invalidFormat" // the PIN breaks a rule of the lock
-	Unsupported    Result = "unsupported"   // the lock cannot do this
+	Unsupported    Result = "unsupported"   // the lock does not support the operation
 	LockOffline    Result = "lockOffline"
-	Busy           Result = "busy" // nothing was sent; try again
+	Busy           Result = "busy" // nothing was sent; retry later
 	Timeout        Result = "timeout"
-	ClockUntrusted Result = "clockUntrusted" // a window cannot be kept with this clock
+	ClockUntrusted Result = "clockUntrusted" // the lock cannot enforce a window because its clock is wrong
 	LowPower       Result = "lowPower"
 	Jammed         Result = "jammed"
 )
 
-// Results lists every result once.
 func Results() []Result {
 	return []Result{OK, NotConfirmed, Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported,
 		LockOffline, Busy, Timeout, ClockUntrusted, LowPower, Jammed}
 }
 
-// Final reports whether a retry of the same operation is pointless, so that the server has to desire something else. All other results
-// but OK are transient.
+// Final reports whether a retry of the same operation is pointless, so that the server must desire something else.
+// All other results except OK are transient.
 func (r Result) Final() bool {
 	switch r {
 	case Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported:
@@ -36,15 +34,15 @@ func (r Result) Final() bool {
 	return false
 }
 
-// Transient reports whether the same operation may succeed later.
+// Transient reports whether a retry of the same operation may succeed.
 func (r Result) Transient() bool { return r != OK && r != "" && !r.Final() }
 
-// MayTakeEffect reports whether an operation with this answer may still take effect on the lock until its lifetime ends. LockOffline
-// counts: in a Zigbee network, the parent of a sleeping lock may hold the frame.
+// MayTakeEffect reports whether an operation with this result may still take effect on the lock until its lifetime
+// ends. LockOffline counts: in a Zigbee network, the parent of a sleeping lock may hold the frame.
 func (r Result) MayTakeEffect() bool { return r == NotConfirmed || r == Timeout || r == LockOffline }
 
-// The reasons why a bridge reaches none of its locks.
+// Reasons why a bridge reaches none of its locks.
 const (
-	BrokerUnreachable = "brokerUnreachable" // it has no connection to the MQTT broker
-	GatewayOffline    = "gatewayOffline"    // the program between the broker and the radio, such as Zigbee2MQTT, does not run
+	BrokerUnreachable = "brokerUnreachable" // the bridge has no connection to the MQTT broker
+	GatewayOffline    = "gatewayOffline"    // the program between the MQTT broker and the radio, such as Zigbee2MQTT, does not run
 )

@@ -2,71 +2,70 @@ package slot
 
 import "time"
 
-// guard names one rule that keeps a property of the state machine. Production enforces all of them. The model checker switches off each
-// one and must then find a violation (guards_test.go).
+// guard is one safety rule of the state machine. Production enforces all guards. The model checker switches off one
+// guard at a time and must then find a violation (guards_test.go).
 type guard uint64
 
 const (
-	// Rules of the server.
-	epochCheck            guard = 1 << iota // a report of an older session has no effect
-	generationCheck                         // a report of another generation has no effect
-	confirmedOnly                           // only evidence from the lock counts
-	readBackProof                           // at a lock that can be read, only a reading proves a removal
+	// Guards of the server.
+	epochCheck            guard = 1 << iota // ignore a report of an older session
+	generationCheck                         // ignore a report of another generation
+	confirmedOnly                           // count only evidence that comes from the lock
+	readBackProof                           // at a lock that can be read, accept only a reading as proof of a removal
 	changesOnly                             // a repeated report changes nothing
-	sameGrantOnly                           // only the grant that has a slot changes it
-	foreignNotAssigned                      // a slot with a foreign credential is given to no grant
+	sameGrantOnly                           // only the grant that has a slot may change the slot
+	foreignNotAssigned                      // give no grant a slot with a foreign credential
 	generationsGrow                         // a slot that was emptied keeps its generation
-	predecessorsDisclosed                   // a bridge learns that former bridges may have left a credential
-	reportsDisclosed                        // a bridge that lost its store learns what it reported before
+	predecessorsDisclosed                   // tell a bridge that an earlier bridge may have left a credential
+	reportsDisclosed                        // tell a bridge that lost its store what it reported before
 	windowsEnd                              // a credential whose window has ended does not count as active
-	evidencePerWindow                       // a report about one window proves nothing about the next
-	olderUntilProven                        // an older credential may open until evidence says that it does not
+	evidencePerWindow                       // a report about one window proves nothing about the next window
+	olderUntilProven                        // assume that an older credential still opens the door until evidence says otherwise
 
-	// Rules of the bridge.
-	olderIgnored             // an older desired generation has no effect
-	answerMatchesOp          // an answer counts for its own operation only
-	oneAtATime               // no operation starts while another is in flight
-	timeoutFence             // an operation without an answer may still take effect: wait
-	restartFence             // an operation of the former run may still take effect: wait
-	newLockFence             // an operation of another bridge may still take effect: wait
-	restartDoubt             // an operation that a stop interrupted leaves its slot uncertain
-	opExpires                // an operation without an answer ends
-	timeoutDoubt             // a write without an answer leaves its slot uncertain
+	// Guards of the bridge.
+	olderIgnored             // ignore a desired state of an older generation
+	answerMatchesOp          // apply an answer only to the operation that it belongs to
+	oneAtATime               // start no operation while another is in flight
+	timeoutFence             // after a timeout wait until the operation can no longer take effect
+	restartFence             // after a restart wait until the last operation of the previous run can no longer take effect
+	newLockFence             // on a new lock wait until operations of another bridge can no longer take effect
+	restartDoubt             // a slot is uncertain if a stop interrupted an operation on it
+	opExpires                // an operation without an answer expires
+	timeoutDoubt             // a slot is uncertain after a write without an answer
 	inFlightIsUnmet          // a slot does not hold its target while a write to it is in flight
-	readBeforeWrite          // a slot that is not known to hold a Latchkey credential is read before it is written
-	ownStoreTrusted          // a bridge with a record of a slot trusts the record, not the server
-	foreignNotWritten        // a slot with a foreign credential is not written
+	readBeforeWrite          // read a slot before writing it, unless it is known to hold a Latchkey credential
+	ownStoreTrusted          // a bridge trusts its own record of a slot more than the server's
+	foreignNotWritten        // never write a slot with a foreign credential
 	replaceFlag              // a write says whether it may replace a credential
-	refusalRemovesOlder      // a refused credential removes the older one
-	refusalMatchesGeneration // a refusal counts for its own generation only
-	removalNeverGivenUp      // a removal is never given up
-	readingTrusted           // a reading counts more than what the bridge believes
-	clockMargin              // the clock's error shortens windows on both ends
-	noEarlyStep              // no credential ahead of time if the lock's granularity would open the window early
+	refusalRemovesOlder      // remove the older credential if the lock refuses its replacement
+	refusalMatchesGeneration // apply a refusal only to its own generation
+	removalNeverGivenUp      // retry a removal without end
+	readingTrusted           // a reading overrides what the bridge believes
+	clockMargin              // shorten windows on both ends by the clock's error
+	noEarlyStep              // send no credential ahead of time if the lock's granularity would open the window early
 	removalsFirst            // removals go before other writes
-	fairness                 // no slot is overtaken forever
-	wakesByTime              // the bridge acts when time alone requires it
-	changeDoubt              // a change at a lock that cannot be read leaves the slot uncertain
-	changeInFlightDoubt      // also while a write is in flight
-	maskedChangeDoubt        // also at a lock that shows only whether a slot is used
-	oneTimeEnds              // a used one-time code is not desired any more
+	fairness                 // no slot is overtaken without end
+	wakesByTime              // wake the bridge when time alone requires an action
+	changeDoubt              // a slot is uncertain after a change made at a lock that cannot be read
+	changeInFlightDoubt      // a slot is uncertain also if a change at the lock happens while a write is in flight
+	maskedChangeDoubt        // a slot is uncertain after a change also at a lock that shows only whether a slot is used
+	oneTimeEnds              // a one-time code that was used is no longer desired
 )
 
-// enforces reports whether a guard is on.
 func (r rules) enforces(g guard) bool { return r.off&g == 0 }
 
-// rules are the settings and guards of the state machine. Only tests use others than production.
+// rules are the settings and guards of the state machine. Only tests change them.
 type rules struct {
-	preload       time.Duration // how long before its window a credential may be on a lock that keeps windows
-	readEvery     time.Duration // between read-backs of a confirmed credential; 0: never
-	readRetry     time.Duration // after a failed read-back
-	retryFirst    time.Duration // after the first transient answer, doubled by each further one
-	maxRetrySet   time.Duration // longest backoff of a write
-	maxRetryClear time.Duration // longest backoff of a removal, which is more urgent
-	maxAttempts   uint8         // where the count of attempts saturates
-	maxOvertaken  uint8         // how many operations may start while a slot is ready
+	preload       time.Duration // preload is how long before its window a credential may be sent to a lock that enforces windows
+	readEvery     time.Duration // readEvery is the time between readings of a confirmed credential; 0 means never
+	readRetry     time.Duration // readRetry is the wait after a failed reading
+	retryFirst    time.Duration // retryFirst is the backoff after the first transient error; each further error doubles the backoff
+	maxRetrySet   time.Duration // maxRetrySet is the longest backoff of a write
+	maxRetryClear time.Duration // maxRetryClear is the longest backoff of a removal, which is more urgent
+	maxAttempts   uint8         // maxAttempts is where the count of attempts saturates
+	maxOvertaken  uint8         // maxOvertaken is how many operations may overtake a ready slot
 
-	off guard // guards switched off
+	off guard // off are the disabled guards
 }
 
 var production = rules{
@@ -80,7 +79,7 @@ var production = rules{
 	maxOvertaken:  8,
 }
 
-// retryAfter returns the backoff after a transient answer that follows a number of others.
+// retryAfter returns the backoff after a number of transient errors in a row.
 func (r rules) retryAfter(kind OpKind, attempts uint8) time.Duration {
 	most := r.maxRetrySet
 	if kind == OpClear {

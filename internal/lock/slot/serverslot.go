@@ -5,31 +5,31 @@ import "time"
 // ServerSlot is the server's durable record of one slot of one lock.
 type ServerSlot struct {
 	Desired  Desired
-	Observed Observed // of the desired or an older generation, never of a newer one
-	Grant    string   // the grant that has the slot; empty: the slot is free
-	// SentTo is the enrolment of the bridge that was last sent a credential for this slot. It is empty when the slot is known to hold
-	// none.
+	Observed Observed // Observed is of the desired or an older generation, never of a newer one
+	Grant    string   // Grant has the slot; empty if the slot is free
+	// SentTo is the enrolment of the bridge that last got a credential for this slot. It is empty when the slot is
+	// known to hold none.
 	SentTo string
-	// SentToOther: another bridge was sent a credential before, which may still be on the lock.
+	// SentToOther means that another bridge got a credential earlier, which may still be on the lock.
 	SentToOther bool
-	// OlderMayRemain: the lock may still hold the credential of an older generation. It ends with evidence that the lock holds the
-	// desired one, or none.
+	// OlderMayRemain means that the lock may still hold the credential of an older generation. Evidence that the lock
+	// holds the desired credential, or none, resets it.
 	OlderMayRemain bool
-	// Foreign: the slot holds a credential that is not ours.
+	// Foreign means that the slot holds a credential that Latchkey did not set.
 	Foreign bool
-	// ReadBack: the lock can be read, so only a reading proves a removal.
+	// ReadBack means that the lock can be read, so that only a reading proves a removal.
 	ReadBack bool
 }
 
-// Report is an observation that arrived in a bridge's session.
+// Report is an observation of a slot, with the epoch of the bridge's session that sent it.
 type Report struct {
 	Epoch    uint64
 	Observed Observed
 }
 
-// Assign gives a slot to a grant, or changes what the grant desires there, and sets the next generation. It changes nothing and returns
-// false if another grant has the slot, or the slot holds a foreign credential. With the intent Absent the grant keeps the slot until
-// ApplyReport finds it empty.
+// Assign gives a slot to a grant, or changes what the grant desires there, and sets the next generation. It returns
+// false if another grant has the slot or the slot holds a foreign credential. With the intent Absent the grant keeps
+// the slot until ApplyReport finds the slot empty.
 func Assign(s ServerSlot, grant string, d Desired) (ServerSlot, bool) {
 	return assignWith(s, grant, d, production)
 }
@@ -54,12 +54,13 @@ func assignWith(s ServerSlot, grant string, d Desired, rule rules) (ServerSlot, 
 	return s, true
 }
 
-// mayBeOnLock reports whether a bridge was sent a credential that may be on the lock.
+// mayBeOnLock reports whether a credential that was sent to a bridge may be on the lock.
 func (s ServerSlot) mayBeOnLock() bool { return s.SentTo != "" || s.SentToOther }
 
-// MarkSent marks the desired state as sent to a bridge, which its enrolment names: a bridge that lost its store has to enrol again. It
-// returns the record to store before the message is sent, and the desired state for the message. MayHoldOurs of it is also set if the
-// bridge has reported the credential before: if it has no record of the slot now, it was started from an old copy of its store.
+// MarkSent marks the desired state as sent to a bridge. bridge is its enrolment, because a bridge that lost its store
+// must enrol again. MarkSent returns the record to store before the message is sent, and the desired state for the
+// message. It sets MayHoldOurs also if the bridge has reported the credential before: such a bridge, if it has no
+// record now, was started from an old copy of its store.
 func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
 }
@@ -77,8 +78,8 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 	return s, d
 }
 
-// ApplyReport applies a report of the bridge's current session, which epoch names, about the desired generation. Any other report
-// changes nothing. A proven removal frees the slot. It returns false if nothing changed.
+// ApplyReport applies a report about the desired generation from the bridge's current session, which has the given
+// epoch. It ignores other reports and then returns false. A proven removal frees the slot.
 func ApplyReport(s ServerSlot, epoch uint64, r Report) (ServerSlot, bool) {
 	return applyReportWith(s, epoch, r, production)
 }
@@ -108,7 +109,7 @@ func applyReportWith(s ServerSlot, epoch uint64, r Report, rule rules) (ServerSl
 	return s, true
 }
 
-// provesOlderGone reports whether the last report proves that no older credential is on the lock.
+// provesOlderGone reports whether the last report proves that no credential of an older generation is on the lock.
 func provesOlderGone(s ServerSlot, rule rules) bool {
 	if !rule.enforces(olderUntilProven) {
 		return true
@@ -116,7 +117,7 @@ func provesOlderGone(s ServerSlot, rule rules) bool {
 	return s.Desired.Intent == Present && (s.Observed.Evidence.Confirmed() || s.Observed.Cleared)
 }
 
-// Converged reports whether the lock is known to hold exactly what is desired.
+// Converged reports whether the lock is known to hold exactly the desired credential.
 func (s ServerSlot) Converged() bool { return convergedWith(s, production) }
 
 func convergedWith(s ServerSlot, rule rules) bool {
@@ -140,12 +141,11 @@ func isRemoved(s ServerSlot, rule rules) bool {
 	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !(s.ReadBack && rule.enforces(readBackProof)))
 }
 
-// IsFree reports whether the slot can be given to another grant.
 func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign }
 
-// EvidenceAt returns the evidence for the slot at now: Planned, Queued, Sent, Accepted, Verified, Unconfirmed, Failed, Removing or Removed.
-// Accepted and Verified need a report about the present window. After the end of a window, and before the next, a credential that
-// is still on the lock is Removing. In a window without a report, the bridge has the credential, so it is Sent.
+// EvidenceAt returns the evidence of the slot's credential at a time. Accepted and Verified need a report about the
+// present window. After the end of a window and before the next, a credential that is still on the lock is Removing.
+// In a window without a report the credential is Sent, because the bridge has it.
 func (s ServerSlot) EvidenceAt(now time.Time) Evidence { return evidenceAtWith(s, now, production) }
 
 func evidenceAtWith(s ServerSlot, now time.Time, rule rules) Evidence {
@@ -176,7 +176,7 @@ func evidenceAtWith(s ServerSlot, now time.Time, rule rules) Evidence {
 	return Sent
 }
 
-// DigestRow returns the server's input of [LockDigest].
+// DigestRow returns the row that the server passes to [LockDigest].
 func (s ServerSlot) DigestRow(number uint32) DigestRow {
 	return DigestRow{Slot: number, Generation: s.Desired.Generation, Observed: s.Observed}
 }

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Step applies one event to the record of a lock and returns the next record and the actions that follow. It never changes its
-// argument. It returns at most one StartOp, and only while no operation is in flight and no earlier write can still take effect.
+// Step applies one event to the record of a lock and returns the next record and the actions to do. It never changes
+// its argument. It returns at most one StartOp, and only if no operation is in flight and no earlier write can still
+// take effect.
 func Step(l Lock, ev Event) (Lock, []Action) { return stepWith(l, ev, production) }
 
 func stepWith(l Lock, ev Event, r rules) (Lock, []Action) {
@@ -44,10 +45,10 @@ type machine struct {
 	ev           Event
 	rules        rules
 	actions      []Action
-	alwaysReport uint32 // slot to report even if nothing changed
+	alwaysReport uint32 // alwaysReport is the slot to report even if nothing changed
 }
 
-// slotRecord returns the record of a slot, and creates it if there is none.
+// slotRecord returns the record of a slot, and creates a missing record.
 func (m *machine) slotRecord(number uint32) *Slot {
 	i, ok := m.lock.find(number)
 	if !ok {
@@ -73,7 +74,7 @@ func (m *machine) setDesired() {
 	s.Desired = d
 	s.Refusal, s.RefusedRule, s.LastResult, s.Attempts, s.RetryAt, s.ClearedOnce, s.TimesOvertaken, s.ReadSinceChange = "", "", "", 0, time.Time{}, false, 0, false
 	s.ManualChanges = 0
-	if s.Content.Kind == Foreign { // it may have been removed since: read the slot again
+	if s.Content.Kind == Foreign { // the foreign credential may have been removed since: read the slot again
 		s.Content = Content{}
 	}
 }
@@ -84,10 +85,10 @@ func (m *machine) requestRead() {
 	}
 }
 
-// changedAtLock handles the lock's report that the slot was changed at the lock itself. If the lock shows PINs, the slot is read.
-// Otherwise its content is uncertain, and the code is set again: soon the first time, then with growing backoff, because the change
-// may be repeated, or the lock may report the bridge's own writes. A lock that shows only whether a slot is used is also read, and
-// its content is no longer doubted after maxMaskedChanges reports.
+// changedAtLock handles a report that a slot was changed at the lock itself. If the lock shows PINs, the slot is
+// read. Otherwise its content becomes uncertain and the code is set again, the first time soon, then with backoff,
+// because the lock may report the bridge's own writes as changes. A lock that shows only whether a slot is used is
+// also read; after maxMaskedChanges reports its content stays certain.
 func (m *machine) changedAtLock() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -101,7 +102,7 @@ func (m *machine) changedAtLock() {
 		}
 	}
 	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.enforces(changeInFlightDoubt) {
-		s.ChangedInFlight = true // the answer does not tell whether the write took effect before the change or after it
+		s.ChangedInFlight = true // the answer does not say whether the write took effect before or after the change
 	}
 	if s.Content.Kind != Ours || !m.rules.enforces(changeDoubt) {
 		return
@@ -110,11 +111,10 @@ func (m *machine) changedAtLock() {
 	m.doubtContent(s)
 }
 
-// maxMaskedChanges is how many reports of changes make the content of a masked slot uncertain. After that the lock probably reports
-// the bridge's own writes, which must not repeat forever.
+// maxMaskedChanges limits how many reported changes make the content of a masked slot uncertain. After that the lock
+// probably reports the bridge's own writes, which would then repeat forever.
 const maxMaskedChanges = 8
 
-// doubtContent makes the content of a slot uncertain after it was changed at the lock.
 func (m *machine) doubtContent(s *Slot) {
 	s.Content, s.OldestGeneration = Content{Kind: Uncertain}, 0
 	if s.ManualChanges > 0 {
@@ -123,8 +123,8 @@ func (m *machine) doubtContent(s *Slot) {
 	s.ManualChanges = min(s.ManualChanges+1, m.rules.maxAttempts)
 }
 
-// recordUse records that a code was used. A use of a slot that is not believed to hold a Latchkey code was the use of a foreign code,
-// or is long past.
+// recordUse records that a code was used. If the slot is not believed to hold a Latchkey code, a foreign code was
+// used or the use was long ago.
 func (m *machine) recordUse() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -137,8 +137,8 @@ func (m *machine) recordUse() {
 	}
 }
 
-// endOneTimeCode marks a one-time code as used, here or on another lock. If a desired state arrives whose code is used already, this
-// happens in the same step: a step later the code would be on its way to the lock.
+// endOneTimeCode marks a one-time code as used, here or on another lock. A newly desired code that was used already
+// is marked in the same step: one step later it would be on its way to the lock.
 func (m *machine) endOneTimeCode(code string) {
 	for i := range m.lock.Slots {
 		if s := &m.lock.Slots[i]; code != "" && s.Desired.OneTimeID == code {
@@ -147,8 +147,8 @@ func (m *machine) endOneTimeCode(code string) {
 	}
 }
 
-// EndUsedCodes marks one-time codes as used that were used on other locks. The bridge calls it before Restarted, because the former run
-// may have ended between the writes of two locks. It never changes its argument.
+// EndUsedCodes marks codes as used that were used on other locks. The bridge calls EndUsedCodes before Restarted,
+// because the previous run may have ended between the writes of two locks. It never changes its argument.
 func EndUsedCodes(l Lock, used []string) Lock {
 	m := machine{lock: l}
 	m.lock.Slots = slices.Clone(l.Slots)
@@ -158,14 +158,14 @@ func EndUsedCodes(l Lock, used []string) Lock {
 	return m.lock
 }
 
-// restart keeps what is known, but trusts no time of the former run: an operation that was in flight may take effect until a full
-// lifetime from now.
+// restart keeps the record but trusts no time of the previous run: an operation that was in flight may take effect
+// until a full lifetime from now.
 func (m *machine) restart() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
 		s.RetryAt = atMost(s.RetryAt, m.ev.At.Add(m.rules.maxRetrySet))
 		s.NextReadAt = atMost(s.NextReadAt, m.ev.At.Add(m.rules.readEvery))
-		s.ChangedInFlight = false // the whole write is uncertain anyway
+		s.ChangedInFlight = false // the result of the whole write is uncertain anyway
 	}
 	op := m.lock.Op
 	m.lock.Op = Op{}
@@ -178,7 +178,6 @@ func (m *machine) restart() {
 	}
 }
 
-// atMost returns t, or limit if t is later.
 func atMost(t, limit time.Time) time.Time {
 	if t.After(limit) {
 		return limit
@@ -186,14 +185,13 @@ func atMost(t, limit time.Time) time.Time {
 	return t
 }
 
-// setFence lets no operation start before a time.
 func (m *machine) setFence(until time.Time) {
 	if m.ev.At.Before(until) {
 		m.lock.Fence = until
 	}
 }
 
-// expireOp treats an operation as timed out that the driver did not answer in its lifetime.
+// expireOp handles an operation as timed out if the driver did not answer within its lifetime.
 func (m *machine) expireOp() {
 	op := m.lock.Op
 	if op.Kind == "" || m.ev.At.Before(op.ExpiresAt) || !m.rules.enforces(opExpires) {
@@ -229,7 +227,7 @@ func (m *machine) applyAnswer() {
 	}
 }
 
-// succeeded records the lock's answer that the operation took effect.
+// succeeded applies the lock's answer that the operation took effect.
 func (m *machine) succeeded(s *Slot, op Op) {
 	s.Content, s.OldestGeneration = Content{Kind: Empty, Evidence: Accepted}, 0
 	if op.Kind == OpSet {
@@ -245,13 +243,13 @@ func (m *machine) succeeded(s *Slot, op Op) {
 	}
 }
 
-// rejected records the lock's answer that the operation did not take effect and never will.
+// rejected applies the lock's answer that the operation did not take effect and never will.
 func (m *machine) rejected(s *Slot, op Op) {
 	code := m.ev.Result
 	doubtful := op.Replace && s.Content.Kind != Ours
 	switch {
 	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.ClearedOnce:
-		// The lock may compare with an earlier attempt of this bridge: clear the slot, then set it.
+		// The lock may compare the PIN with an earlier attempt of this bridge: clear the slot, then set it.
 		s.ClearedOnce, s.Content = true, Content{Kind: Uncertain}
 		return
 	case op.Kind == OpSet && code == Occupied && !op.Replace:
@@ -264,7 +262,6 @@ func (m *machine) rejected(s *Slot, op Op) {
 	m.scheduleRetry(s, op)
 }
 
-// scheduleRetry schedules the next attempt for a slot after a transient answer, with backoff.
 func (m *machine) scheduleRetry(s *Slot, op Op) {
 	if op.Generation != s.Desired.Generation {
 		return
@@ -278,7 +275,7 @@ func (m *machine) scheduleRetry(s *Slot, op Op) {
 	s.Attempts = min(s.Attempts+1, m.rules.maxAttempts)
 }
 
-// applyReading compares what the lock shows with what the bridge believes.
+// applyReading corrects what the bridge believes about a slot by what the lock shows.
 func (m *machine) applyReading(s *Slot) {
 	if m.ev.Result != OK {
 		m.readFailed(s)
@@ -288,7 +285,7 @@ func (m *machine) applyReading(s *Slot) {
 	was := s.Content
 	defer func() {
 		if s.Content.Kind != was.Kind {
-			s.OldestGeneration = 0 // the lock holds something else than the bridge wrote
+			s.OldestGeneration = 0 // the lock does not hold what the bridge wrote
 		}
 	}()
 	switch {
@@ -312,7 +309,7 @@ func (m *machine) applyReading(s *Slot) {
 	case was.Kind == Ours:
 		s.Content = Content{Kind: Uncertain}
 		m.reportDrift(s)
-	case was.Kind == Empty && was.Evidence == Accepted: // the lock acknowledged the removal and did not remove
+	case was.Kind == Empty && was.Evidence == Accepted: // the lock acknowledged the removal but did not remove the credential
 		s.Content = Content{Kind: Uncertain}
 	case was.Kind == Empty:
 		s.Content = Content{Kind: Foreign, Evidence: Verified}
@@ -325,7 +322,7 @@ func (m *machine) readFailed(s *Slot) {
 	switch {
 	case m.ev.Result == Unsupported && s.Content.Kind != Unknown:
 		s.NextReadAt, s.ReadSinceChange = time.Time{}, true
-	case s.Content.Kind == Unknown, !m.targetOf(s).isMet(s): // it was read in order to write: later, or the radio never rests
+	case s.Content.Kind == Unknown, !m.targetOf(s).isMet(s): // the slot is read before a write: retry with a delay, so that the radio rests
 		m.scheduleRetry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
 	default:
 		wait := m.rules.readRetry

@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// Window is a time [From, To) in which a code opens. A zero To has no end.
+// Window is the time [From, To) in which a code opens the door. A zero To means no end.
 type Window struct{ From, To time.Time }
 
-// String formats the window in UTC.
 func (w Window) String() string {
 	return fmt.Sprintf("[%s, %s)", w.From.UTC().Format(time.RFC3339), w.To.UTC().Format(time.RFC3339))
 }
 
-// Windows is a list of windows, each of which ends before the next begins. It is packed into a string, so that structs with it are
-// comparable: two instants in microseconds for each window, big endian.
+// Windows is a list of windows that follow each other without overlap. It is packed into a string, so that structs
+// with it are comparable: two times in microseconds for each window, big-endian.
 type Windows string
 
 const (
 	packedSize = 16
-	// MaxLaterWindows bounds Desired.LaterWindows: nine days of the busiest weekly hours.
+	// MaxLaterWindows bounds Desired.LaterWindows: enough for nine days of the busiest weekly hours.
 	MaxLaterWindows = 256
 )
 
-// PackWindows packs windows that have both a beginning and an end.
+// PackWindows packs windows that have both a start and an end.
 func PackWindows(all ...Window) Windows {
 	b := make([]byte, 0, packedSize*len(all))
 	for _, w := range all {
@@ -34,17 +33,14 @@ func PackWindows(all ...Window) Windows {
 	return Windows(b)
 }
 
-// Len returns the number of windows.
 func (p Windows) Len() int { return len(p) / packedSize }
 
-// At returns the window with an index, from 0.
 func (p Windows) At(i int) Window {
 	b := []byte(p[i*packedSize : (i+1)*packedSize])
 	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
 	return Window{at(b[:8]), at(b[8:])}
 }
 
-// All unpacks the windows; nil if there are none.
 func (p Windows) All() []Window {
 	var out []Window
 	for i := range p.Len() {
@@ -53,7 +49,7 @@ func (p Windows) All() []Window {
 	return out
 }
 
-// Window returns a window of a desired state by its index: 0 is [NotBefore, NotAfter), then follow those of LaterWindows.
+// Window returns the window with an index: 0 is [NotBefore, NotAfter), then follow LaterWindows.
 func (d Desired) Window(n int) Window {
 	if n == 0 {
 		return Window{d.NotBefore, d.NotAfter}
@@ -61,10 +57,10 @@ func (d Desired) Window(n int) Window {
 	return d.LaterWindows.At(n - 1)
 }
 
-// windowCount returns the number of windows of a desired state.
 func (d Desired) windowCount() int { return 1 + d.LaterWindows.Len() }
 
-// windowFrom returns the first window that has not ended at now, if each ends earlier by margin. over: all have ended, and n is the last.
+// windowFrom returns the first window that has not ended at now, if each ends earlier by margin. over means that all
+// have ended, and n is then the last.
 func (d Desired) windowFrom(now time.Time, margin time.Duration) (n int, w Window, over bool) {
 	for n = range d.windowCount() {
 		w = d.Window(n)
@@ -75,13 +71,13 @@ func (d Desired) windowFrom(now time.Time, margin time.Duration) (n int, w Windo
 	return n, w, true
 }
 
-// WindowAt returns the window of a desired state at now: the present one, else the next, else the last.
+// WindowAt returns the window that contains now, else the next window, else the last.
 func (d Desired) WindowAt(now time.Time) Window {
 	_, w, _ := d.windowFrom(now, 0)
 	return w
 }
 
-// isUsedUp reports whether the desired credential is a one-time code that was used.
+// isUsedUp reports whether the desired code is a one-time code that was used.
 func (s *Slot) isUsedUp(r rules) bool {
 	return s.Desired.OneTimeID != "" && s.UsedOneTimeID == s.Desired.OneTimeID && r.enforces(oneTimeEnds)
 }
