@@ -15,7 +15,7 @@ GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while r
 NOT_INLINED := latchkey.dev/ent latchkey.dev/gen github.com/nats-io github.com/riverqueue github.com/antlr4-go github.com/alecthomas/kong \
 	github.com/prometheus go.opentelemetry.io cel.dev/cel-go/parser cel.dev/cel-go/ext cel.dev/cel-go/checker go.yaml.in/yaml github.com/lib/pq
 RELEASE := -trimpath -ldflags='-s -w' $(foreach p,$(NOT_INLINED),-gcflags='$(p)/...=-l')
-MOST_BYTES := 60000000
+MOST_BYTES := 70000000
 
 FUZZTIME ?= 30s
 SOAK ?= 50

@@ -15,7 +15,9 @@ import (
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
+	"latchkey.dev/ent/attempts"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/doorrule"
@@ -24,13 +26,20 @@ import (
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
+	"latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestprofile"
+	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/issuer"
 	"latchkey.dev/ent/issuerkey"
 	"latchkey.dev/ent/keyset"
 	"latchkey.dev/ent/keystatus"
+	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/mail"
+	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
@@ -46,6 +55,7 @@ import (
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
+	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
 
@@ -61,8 +71,12 @@ type Client struct {
 	App *AppClient
 	// Arrival is the client for interacting with the Arrival builders.
 	Arrival *ArrivalClient
+	// Attempts is the client for interacting with the Attempts builders.
+	Attempts *AttemptsClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
+	// CheckInSettings is the client for interacting with the CheckInSettings builders.
+	CheckInSettings *CheckInSettingsClient
 	// Code is the client for interacting with the Code builders.
 	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
@@ -79,6 +93,14 @@ type Client struct {
 	Grant *GrantClient
 	// Guesses is the client for interacting with the Guesses builders.
 	Guesses *GuessesClient
+	// Guest is the client for interacting with the Guest builders.
+	Guest *GuestClient
+	// GuestLink is the client for interacting with the GuestLink builders.
+	GuestLink *GuestLinkClient
+	// GuestProfile is the client for interacting with the GuestProfile builders.
+	GuestProfile *GuestProfileClient
+	// GuestSession is the client for interacting with the GuestSession builders.
+	GuestSession *GuestSessionClient
 	// Idempotency is the client for interacting with the Idempotency builders.
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
@@ -91,8 +113,14 @@ type Client struct {
 	KeySet *KeySetClient
 	// KeyStatus is the client for interacting with the KeyStatus builders.
 	KeyStatus *KeyStatusClient
+	// Kiosk is the client for interacting with the Kiosk builders.
+	Kiosk *KioskClient
 	// Lock is the client for interacting with the Lock builders.
 	Lock *LockClient
+	// Mail is the client for interacting with the Mail builders.
+	Mail *MailClient
+	// MailSettings is the client for interacting with the MailSettings builders.
+	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
 	// Node is the client for interacting with the Node builders.
@@ -123,6 +151,8 @@ type Client struct {
 	Slot *SlotClient
 	// Space is the client for interacting with the Space builders.
 	Space *SpaceClient
+	// Stay is the client for interacting with the Stay builders.
+	Stay *StayClient
 	// Token is the client for interacting with the Token builders.
 	Token *TokenClient
 	// Tombstone is the client for interacting with the Tombstone builders.
@@ -140,7 +170,9 @@ func (c *Client) init() {
 	c.Act = NewActClient(c.config)
 	c.App = NewAppClient(c.config)
 	c.Arrival = NewArrivalClient(c.config)
+	c.Attempts = NewAttemptsClient(c.config)
 	c.Bridge = NewBridgeClient(c.config)
+	c.CheckInSettings = NewCheckInSettingsClient(c.config)
 	c.Code = NewCodeClient(c.config)
 	c.Conflict = NewConflictClient(c.config)
 	c.DoorRule = NewDoorRuleClient(c.config)
@@ -149,13 +181,20 @@ func (c *Client) init() {
 	c.Gate = NewGateClient(c.config)
 	c.Grant = NewGrantClient(c.config)
 	c.Guesses = NewGuessesClient(c.config)
+	c.Guest = NewGuestClient(c.config)
+	c.GuestLink = NewGuestLinkClient(c.config)
+	c.GuestProfile = NewGuestProfileClient(c.config)
+	c.GuestSession = NewGuestSessionClient(c.config)
 	c.Idempotency = NewIdempotencyClient(c.config)
 	c.Integration = NewIntegrationClient(c.config)
 	c.Issuer = NewIssuerClient(c.config)
 	c.IssuerKey = NewIssuerKeyClient(c.config)
 	c.KeySet = NewKeySetClient(c.config)
 	c.KeyStatus = NewKeyStatusClient(c.config)
+	c.Kiosk = NewKioskClient(c.config)
 	c.Lock = NewLockClient(c.config)
+	c.Mail = NewMailClient(c.config)
+	c.MailSettings = NewMailSettingsClient(c.config)
 	c.Mapping = NewMappingClient(c.config)
 	c.Node = NewNodeClient(c.config)
 	c.Notice = NewNoticeClient(c.config)
@@ -171,6 +210,7 @@ func (c *Client) init() {
 	c.Secret = NewSecretClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Space = NewSpaceClient(c.config)
+	c.Stay = NewStayClient(c.config)
 	c.Token = NewTokenClient(c.config)
 	c.Tombstone = NewTombstoneClient(c.config)
 }
@@ -268,7 +308,9 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Act:               NewActClient(cfg),
 		App:               NewAppClient(cfg),
 		Arrival:           NewArrivalClient(cfg),
+		Attempts:          NewAttemptsClient(cfg),
 		Bridge:            NewBridgeClient(cfg),
+		CheckInSettings:   NewCheckInSettingsClient(cfg),
 		Code:              NewCodeClient(cfg),
 		Conflict:          NewConflictClient(cfg),
 		DoorRule:          NewDoorRuleClient(cfg),
@@ -277,13 +319,20 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Gate:              NewGateClient(cfg),
 		Grant:             NewGrantClient(cfg),
 		Guesses:           NewGuessesClient(cfg),
+		Guest:             NewGuestClient(cfg),
+		GuestLink:         NewGuestLinkClient(cfg),
+		GuestProfile:      NewGuestProfileClient(cfg),
+		GuestSession:      NewGuestSessionClient(cfg),
 		Idempotency:       NewIdempotencyClient(cfg),
 		Integration:       NewIntegrationClient(cfg),
 		Issuer:            NewIssuerClient(cfg),
 		IssuerKey:         NewIssuerKeyClient(cfg),
 		KeySet:            NewKeySetClient(cfg),
 		KeyStatus:         NewKeyStatusClient(cfg),
+		Kiosk:             NewKioskClient(cfg),
 		Lock:              NewLockClient(cfg),
+		Mail:              NewMailClient(cfg),
+		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
@@ -299,6 +348,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Secret:            NewSecretClient(cfg),
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
+		Stay:              NewStayClient(cfg),
 		Token:             NewTokenClient(cfg),
 		Tombstone:         NewTombstoneClient(cfg),
 	}, nil
@@ -323,7 +373,9 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Act:               NewActClient(cfg),
 		App:               NewAppClient(cfg),
 		Arrival:           NewArrivalClient(cfg),
+		Attempts:          NewAttemptsClient(cfg),
 		Bridge:            NewBridgeClient(cfg),
+		CheckInSettings:   NewCheckInSettingsClient(cfg),
 		Code:              NewCodeClient(cfg),
 		Conflict:          NewConflictClient(cfg),
 		DoorRule:          NewDoorRuleClient(cfg),
@@ -332,13 +384,20 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Gate:              NewGateClient(cfg),
 		Grant:             NewGrantClient(cfg),
 		Guesses:           NewGuessesClient(cfg),
+		Guest:             NewGuestClient(cfg),
+		GuestLink:         NewGuestLinkClient(cfg),
+		GuestProfile:      NewGuestProfileClient(cfg),
+		GuestSession:      NewGuestSessionClient(cfg),
 		Idempotency:       NewIdempotencyClient(cfg),
 		Integration:       NewIntegrationClient(cfg),
 		Issuer:            NewIssuerClient(cfg),
 		IssuerKey:         NewIssuerKeyClient(cfg),
 		KeySet:            NewKeySetClient(cfg),
 		KeyStatus:         NewKeyStatusClient(cfg),
+		Kiosk:             NewKioskClient(cfg),
 		Lock:              NewLockClient(cfg),
+		Mail:              NewMailClient(cfg),
+		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
@@ -354,6 +413,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Secret:            NewSecretClient(cfg),
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
+		Stay:              NewStayClient(cfg),
 		Token:             NewTokenClient(cfg),
 		Tombstone:         NewTombstoneClient(cfg),
 	}, nil
@@ -385,12 +445,14 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.DoorRule, c.Endpoint,
-		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
-		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
-		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
-		c.Space, c.Token, c.Tombstone,
+		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
+		c.Conflict, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant, c.Guesses,
+		c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
+		c.Integration, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock,
+		c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice, c.PartnerSpace, c.Phone,
+		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.Reservation,
+		c.ReservationChange, c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay,
+		c.Token, c.Tombstone,
 	} {
 		n.Use(hooks...)
 	}
@@ -400,12 +462,14 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.DoorRule, c.Endpoint,
-		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
-		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
-		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
-		c.Space, c.Token, c.Tombstone,
+		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
+		c.Conflict, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant, c.Guesses,
+		c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
+		c.Integration, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock,
+		c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice, c.PartnerSpace, c.Phone,
+		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.Reservation,
+		c.ReservationChange, c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay,
+		c.Token, c.Tombstone,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -420,8 +484,12 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.App.mutate(ctx, m)
 	case *ArrivalMutation:
 		return c.Arrival.mutate(ctx, m)
+	case *AttemptsMutation:
+		return c.Attempts.mutate(ctx, m)
 	case *BridgeMutation:
 		return c.Bridge.mutate(ctx, m)
+	case *CheckInSettingsMutation:
+		return c.CheckInSettings.mutate(ctx, m)
 	case *CodeMutation:
 		return c.Code.mutate(ctx, m)
 	case *ConflictMutation:
@@ -438,6 +506,14 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Grant.mutate(ctx, m)
 	case *GuessesMutation:
 		return c.Guesses.mutate(ctx, m)
+	case *GuestMutation:
+		return c.Guest.mutate(ctx, m)
+	case *GuestLinkMutation:
+		return c.GuestLink.mutate(ctx, m)
+	case *GuestProfileMutation:
+		return c.GuestProfile.mutate(ctx, m)
+	case *GuestSessionMutation:
+		return c.GuestSession.mutate(ctx, m)
 	case *IdempotencyMutation:
 		return c.Idempotency.mutate(ctx, m)
 	case *IntegrationMutation:
@@ -450,8 +526,14 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.KeySet.mutate(ctx, m)
 	case *KeyStatusMutation:
 		return c.KeyStatus.mutate(ctx, m)
+	case *KioskMutation:
+		return c.Kiosk.mutate(ctx, m)
 	case *LockMutation:
 		return c.Lock.mutate(ctx, m)
+	case *MailMutation:
+		return c.Mail.mutate(ctx, m)
+	case *MailSettingsMutation:
+		return c.MailSettings.mutate(ctx, m)
 	case *MappingMutation:
 		return c.Mapping.mutate(ctx, m)
 	case *NodeMutation:
@@ -482,6 +564,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Slot.mutate(ctx, m)
 	case *SpaceMutation:
 		return c.Space.mutate(ctx, m)
+	case *StayMutation:
+		return c.Stay.mutate(ctx, m)
 	case *TokenMutation:
 		return c.Token.mutate(ctx, m)
 	case *TombstoneMutation:
@@ -890,6 +974,139 @@ func (c *ArrivalClient) mutate(ctx context.Context, m *ArrivalMutation) (Value, 
 	}
 }
 
+// AttemptsClient is a client for the Attempts schema.
+type AttemptsClient struct {
+	config
+}
+
+// NewAttemptsClient returns a client for the Attempts from the given config.
+func NewAttemptsClient(c config) *AttemptsClient {
+	return &AttemptsClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `attempts.Hooks(f(g(h())))`.
+func (c *AttemptsClient) Use(hooks ...Hook) {
+	c.hooks.Attempts = append(c.hooks.Attempts, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `attempts.Intercept(f(g(h())))`.
+func (c *AttemptsClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Attempts = append(c.inters.Attempts, interceptors...)
+}
+
+// Create returns a builder for creating a Attempts entity.
+func (c *AttemptsClient) Create() *AttemptsCreate {
+	mutation := newAttemptsMutation(c.config, OpCreate)
+	return &AttemptsCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Attempts entities.
+func (c *AttemptsClient) CreateBulk(builders ...*AttemptsCreate) *AttemptsCreateBulk {
+	return &AttemptsCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AttemptsClient) MapCreateBulk(slice any, setFunc func(*AttemptsCreate, int)) *AttemptsCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AttemptsCreateBulk{err: fmt.Errorf("calling to AttemptsClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AttemptsCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AttemptsCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Attempts.
+func (c *AttemptsClient) Update() *AttemptsUpdate {
+	mutation := newAttemptsMutation(c.config, OpUpdate)
+	return &AttemptsUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AttemptsClient) UpdateOne(_m *Attempts) *AttemptsUpdateOne {
+	mutation := newAttemptsMutation(c.config, OpUpdateOne, withAttempts(_m))
+	return &AttemptsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AttemptsClient) UpdateOneID(id string) *AttemptsUpdateOne {
+	mutation := newAttemptsMutation(c.config, OpUpdateOne, withAttemptsID(id))
+	return &AttemptsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Attempts.
+func (c *AttemptsClient) Delete() *AttemptsDelete {
+	mutation := newAttemptsMutation(c.config, OpDelete)
+	return &AttemptsDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AttemptsClient) DeleteOne(_m *Attempts) *AttemptsDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AttemptsClient) DeleteOneID(id string) *AttemptsDeleteOne {
+	builder := c.Delete().Where(attempts.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AttemptsDeleteOne{builder}
+}
+
+// Query returns a query builder for Attempts.
+func (c *AttemptsClient) Query() *AttemptsQuery {
+	return &AttemptsQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAttempts},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Attempts entity by its id.
+func (c *AttemptsClient) Get(ctx context.Context, id string) (*Attempts, error) {
+	return c.Query().Where(attempts.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AttemptsClient) GetX(ctx context.Context, id string) *Attempts {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AttemptsClient) Hooks() []Hook {
+	return c.hooks.Attempts
+}
+
+// Interceptors returns the client interceptors.
+func (c *AttemptsClient) Interceptors() []Interceptor {
+	return c.inters.Attempts
+}
+
+func (c *AttemptsClient) mutate(ctx context.Context, m *AttemptsMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AttemptsCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AttemptsUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AttemptsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AttemptsDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Attempts mutation op: %q", m.Op())
+	}
+}
+
 // BridgeClient is a client for the Bridge schema.
 type BridgeClient struct {
 	config
@@ -1020,6 +1237,139 @@ func (c *BridgeClient) mutate(ctx context.Context, m *BridgeMutation) (Value, er
 		return (&BridgeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Bridge mutation op: %q", m.Op())
+	}
+}
+
+// CheckInSettingsClient is a client for the CheckInSettings schema.
+type CheckInSettingsClient struct {
+	config
+}
+
+// NewCheckInSettingsClient returns a client for the CheckInSettings from the given config.
+func NewCheckInSettingsClient(c config) *CheckInSettingsClient {
+	return &CheckInSettingsClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `checkinsettings.Hooks(f(g(h())))`.
+func (c *CheckInSettingsClient) Use(hooks ...Hook) {
+	c.hooks.CheckInSettings = append(c.hooks.CheckInSettings, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `checkinsettings.Intercept(f(g(h())))`.
+func (c *CheckInSettingsClient) Intercept(interceptors ...Interceptor) {
+	c.inters.CheckInSettings = append(c.inters.CheckInSettings, interceptors...)
+}
+
+// Create returns a builder for creating a CheckInSettings entity.
+func (c *CheckInSettingsClient) Create() *CheckInSettingsCreate {
+	mutation := newCheckInSettingsMutation(c.config, OpCreate)
+	return &CheckInSettingsCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of CheckInSettings entities.
+func (c *CheckInSettingsClient) CreateBulk(builders ...*CheckInSettingsCreate) *CheckInSettingsCreateBulk {
+	return &CheckInSettingsCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CheckInSettingsClient) MapCreateBulk(slice any, setFunc func(*CheckInSettingsCreate, int)) *CheckInSettingsCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CheckInSettingsCreateBulk{err: fmt.Errorf("calling to CheckInSettingsClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CheckInSettingsCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CheckInSettingsCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for CheckInSettings.
+func (c *CheckInSettingsClient) Update() *CheckInSettingsUpdate {
+	mutation := newCheckInSettingsMutation(c.config, OpUpdate)
+	return &CheckInSettingsUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CheckInSettingsClient) UpdateOne(_m *CheckInSettings) *CheckInSettingsUpdateOne {
+	mutation := newCheckInSettingsMutation(c.config, OpUpdateOne, withCheckInSettings(_m))
+	return &CheckInSettingsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CheckInSettingsClient) UpdateOneID(id string) *CheckInSettingsUpdateOne {
+	mutation := newCheckInSettingsMutation(c.config, OpUpdateOne, withCheckInSettingsID(id))
+	return &CheckInSettingsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for CheckInSettings.
+func (c *CheckInSettingsClient) Delete() *CheckInSettingsDelete {
+	mutation := newCheckInSettingsMutation(c.config, OpDelete)
+	return &CheckInSettingsDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CheckInSettingsClient) DeleteOne(_m *CheckInSettings) *CheckInSettingsDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CheckInSettingsClient) DeleteOneID(id string) *CheckInSettingsDeleteOne {
+	builder := c.Delete().Where(checkinsettings.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CheckInSettingsDeleteOne{builder}
+}
+
+// Query returns a query builder for CheckInSettings.
+func (c *CheckInSettingsClient) Query() *CheckInSettingsQuery {
+	return &CheckInSettingsQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCheckInSettings},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a CheckInSettings entity by its id.
+func (c *CheckInSettingsClient) Get(ctx context.Context, id string) (*CheckInSettings, error) {
+	return c.Query().Where(checkinsettings.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CheckInSettingsClient) GetX(ctx context.Context, id string) *CheckInSettings {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CheckInSettingsClient) Hooks() []Hook {
+	return c.hooks.CheckInSettings
+}
+
+// Interceptors returns the client interceptors.
+func (c *CheckInSettingsClient) Interceptors() []Interceptor {
+	return c.inters.CheckInSettings
+}
+
+func (c *CheckInSettingsClient) mutate(ctx context.Context, m *CheckInSettingsMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CheckInSettingsCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CheckInSettingsUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CheckInSettingsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CheckInSettingsDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown CheckInSettings mutation op: %q", m.Op())
 	}
 }
 
@@ -2087,6 +2437,538 @@ func (c *GuessesClient) mutate(ctx context.Context, m *GuessesMutation) (Value, 
 	}
 }
 
+// GuestClient is a client for the Guest schema.
+type GuestClient struct {
+	config
+}
+
+// NewGuestClient returns a client for the Guest from the given config.
+func NewGuestClient(c config) *GuestClient {
+	return &GuestClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `guest.Hooks(f(g(h())))`.
+func (c *GuestClient) Use(hooks ...Hook) {
+	c.hooks.Guest = append(c.hooks.Guest, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `guest.Intercept(f(g(h())))`.
+func (c *GuestClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Guest = append(c.inters.Guest, interceptors...)
+}
+
+// Create returns a builder for creating a Guest entity.
+func (c *GuestClient) Create() *GuestCreate {
+	mutation := newGuestMutation(c.config, OpCreate)
+	return &GuestCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Guest entities.
+func (c *GuestClient) CreateBulk(builders ...*GuestCreate) *GuestCreateBulk {
+	return &GuestCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *GuestClient) MapCreateBulk(slice any, setFunc func(*GuestCreate, int)) *GuestCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &GuestCreateBulk{err: fmt.Errorf("calling to GuestClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*GuestCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &GuestCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Guest.
+func (c *GuestClient) Update() *GuestUpdate {
+	mutation := newGuestMutation(c.config, OpUpdate)
+	return &GuestUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *GuestClient) UpdateOne(_m *Guest) *GuestUpdateOne {
+	mutation := newGuestMutation(c.config, OpUpdateOne, withGuest(_m))
+	return &GuestUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *GuestClient) UpdateOneID(id string) *GuestUpdateOne {
+	mutation := newGuestMutation(c.config, OpUpdateOne, withGuestID(id))
+	return &GuestUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Guest.
+func (c *GuestClient) Delete() *GuestDelete {
+	mutation := newGuestMutation(c.config, OpDelete)
+	return &GuestDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *GuestClient) DeleteOne(_m *Guest) *GuestDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *GuestClient) DeleteOneID(id string) *GuestDeleteOne {
+	builder := c.Delete().Where(guest.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &GuestDeleteOne{builder}
+}
+
+// Query returns a query builder for Guest.
+func (c *GuestClient) Query() *GuestQuery {
+	return &GuestQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeGuest},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Guest entity by its id.
+func (c *GuestClient) Get(ctx context.Context, id string) (*Guest, error) {
+	return c.Query().Where(guest.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *GuestClient) GetX(ctx context.Context, id string) *Guest {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *GuestClient) Hooks() []Hook {
+	return c.hooks.Guest
+}
+
+// Interceptors returns the client interceptors.
+func (c *GuestClient) Interceptors() []Interceptor {
+	return c.inters.Guest
+}
+
+func (c *GuestClient) mutate(ctx context.Context, m *GuestMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&GuestCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&GuestUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&GuestUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&GuestDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Guest mutation op: %q", m.Op())
+	}
+}
+
+// GuestLinkClient is a client for the GuestLink schema.
+type GuestLinkClient struct {
+	config
+}
+
+// NewGuestLinkClient returns a client for the GuestLink from the given config.
+func NewGuestLinkClient(c config) *GuestLinkClient {
+	return &GuestLinkClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `guestlink.Hooks(f(g(h())))`.
+func (c *GuestLinkClient) Use(hooks ...Hook) {
+	c.hooks.GuestLink = append(c.hooks.GuestLink, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `guestlink.Intercept(f(g(h())))`.
+func (c *GuestLinkClient) Intercept(interceptors ...Interceptor) {
+	c.inters.GuestLink = append(c.inters.GuestLink, interceptors...)
+}
+
+// Create returns a builder for creating a GuestLink entity.
+func (c *GuestLinkClient) Create() *GuestLinkCreate {
+	mutation := newGuestLinkMutation(c.config, OpCreate)
+	return &GuestLinkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of GuestLink entities.
+func (c *GuestLinkClient) CreateBulk(builders ...*GuestLinkCreate) *GuestLinkCreateBulk {
+	return &GuestLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *GuestLinkClient) MapCreateBulk(slice any, setFunc func(*GuestLinkCreate, int)) *GuestLinkCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &GuestLinkCreateBulk{err: fmt.Errorf("calling to GuestLinkClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*GuestLinkCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &GuestLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for GuestLink.
+func (c *GuestLinkClient) Update() *GuestLinkUpdate {
+	mutation := newGuestLinkMutation(c.config, OpUpdate)
+	return &GuestLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *GuestLinkClient) UpdateOne(_m *GuestLink) *GuestLinkUpdateOne {
+	mutation := newGuestLinkMutation(c.config, OpUpdateOne, withGuestLink(_m))
+	return &GuestLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *GuestLinkClient) UpdateOneID(id string) *GuestLinkUpdateOne {
+	mutation := newGuestLinkMutation(c.config, OpUpdateOne, withGuestLinkID(id))
+	return &GuestLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for GuestLink.
+func (c *GuestLinkClient) Delete() *GuestLinkDelete {
+	mutation := newGuestLinkMutation(c.config, OpDelete)
+	return &GuestLinkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *GuestLinkClient) DeleteOne(_m *GuestLink) *GuestLinkDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *GuestLinkClient) DeleteOneID(id string) *GuestLinkDeleteOne {
+	builder := c.Delete().Where(guestlink.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &GuestLinkDeleteOne{builder}
+}
+
+// Query returns a query builder for GuestLink.
+func (c *GuestLinkClient) Query() *GuestLinkQuery {
+	return &GuestLinkQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeGuestLink},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a GuestLink entity by its id.
+func (c *GuestLinkClient) Get(ctx context.Context, id string) (*GuestLink, error) {
+	return c.Query().Where(guestlink.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *GuestLinkClient) GetX(ctx context.Context, id string) *GuestLink {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *GuestLinkClient) Hooks() []Hook {
+	return c.hooks.GuestLink
+}
+
+// Interceptors returns the client interceptors.
+func (c *GuestLinkClient) Interceptors() []Interceptor {
+	return c.inters.GuestLink
+}
+
+func (c *GuestLinkClient) mutate(ctx context.Context, m *GuestLinkMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&GuestLinkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&GuestLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&GuestLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&GuestLinkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown GuestLink mutation op: %q", m.Op())
+	}
+}
+
+// GuestProfileClient is a client for the GuestProfile schema.
+type GuestProfileClient struct {
+	config
+}
+
+// NewGuestProfileClient returns a client for the GuestProfile from the given config.
+func NewGuestProfileClient(c config) *GuestProfileClient {
+	return &GuestProfileClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `guestprofile.Hooks(f(g(h())))`.
+func (c *GuestProfileClient) Use(hooks ...Hook) {
+	c.hooks.GuestProfile = append(c.hooks.GuestProfile, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `guestprofile.Intercept(f(g(h())))`.
+func (c *GuestProfileClient) Intercept(interceptors ...Interceptor) {
+	c.inters.GuestProfile = append(c.inters.GuestProfile, interceptors...)
+}
+
+// Create returns a builder for creating a GuestProfile entity.
+func (c *GuestProfileClient) Create() *GuestProfileCreate {
+	mutation := newGuestProfileMutation(c.config, OpCreate)
+	return &GuestProfileCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of GuestProfile entities.
+func (c *GuestProfileClient) CreateBulk(builders ...*GuestProfileCreate) *GuestProfileCreateBulk {
+	return &GuestProfileCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *GuestProfileClient) MapCreateBulk(slice any, setFunc func(*GuestProfileCreate, int)) *GuestProfileCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &GuestProfileCreateBulk{err: fmt.Errorf("calling to GuestProfileClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*GuestProfileCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &GuestProfileCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for GuestProfile.
+func (c *GuestProfileClient) Update() *GuestProfileUpdate {
+	mutation := newGuestProfileMutation(c.config, OpUpdate)
+	return &GuestProfileUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *GuestProfileClient) UpdateOne(_m *GuestProfile) *GuestProfileUpdateOne {
+	mutation := newGuestProfileMutation(c.config, OpUpdateOne, withGuestProfile(_m))
+	return &GuestProfileUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *GuestProfileClient) UpdateOneID(id string) *GuestProfileUpdateOne {
+	mutation := newGuestProfileMutation(c.config, OpUpdateOne, withGuestProfileID(id))
+	return &GuestProfileUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for GuestProfile.
+func (c *GuestProfileClient) Delete() *GuestProfileDelete {
+	mutation := newGuestProfileMutation(c.config, OpDelete)
+	return &GuestProfileDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *GuestProfileClient) DeleteOne(_m *GuestProfile) *GuestProfileDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *GuestProfileClient) DeleteOneID(id string) *GuestProfileDeleteOne {
+	builder := c.Delete().Where(guestprofile.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &GuestProfileDeleteOne{builder}
+}
+
+// Query returns a query builder for GuestProfile.
+func (c *GuestProfileClient) Query() *GuestProfileQuery {
+	return &GuestProfileQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeGuestProfile},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a GuestProfile entity by its id.
+func (c *GuestProfileClient) Get(ctx context.Context, id string) (*GuestProfile, error) {
+	return c.Query().Where(guestprofile.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *GuestProfileClient) GetX(ctx context.Context, id string) *GuestProfile {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *GuestProfileClient) Hooks() []Hook {
+	return c.hooks.GuestProfile
+}
+
+// Interceptors returns the client interceptors.
+func (c *GuestProfileClient) Interceptors() []Interceptor {
+	return c.inters.GuestProfile
+}
+
+func (c *GuestProfileClient) mutate(ctx context.Context, m *GuestProfileMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&GuestProfileCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&GuestProfileUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&GuestProfileUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&GuestProfileDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown GuestProfile mutation op: %q", m.Op())
+	}
+}
+
+// GuestSessionClient is a client for the GuestSession schema.
+type GuestSessionClient struct {
+	config
+}
+
+// NewGuestSessionClient returns a client for the GuestSession from the given config.
+func NewGuestSessionClient(c config) *GuestSessionClient {
+	return &GuestSessionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `guestsession.Hooks(f(g(h())))`.
+func (c *GuestSessionClient) Use(hooks ...Hook) {
+	c.hooks.GuestSession = append(c.hooks.GuestSession, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `guestsession.Intercept(f(g(h())))`.
+func (c *GuestSessionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.GuestSession = append(c.inters.GuestSession, interceptors...)
+}
+
+// Create returns a builder for creating a GuestSession entity.
+func (c *GuestSessionClient) Create() *GuestSessionCreate {
+	mutation := newGuestSessionMutation(c.config, OpCreate)
+	return &GuestSessionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of GuestSession entities.
+func (c *GuestSessionClient) CreateBulk(builders ...*GuestSessionCreate) *GuestSessionCreateBulk {
+	return &GuestSessionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *GuestSessionClient) MapCreateBulk(slice any, setFunc func(*GuestSessionCreate, int)) *GuestSessionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &GuestSessionCreateBulk{err: fmt.Errorf("calling to GuestSessionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*GuestSessionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &GuestSessionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for GuestSession.
+func (c *GuestSessionClient) Update() *GuestSessionUpdate {
+	mutation := newGuestSessionMutation(c.config, OpUpdate)
+	return &GuestSessionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *GuestSessionClient) UpdateOne(_m *GuestSession) *GuestSessionUpdateOne {
+	mutation := newGuestSessionMutation(c.config, OpUpdateOne, withGuestSession(_m))
+	return &GuestSessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *GuestSessionClient) UpdateOneID(id string) *GuestSessionUpdateOne {
+	mutation := newGuestSessionMutation(c.config, OpUpdateOne, withGuestSessionID(id))
+	return &GuestSessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for GuestSession.
+func (c *GuestSessionClient) Delete() *GuestSessionDelete {
+	mutation := newGuestSessionMutation(c.config, OpDelete)
+	return &GuestSessionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *GuestSessionClient) DeleteOne(_m *GuestSession) *GuestSessionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *GuestSessionClient) DeleteOneID(id string) *GuestSessionDeleteOne {
+	builder := c.Delete().Where(guestsession.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &GuestSessionDeleteOne{builder}
+}
+
+// Query returns a query builder for GuestSession.
+func (c *GuestSessionClient) Query() *GuestSessionQuery {
+	return &GuestSessionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeGuestSession},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a GuestSession entity by its id.
+func (c *GuestSessionClient) Get(ctx context.Context, id string) (*GuestSession, error) {
+	return c.Query().Where(guestsession.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *GuestSessionClient) GetX(ctx context.Context, id string) *GuestSession {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *GuestSessionClient) Hooks() []Hook {
+	return c.hooks.GuestSession
+}
+
+// Interceptors returns the client interceptors.
+func (c *GuestSessionClient) Interceptors() []Interceptor {
+	return c.inters.GuestSession
+}
+
+func (c *GuestSessionClient) mutate(ctx context.Context, m *GuestSessionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&GuestSessionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&GuestSessionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&GuestSessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&GuestSessionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown GuestSession mutation op: %q", m.Op())
+	}
+}
+
 // IdempotencyClient is a client for the Idempotency schema.
 type IdempotencyClient struct {
 	config
@@ -2885,6 +3767,139 @@ func (c *KeyStatusClient) mutate(ctx context.Context, m *KeyStatusMutation) (Val
 	}
 }
 
+// KioskClient is a client for the Kiosk schema.
+type KioskClient struct {
+	config
+}
+
+// NewKioskClient returns a client for the Kiosk from the given config.
+func NewKioskClient(c config) *KioskClient {
+	return &KioskClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `kiosk.Hooks(f(g(h())))`.
+func (c *KioskClient) Use(hooks ...Hook) {
+	c.hooks.Kiosk = append(c.hooks.Kiosk, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `kiosk.Intercept(f(g(h())))`.
+func (c *KioskClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Kiosk = append(c.inters.Kiosk, interceptors...)
+}
+
+// Create returns a builder for creating a Kiosk entity.
+func (c *KioskClient) Create() *KioskCreate {
+	mutation := newKioskMutation(c.config, OpCreate)
+	return &KioskCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Kiosk entities.
+func (c *KioskClient) CreateBulk(builders ...*KioskCreate) *KioskCreateBulk {
+	return &KioskCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *KioskClient) MapCreateBulk(slice any, setFunc func(*KioskCreate, int)) *KioskCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &KioskCreateBulk{err: fmt.Errorf("calling to KioskClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*KioskCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &KioskCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Kiosk.
+func (c *KioskClient) Update() *KioskUpdate {
+	mutation := newKioskMutation(c.config, OpUpdate)
+	return &KioskUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *KioskClient) UpdateOne(_m *Kiosk) *KioskUpdateOne {
+	mutation := newKioskMutation(c.config, OpUpdateOne, withKiosk(_m))
+	return &KioskUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *KioskClient) UpdateOneID(id string) *KioskUpdateOne {
+	mutation := newKioskMutation(c.config, OpUpdateOne, withKioskID(id))
+	return &KioskUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Kiosk.
+func (c *KioskClient) Delete() *KioskDelete {
+	mutation := newKioskMutation(c.config, OpDelete)
+	return &KioskDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *KioskClient) DeleteOne(_m *Kiosk) *KioskDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *KioskClient) DeleteOneID(id string) *KioskDeleteOne {
+	builder := c.Delete().Where(kiosk.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &KioskDeleteOne{builder}
+}
+
+// Query returns a query builder for Kiosk.
+func (c *KioskClient) Query() *KioskQuery {
+	return &KioskQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeKiosk},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Kiosk entity by its id.
+func (c *KioskClient) Get(ctx context.Context, id string) (*Kiosk, error) {
+	return c.Query().Where(kiosk.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *KioskClient) GetX(ctx context.Context, id string) *Kiosk {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *KioskClient) Hooks() []Hook {
+	return c.hooks.Kiosk
+}
+
+// Interceptors returns the client interceptors.
+func (c *KioskClient) Interceptors() []Interceptor {
+	return c.inters.Kiosk
+}
+
+func (c *KioskClient) mutate(ctx context.Context, m *KioskMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&KioskCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&KioskUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&KioskUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&KioskDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Kiosk mutation op: %q", m.Op())
+	}
+}
+
 // LockClient is a client for the Lock schema.
 type LockClient struct {
 	config
@@ -3015,6 +4030,272 @@ func (c *LockClient) mutate(ctx context.Context, m *LockMutation) (Value, error)
 		return (&LockDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Lock mutation op: %q", m.Op())
+	}
+}
+
+// MailClient is a client for the Mail schema.
+type MailClient struct {
+	config
+}
+
+// NewMailClient returns a client for the Mail from the given config.
+func NewMailClient(c config) *MailClient {
+	return &MailClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `mail.Hooks(f(g(h())))`.
+func (c *MailClient) Use(hooks ...Hook) {
+	c.hooks.Mail = append(c.hooks.Mail, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `mail.Intercept(f(g(h())))`.
+func (c *MailClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Mail = append(c.inters.Mail, interceptors...)
+}
+
+// Create returns a builder for creating a Mail entity.
+func (c *MailClient) Create() *MailCreate {
+	mutation := newMailMutation(c.config, OpCreate)
+	return &MailCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Mail entities.
+func (c *MailClient) CreateBulk(builders ...*MailCreate) *MailCreateBulk {
+	return &MailCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *MailClient) MapCreateBulk(slice any, setFunc func(*MailCreate, int)) *MailCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &MailCreateBulk{err: fmt.Errorf("calling to MailClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*MailCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &MailCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Mail.
+func (c *MailClient) Update() *MailUpdate {
+	mutation := newMailMutation(c.config, OpUpdate)
+	return &MailUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *MailClient) UpdateOne(_m *Mail) *MailUpdateOne {
+	mutation := newMailMutation(c.config, OpUpdateOne, withMail(_m))
+	return &MailUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *MailClient) UpdateOneID(id string) *MailUpdateOne {
+	mutation := newMailMutation(c.config, OpUpdateOne, withMailID(id))
+	return &MailUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Mail.
+func (c *MailClient) Delete() *MailDelete {
+	mutation := newMailMutation(c.config, OpDelete)
+	return &MailDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *MailClient) DeleteOne(_m *Mail) *MailDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *MailClient) DeleteOneID(id string) *MailDeleteOne {
+	builder := c.Delete().Where(mail.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &MailDeleteOne{builder}
+}
+
+// Query returns a query builder for Mail.
+func (c *MailClient) Query() *MailQuery {
+	return &MailQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeMail},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Mail entity by its id.
+func (c *MailClient) Get(ctx context.Context, id string) (*Mail, error) {
+	return c.Query().Where(mail.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *MailClient) GetX(ctx context.Context, id string) *Mail {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *MailClient) Hooks() []Hook {
+	return c.hooks.Mail
+}
+
+// Interceptors returns the client interceptors.
+func (c *MailClient) Interceptors() []Interceptor {
+	return c.inters.Mail
+}
+
+func (c *MailClient) mutate(ctx context.Context, m *MailMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&MailCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&MailUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&MailUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&MailDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Mail mutation op: %q", m.Op())
+	}
+}
+
+// MailSettingsClient is a client for the MailSettings schema.
+type MailSettingsClient struct {
+	config
+}
+
+// NewMailSettingsClient returns a client for the MailSettings from the given config.
+func NewMailSettingsClient(c config) *MailSettingsClient {
+	return &MailSettingsClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `mailsettings.Hooks(f(g(h())))`.
+func (c *MailSettingsClient) Use(hooks ...Hook) {
+	c.hooks.MailSettings = append(c.hooks.MailSettings, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `mailsettings.Intercept(f(g(h())))`.
+func (c *MailSettingsClient) Intercept(interceptors ...Interceptor) {
+	c.inters.MailSettings = append(c.inters.MailSettings, interceptors...)
+}
+
+// Create returns a builder for creating a MailSettings entity.
+func (c *MailSettingsClient) Create() *MailSettingsCreate {
+	mutation := newMailSettingsMutation(c.config, OpCreate)
+	return &MailSettingsCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of MailSettings entities.
+func (c *MailSettingsClient) CreateBulk(builders ...*MailSettingsCreate) *MailSettingsCreateBulk {
+	return &MailSettingsCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *MailSettingsClient) MapCreateBulk(slice any, setFunc func(*MailSettingsCreate, int)) *MailSettingsCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &MailSettingsCreateBulk{err: fmt.Errorf("calling to MailSettingsClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*MailSettingsCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &MailSettingsCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for MailSettings.
+func (c *MailSettingsClient) Update() *MailSettingsUpdate {
+	mutation := newMailSettingsMutation(c.config, OpUpdate)
+	return &MailSettingsUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *MailSettingsClient) UpdateOne(_m *MailSettings) *MailSettingsUpdateOne {
+	mutation := newMailSettingsMutation(c.config, OpUpdateOne, withMailSettings(_m))
+	return &MailSettingsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *MailSettingsClient) UpdateOneID(id string) *MailSettingsUpdateOne {
+	mutation := newMailSettingsMutation(c.config, OpUpdateOne, withMailSettingsID(id))
+	return &MailSettingsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for MailSettings.
+func (c *MailSettingsClient) Delete() *MailSettingsDelete {
+	mutation := newMailSettingsMutation(c.config, OpDelete)
+	return &MailSettingsDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *MailSettingsClient) DeleteOne(_m *MailSettings) *MailSettingsDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *MailSettingsClient) DeleteOneID(id string) *MailSettingsDeleteOne {
+	builder := c.Delete().Where(mailsettings.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &MailSettingsDeleteOne{builder}
+}
+
+// Query returns a query builder for MailSettings.
+func (c *MailSettingsClient) Query() *MailSettingsQuery {
+	return &MailSettingsQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeMailSettings},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a MailSettings entity by its id.
+func (c *MailSettingsClient) Get(ctx context.Context, id string) (*MailSettings, error) {
+	return c.Query().Where(mailsettings.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *MailSettingsClient) GetX(ctx context.Context, id string) *MailSettings {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *MailSettingsClient) Hooks() []Hook {
+	return c.hooks.MailSettings
+}
+
+// Interceptors returns the client interceptors.
+func (c *MailSettingsClient) Interceptors() []Interceptor {
+	return c.inters.MailSettings
+}
+
+func (c *MailSettingsClient) mutate(ctx context.Context, m *MailSettingsMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&MailSettingsCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&MailSettingsUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&MailSettingsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&MailSettingsDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown MailSettings mutation op: %q", m.Op())
 	}
 }
 
@@ -5013,6 +6294,139 @@ func (c *SpaceClient) mutate(ctx context.Context, m *SpaceMutation) (Value, erro
 	}
 }
 
+// StayClient is a client for the Stay schema.
+type StayClient struct {
+	config
+}
+
+// NewStayClient returns a client for the Stay from the given config.
+func NewStayClient(c config) *StayClient {
+	return &StayClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `stay.Hooks(f(g(h())))`.
+func (c *StayClient) Use(hooks ...Hook) {
+	c.hooks.Stay = append(c.hooks.Stay, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `stay.Intercept(f(g(h())))`.
+func (c *StayClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Stay = append(c.inters.Stay, interceptors...)
+}
+
+// Create returns a builder for creating a Stay entity.
+func (c *StayClient) Create() *StayCreate {
+	mutation := newStayMutation(c.config, OpCreate)
+	return &StayCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Stay entities.
+func (c *StayClient) CreateBulk(builders ...*StayCreate) *StayCreateBulk {
+	return &StayCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *StayClient) MapCreateBulk(slice any, setFunc func(*StayCreate, int)) *StayCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &StayCreateBulk{err: fmt.Errorf("calling to StayClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*StayCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &StayCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Stay.
+func (c *StayClient) Update() *StayUpdate {
+	mutation := newStayMutation(c.config, OpUpdate)
+	return &StayUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *StayClient) UpdateOne(_m *Stay) *StayUpdateOne {
+	mutation := newStayMutation(c.config, OpUpdateOne, withStay(_m))
+	return &StayUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *StayClient) UpdateOneID(id string) *StayUpdateOne {
+	mutation := newStayMutation(c.config, OpUpdateOne, withStayID(id))
+	return &StayUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Stay.
+func (c *StayClient) Delete() *StayDelete {
+	mutation := newStayMutation(c.config, OpDelete)
+	return &StayDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *StayClient) DeleteOne(_m *Stay) *StayDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *StayClient) DeleteOneID(id string) *StayDeleteOne {
+	builder := c.Delete().Where(stay.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &StayDeleteOne{builder}
+}
+
+// Query returns a query builder for Stay.
+func (c *StayClient) Query() *StayQuery {
+	return &StayQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeStay},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Stay entity by its id.
+func (c *StayClient) Get(ctx context.Context, id string) (*Stay, error) {
+	return c.Query().Where(stay.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *StayClient) GetX(ctx context.Context, id string) *Stay {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *StayClient) Hooks() []Hook {
+	return c.hooks.Stay
+}
+
+// Interceptors returns the client interceptors.
+func (c *StayClient) Interceptors() []Interceptor {
+	return c.inters.Stay
+}
+
+func (c *StayClient) mutate(ctx context.Context, m *StayMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&StayCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&StayUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&StayUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&StayDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Stay mutation op: %q", m.Op())
+	}
+}
+
 // TokenClient is a client for the Token schema.
 type TokenClient struct {
 	config
@@ -5282,18 +6696,20 @@ func (c *TombstoneClient) mutate(ctx context.Context, m *TombstoneMutation) (Val
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
-		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
-		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, Reservation, ReservationChange, ReservationName, Secret, Slot,
-		Space, Token, Tombstone []ent.Hook
+		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict, DoorRule,
+		Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink, GuestProfile,
+		GuestSession, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
+		Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice, PartnerSpace, Phone,
+		PhoneLink, Pin, Property, PropertyKey, Reservation, ReservationChange,
+		ReservationName, Secret, Slot, Space, Stay, Token, Tombstone []ent.Hook
 	}
 	inters struct {
-		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
-		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
-		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, Reservation, ReservationChange, ReservationName, Secret, Slot,
-		Space, Token, Tombstone []ent.Interceptor
+		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict, DoorRule,
+		Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink, GuestProfile,
+		GuestSession, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
+		Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice, PartnerSpace, Phone,
+		PhoneLink, Pin, Property, PropertyKey, Reservation, ReservationChange,
+		ReservationName, Secret, Slot, Space, Stay, Token, Tombstone []ent.Interceptor
 	}
 )
 

@@ -15,7 +15,9 @@ import (
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
+	"latchkey.dev/ent/attempts"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/doorrule"
@@ -24,13 +26,20 @@ import (
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
+	"latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestprofile"
+	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/issuer"
 	"latchkey.dev/ent/issuerkey"
 	"latchkey.dev/ent/keyset"
 	"latchkey.dev/ent/keystatus"
+	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/mail"
+	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
@@ -46,6 +55,7 @@ import (
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
+	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
 )
@@ -111,7 +121,9 @@ func checkColumn(t, c string) error {
 			act.Table:               act.ValidColumn,
 			app.Table:               app.ValidColumn,
 			arrival.Table:           arrival.ValidColumn,
+			attempts.Table:          attempts.ValidColumn,
 			bridge.Table:            bridge.ValidColumn,
+			checkinsettings.Table:   checkinsettings.ValidColumn,
 			code.Table:              code.ValidColumn,
 			conflict.Table:          conflict.ValidColumn,
 			doorrule.Table:          doorrule.ValidColumn,
@@ -120,13 +132,20 @@ func checkColumn(t, c string) error {
 			gate.Table:              gate.ValidColumn,
 			grant.Table:             grant.ValidColumn,
 			guesses.Table:           guesses.ValidColumn,
+			guest.Table:             guest.ValidColumn,
+			guestlink.Table:         guestlink.ValidColumn,
+			guestprofile.Table:      guestprofile.ValidColumn,
+			guestsession.Table:      guestsession.ValidColumn,
 			idempotency.Table:       idempotency.ValidColumn,
 			integration.Table:       integration.ValidColumn,
 			issuer.Table:            issuer.ValidColumn,
 			issuerkey.Table:         issuerkey.ValidColumn,
 			keyset.Table:            keyset.ValidColumn,
 			keystatus.Table:         keystatus.ValidColumn,
+			kiosk.Table:             kiosk.ValidColumn,
 			lock.Table:              lock.ValidColumn,
+			mail.Table:              mail.ValidColumn,
+			mailsettings.Table:      mailsettings.ValidColumn,
 			mapping.Table:           mapping.ValidColumn,
 			node.Table:              node.ValidColumn,
 			notice.Table:            notice.ValidColumn,
@@ -142,6 +161,7 @@ func checkColumn(t, c string) error {
 			secret.Table:            secret.ValidColumn,
 			entslot.Table:           entslot.ValidColumn,
 			space.Table:             space.ValidColumn,
+			stay.Table:              stay.ValidColumn,
 			token.Table:             token.ValidColumn,
 			tombstone.Table:         tombstone.ValidColumn,
 		})

@@ -38,6 +38,8 @@ type Integration struct {
 	SpacesFailures int `json:"spaces_failures,omitempty"`
 	// DisabledAt holds the value of the "disabled_at" field.
 	DisabledAt *time.Time `json:"disabled_at,omitempty"`
+	// InvitationsAt holds the value of the "invitations_at" field.
+	InvitationsAt *time.Time `json:"invitations_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -54,7 +56,7 @@ func (*Integration) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case integration.FieldID, integration.FieldPropertyID, integration.FieldAppID, integration.FieldName:
 			values[i] = new(sql.NullString)
-		case integration.FieldSpacesReadAt, integration.FieldSpacesTriedAt, integration.FieldDisabledAt, integration.FieldCreatedAt:
+		case integration.FieldSpacesReadAt, integration.FieldSpacesTriedAt, integration.FieldDisabledAt, integration.FieldInvitationsAt, integration.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -143,6 +145,13 @@ func (_m *Integration) assignValues(columns []string, values []any) error {
 				_m.DisabledAt = new(time.Time)
 				*_m.DisabledAt = value.Time
 			}
+		case integration.FieldInvitationsAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field invitations_at", values[i])
+			} else if value.Valid {
+				_m.InvitationsAt = new(time.Time)
+				*_m.InvitationsAt = value.Time
+			}
 		case integration.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -220,6 +229,11 @@ func (_m *Integration) String() string {
 	builder.WriteString(", ")
 	if v := _m.DisabledAt; v != nil {
 		builder.WriteString("disabled_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.InvitationsAt; v != nil {
+		builder.WriteString("invitations_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

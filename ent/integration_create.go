@@ -120,6 +120,20 @@ func (_c *IntegrationCreate) SetNillableDisabledAt(v *time.Time) *IntegrationCre
 	return _c
 }
 
+// SetInvitationsAt sets the "invitations_at" field.
+func (_c *IntegrationCreate) SetInvitationsAt(v time.Time) *IntegrationCreate {
+	_c.mutation.SetInvitationsAt(v)
+	return _c
+}
+
+// SetNillableInvitationsAt sets the "invitations_at" field if the given value is not nil.
+func (_c *IntegrationCreate) SetNillableInvitationsAt(v *time.Time) *IntegrationCreate {
+	if v != nil {
+		_c.SetInvitationsAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *IntegrationCreate) SetCreatedAt(v time.Time) *IntegrationCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -296,6 +310,10 @@ func (_c *IntegrationCreate) createSpec() (*Integration, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.DisabledAt(); ok {
 		_spec.SetField(integration.FieldDisabledAt, field.TypeTime, value)
 		_node.DisabledAt = &value
+	}
+	if value, ok := _c.mutation.InvitationsAt(); ok {
+		_spec.SetField(integration.FieldInvitationsAt, field.TypeTime, value)
+		_node.InvitationsAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(integration.FieldCreatedAt, field.TypeTime, value)

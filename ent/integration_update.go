@@ -161,6 +161,26 @@ func (_u *IntegrationUpdate) ClearDisabledAt() *IntegrationUpdate {
 	return _u
 }
 
+// SetInvitationsAt sets the "invitations_at" field.
+func (_u *IntegrationUpdate) SetInvitationsAt(v time.Time) *IntegrationUpdate {
+	_u.mutation.SetInvitationsAt(v)
+	return _u
+}
+
+// SetNillableInvitationsAt sets the "invitations_at" field if the given value is not nil.
+func (_u *IntegrationUpdate) SetNillableInvitationsAt(v *time.Time) *IntegrationUpdate {
+	if v != nil {
+		_u.SetInvitationsAt(*v)
+	}
+	return _u
+}
+
+// ClearInvitationsAt clears the value of the "invitations_at" field.
+func (_u *IntegrationUpdate) ClearInvitationsAt() *IntegrationUpdate {
+	_u.mutation.ClearInvitationsAt()
+	return _u
+}
+
 // Mutation returns the IntegrationMutation object of the builder.
 func (_u *IntegrationUpdate) Mutation() *IntegrationMutation {
 	return _u.mutation
@@ -270,6 +290,12 @@ func (_u *IntegrationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if _u.mutation.DisabledAtCleared() {
 		_spec.ClearField(integration.FieldDisabledAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.InvitationsAt(); ok {
+		_spec.SetField(integration.FieldInvitationsAt, field.TypeTime, value)
+	}
+	if _u.mutation.InvitationsAtCleared() {
+		_spec.ClearField(integration.FieldInvitationsAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -424,6 +450,26 @@ func (_u *IntegrationUpdateOne) ClearDisabledAt() *IntegrationUpdateOne {
 	return _u
 }
 
+// SetInvitationsAt sets the "invitations_at" field.
+func (_u *IntegrationUpdateOne) SetInvitationsAt(v time.Time) *IntegrationUpdateOne {
+	_u.mutation.SetInvitationsAt(v)
+	return _u
+}
+
+// SetNillableInvitationsAt sets the "invitations_at" field if the given value is not nil.
+func (_u *IntegrationUpdateOne) SetNillableInvitationsAt(v *time.Time) *IntegrationUpdateOne {
+	if v != nil {
+		_u.SetInvitationsAt(*v)
+	}
+	return _u
+}
+
+// ClearInvitationsAt clears the value of the "invitations_at" field.
+func (_u *IntegrationUpdateOne) ClearInvitationsAt() *IntegrationUpdateOne {
+	_u.mutation.ClearInvitationsAt()
+	return _u
+}
+
 // Mutation returns the IntegrationMutation object of the builder.
 func (_u *IntegrationUpdateOne) Mutation() *IntegrationMutation {
 	return _u.mutation
@@ -563,6 +609,12 @@ func (_u *IntegrationUpdateOne) sqlSave(ctx context.Context) (_node *Integration
 	}
 	if _u.mutation.DisabledAtCleared() {
 		_spec.ClearField(integration.FieldDisabledAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.InvitationsAt(); ok {
+		_spec.SetField(integration.FieldInvitationsAt, field.TypeTime, value)
+	}
+	if _u.mutation.InvitationsAtCleared() {
+		_spec.ClearField(integration.FieldInvitationsAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Integration{config: _u.config}

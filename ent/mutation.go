@@ -14,7 +14,9 @@ import (
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
+	"latchkey.dev/ent/attempts"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/doorrule"
@@ -23,13 +25,20 @@ import (
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
+	"latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestprofile"
+	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/issuer"
 	"latchkey.dev/ent/issuerkey"
 	"latchkey.dev/ent/keyset"
 	"latchkey.dev/ent/keystatus"
+	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/mail"
+	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
@@ -47,6 +56,7 @@ import (
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
+	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
 	"latchkey.dev/internal/lock/slot"
@@ -64,7 +74,9 @@ const (
 	TypeAct               = "Act"
 	TypeApp               = "App"
 	TypeArrival           = "Arrival"
+	TypeAttempts          = "Attempts"
 	TypeBridge            = "Bridge"
+	TypeCheckInSettings   = "CheckInSettings"
 	TypeCode              = "Code"
 	TypeConflict          = "Conflict"
 	TypeDoorRule          = "DoorRule"
@@ -73,13 +85,20 @@ const (
 	TypeGate              = "Gate"
 	TypeGrant             = "Grant"
 	TypeGuesses           = "Guesses"
+	TypeGuest             = "Guest"
+	TypeGuestLink         = "GuestLink"
+	TypeGuestProfile      = "GuestProfile"
+	TypeGuestSession      = "GuestSession"
 	TypeIdempotency       = "Idempotency"
 	TypeIntegration       = "Integration"
 	TypeIssuer            = "Issuer"
 	TypeIssuerKey         = "IssuerKey"
 	TypeKeySet            = "KeySet"
 	TypeKeyStatus         = "KeyStatus"
+	TypeKiosk             = "Kiosk"
 	TypeLock              = "Lock"
+	TypeMail              = "Mail"
+	TypeMailSettings      = "MailSettings"
 	TypeMapping           = "Mapping"
 	TypeNode              = "Node"
 	TypeNotice            = "Notice"
@@ -95,6 +114,7 @@ const (
 	TypeSecret            = "Secret"
 	TypeSlot              = "Slot"
 	TypeSpace             = "Space"
+	TypeStay              = "Stay"
 	TypeToken             = "Token"
 	TypeTombstone         = "Tombstone"
 )
@@ -1983,6 +2003,558 @@ func (m *ArrivalMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ArrivalMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Arrival edge %s", name)
+}
+
+// AttemptsMutation represents an operation that mutates the Attempts nodes in the graph.
+type AttemptsMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	began_at      *time.Time
+	count         *int
+	addcount      *int
+	notified_at   *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Attempts, error)
+	predicates    []predicate.Attempts
+}
+
+var _ ent.Mutation = (*AttemptsMutation)(nil)
+
+// attemptsOption allows management of the mutation configuration using functional options.
+type attemptsOption func(*AttemptsMutation)
+
+// newAttemptsMutation creates new mutation for the Attempts entity.
+func newAttemptsMutation(c config, op Op, opts ...attemptsOption) *AttemptsMutation {
+	m := &AttemptsMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeAttempts,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withAttemptsID sets the ID field of the mutation.
+func withAttemptsID(id string) attemptsOption {
+	return func(m *AttemptsMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Attempts
+		)
+		m.oldValue = func(ctx context.Context) (*Attempts, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Attempts.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withAttempts sets the old Attempts of the mutation.
+func withAttempts(node *Attempts) attemptsOption {
+	return func(m *AttemptsMutation) {
+		m.oldValue = func(context.Context) (*Attempts, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m AttemptsMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m AttemptsMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Attempts entities.
+func (m *AttemptsMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *AttemptsMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *AttemptsMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Attempts.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *AttemptsMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *AttemptsMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Attempts entity.
+// If the Attempts object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AttemptsMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *AttemptsMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetBeganAt sets the "began_at" field.
+func (m *AttemptsMutation) SetBeganAt(t time.Time) {
+	m.began_at = &t
+}
+
+// BeganAt returns the value of the "began_at" field in the mutation.
+func (m *AttemptsMutation) BeganAt() (r time.Time, exists bool) {
+	v := m.began_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBeganAt returns the old "began_at" field's value of the Attempts entity.
+// If the Attempts object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AttemptsMutation) OldBeganAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBeganAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBeganAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBeganAt: %w", err)
+	}
+	return oldValue.BeganAt, nil
+}
+
+// ResetBeganAt resets all changes to the "began_at" field.
+func (m *AttemptsMutation) ResetBeganAt() {
+	m.began_at = nil
+}
+
+// SetCount sets the "count" field.
+func (m *AttemptsMutation) SetCount(i int) {
+	m.count = &i
+	m.addcount = nil
+}
+
+// Count returns the value of the "count" field in the mutation.
+func (m *AttemptsMutation) Count() (r int, exists bool) {
+	v := m.count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCount returns the old "count" field's value of the Attempts entity.
+// If the Attempts object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AttemptsMutation) OldCount(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCount: %w", err)
+	}
+	return oldValue.Count, nil
+}
+
+// AddCount adds i to the "count" field.
+func (m *AttemptsMutation) AddCount(i int) {
+	if m.addcount != nil {
+		*m.addcount += i
+	} else {
+		m.addcount = &i
+	}
+}
+
+// AddedCount returns the value that was added to the "count" field in this mutation.
+func (m *AttemptsMutation) AddedCount() (r int, exists bool) {
+	v := m.addcount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetCount resets all changes to the "count" field.
+func (m *AttemptsMutation) ResetCount() {
+	m.count = nil
+	m.addcount = nil
+}
+
+// SetNotifiedAt sets the "notified_at" field.
+func (m *AttemptsMutation) SetNotifiedAt(t time.Time) {
+	m.notified_at = &t
+}
+
+// NotifiedAt returns the value of the "notified_at" field in the mutation.
+func (m *AttemptsMutation) NotifiedAt() (r time.Time, exists bool) {
+	v := m.notified_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNotifiedAt returns the old "notified_at" field's value of the Attempts entity.
+// If the Attempts object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AttemptsMutation) OldNotifiedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNotifiedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNotifiedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNotifiedAt: %w", err)
+	}
+	return oldValue.NotifiedAt, nil
+}
+
+// ClearNotifiedAt clears the value of the "notified_at" field.
+func (m *AttemptsMutation) ClearNotifiedAt() {
+	m.notified_at = nil
+	m.clearedFields[attempts.FieldNotifiedAt] = struct{}{}
+}
+
+// NotifiedAtCleared returns if the "notified_at" field was cleared in this mutation.
+func (m *AttemptsMutation) NotifiedAtCleared() bool {
+	_, ok := m.clearedFields[attempts.FieldNotifiedAt]
+	return ok
+}
+
+// ResetNotifiedAt resets all changes to the "notified_at" field.
+func (m *AttemptsMutation) ResetNotifiedAt() {
+	m.notified_at = nil
+	delete(m.clearedFields, attempts.FieldNotifiedAt)
+}
+
+// Where appends a list predicates to the AttemptsMutation builder.
+func (m *AttemptsMutation) Where(ps ...predicate.Attempts) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the AttemptsMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *AttemptsMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Attempts, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *AttemptsMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *AttemptsMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Attempts).
+func (m *AttemptsMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *AttemptsMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, attempts.FieldPropertyID)
+	}
+	if m.began_at != nil {
+		fields = append(fields, attempts.FieldBeganAt)
+	}
+	if m.count != nil {
+		fields = append(fields, attempts.FieldCount)
+	}
+	if m.notified_at != nil {
+		fields = append(fields, attempts.FieldNotifiedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *AttemptsMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case attempts.FieldPropertyID:
+		return m.PropertyID()
+	case attempts.FieldBeganAt:
+		return m.BeganAt()
+	case attempts.FieldCount:
+		return m.Count()
+	case attempts.FieldNotifiedAt:
+		return m.NotifiedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *AttemptsMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case attempts.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case attempts.FieldBeganAt:
+		return m.OldBeganAt(ctx)
+	case attempts.FieldCount:
+		return m.OldCount(ctx)
+	case attempts.FieldNotifiedAt:
+		return m.OldNotifiedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Attempts field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AttemptsMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case attempts.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case attempts.FieldBeganAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBeganAt(v)
+		return nil
+	case attempts.FieldCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCount(v)
+		return nil
+	case attempts.FieldNotifiedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNotifiedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Attempts field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *AttemptsMutation) AddedFields() []string {
+	var fields []string
+	if m.addcount != nil {
+		fields = append(fields, attempts.FieldCount)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *AttemptsMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case attempts.FieldCount:
+		return m.AddedCount()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AttemptsMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case attempts.FieldCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCount(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Attempts numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *AttemptsMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(attempts.FieldNotifiedAt) {
+		fields = append(fields, attempts.FieldNotifiedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *AttemptsMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *AttemptsMutation) ClearField(name string) error {
+	switch name {
+	case attempts.FieldNotifiedAt:
+		m.ClearNotifiedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Attempts nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *AttemptsMutation) ResetField(name string) error {
+	switch name {
+	case attempts.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case attempts.FieldBeganAt:
+		m.ResetBeganAt()
+		return nil
+	case attempts.FieldCount:
+		m.ResetCount()
+		return nil
+	case attempts.FieldNotifiedAt:
+		m.ResetNotifiedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Attempts field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *AttemptsMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *AttemptsMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *AttemptsMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *AttemptsMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *AttemptsMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *AttemptsMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *AttemptsMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Attempts unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *AttemptsMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Attempts edge %s", name)
 }
 
 // BridgeMutation represents an operation that mutates the Bridge nodes in the graph.
@@ -4103,6 +4675,1346 @@ func (m *BridgeMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *BridgeMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Bridge edge %s", name)
+}
+
+// CheckInSettingsMutation represents an operation that mutates the CheckInSettings nodes in the graph.
+type CheckInSettingsMutation struct {
+	config
+	op                     Op
+	typ                    string
+	id                     *string
+	property_id            *string
+	rule                   *string
+	fields                 *[]schema.OwnField
+	appendfields           []schema.OwnField
+	mandatory_groups       *[]string
+	appendmandatory_groups []string
+	identity_check         *string
+	signature              *string
+	house_rules            *string
+	invite_days            *int
+	addinvite_days         *int
+	remind_days            *int
+	addremind_days         *int
+	staff_email            *string
+	desk_phone             *string
+	language               *string
+	accent                 *string
+	address                *string
+	directions             *string
+	who_fills              *string
+	created_at             *time.Time
+	clearedFields          map[string]struct{}
+	done                   bool
+	oldValue               func(context.Context) (*CheckInSettings, error)
+	predicates             []predicate.CheckInSettings
+}
+
+var _ ent.Mutation = (*CheckInSettingsMutation)(nil)
+
+// checkinsettingsOption allows management of the mutation configuration using functional options.
+type checkinsettingsOption func(*CheckInSettingsMutation)
+
+// newCheckInSettingsMutation creates new mutation for the CheckInSettings entity.
+func newCheckInSettingsMutation(c config, op Op, opts ...checkinsettingsOption) *CheckInSettingsMutation {
+	m := &CheckInSettingsMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeCheckInSettings,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withCheckInSettingsID sets the ID field of the mutation.
+func withCheckInSettingsID(id string) checkinsettingsOption {
+	return func(m *CheckInSettingsMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *CheckInSettings
+		)
+		m.oldValue = func(ctx context.Context) (*CheckInSettings, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().CheckInSettings.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withCheckInSettings sets the old CheckInSettings of the mutation.
+func withCheckInSettings(node *CheckInSettings) checkinsettingsOption {
+	return func(m *CheckInSettingsMutation) {
+		m.oldValue = func(context.Context) (*CheckInSettings, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m CheckInSettingsMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m CheckInSettingsMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of CheckInSettings entities.
+func (m *CheckInSettingsMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *CheckInSettingsMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *CheckInSettingsMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().CheckInSettings.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *CheckInSettingsMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *CheckInSettingsMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *CheckInSettingsMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetRule sets the "rule" field.
+func (m *CheckInSettingsMutation) SetRule(s string) {
+	m.rule = &s
+}
+
+// Rule returns the value of the "rule" field in the mutation.
+func (m *CheckInSettingsMutation) Rule() (r string, exists bool) {
+	v := m.rule
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRule returns the old "rule" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldRule(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRule is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRule requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRule: %w", err)
+	}
+	return oldValue.Rule, nil
+}
+
+// ResetRule resets all changes to the "rule" field.
+func (m *CheckInSettingsMutation) ResetRule() {
+	m.rule = nil
+}
+
+// SetFields sets the "fields" field.
+func (m *CheckInSettingsMutation) SetFields(sf []schema.OwnField) {
+	m.fields = &sf
+	m.appendfields = nil
+}
+
+// GetFields returns the value of the "fields" field in the mutation.
+func (m *CheckInSettingsMutation) GetFields() (r []schema.OwnField, exists bool) {
+	v := m.fields
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFields returns the old "fields" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldFields(ctx context.Context) (v []schema.OwnField, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFields is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFields requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFields: %w", err)
+	}
+	return oldValue.Fields, nil
+}
+
+// AppendFields adds sf to the "fields" field.
+func (m *CheckInSettingsMutation) AppendFields(sf []schema.OwnField) {
+	m.appendfields = append(m.appendfields, sf...)
+}
+
+// AppendedFields returns the list of values that were appended to the "fields" field in this mutation.
+func (m *CheckInSettingsMutation) AppendedFields() ([]schema.OwnField, bool) {
+	if len(m.appendfields) == 0 {
+		return nil, false
+	}
+	return m.appendfields, true
+}
+
+// ClearFields clears the value of the "fields" field.
+func (m *CheckInSettingsMutation) ClearFields() {
+	m.fields = nil
+	m.appendfields = nil
+	m.clearedFields[checkinsettings.FieldFields] = struct{}{}
+}
+
+// FieldsCleared returns if the "fields" field was cleared in this mutation.
+func (m *CheckInSettingsMutation) FieldsCleared() bool {
+	_, ok := m.clearedFields[checkinsettings.FieldFields]
+	return ok
+}
+
+// ResetFields resets all changes to the "fields" field.
+func (m *CheckInSettingsMutation) ResetFields() {
+	m.fields = nil
+	m.appendfields = nil
+	delete(m.clearedFields, checkinsettings.FieldFields)
+}
+
+// SetMandatoryGroups sets the "mandatory_groups" field.
+func (m *CheckInSettingsMutation) SetMandatoryGroups(s []string) {
+	m.mandatory_groups = &s
+	m.appendmandatory_groups = nil
+}
+
+// MandatoryGroups returns the value of the "mandatory_groups" field in the mutation.
+func (m *CheckInSettingsMutation) MandatoryGroups() (r []string, exists bool) {
+	v := m.mandatory_groups
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMandatoryGroups returns the old "mandatory_groups" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldMandatoryGroups(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMandatoryGroups is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMandatoryGroups requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMandatoryGroups: %w", err)
+	}
+	return oldValue.MandatoryGroups, nil
+}
+
+// AppendMandatoryGroups adds s to the "mandatory_groups" field.
+func (m *CheckInSettingsMutation) AppendMandatoryGroups(s []string) {
+	m.appendmandatory_groups = append(m.appendmandatory_groups, s...)
+}
+
+// AppendedMandatoryGroups returns the list of values that were appended to the "mandatory_groups" field in this mutation.
+func (m *CheckInSettingsMutation) AppendedMandatoryGroups() ([]string, bool) {
+	if len(m.appendmandatory_groups) == 0 {
+		return nil, false
+	}
+	return m.appendmandatory_groups, true
+}
+
+// ClearMandatoryGroups clears the value of the "mandatory_groups" field.
+func (m *CheckInSettingsMutation) ClearMandatoryGroups() {
+	m.mandatory_groups = nil
+	m.appendmandatory_groups = nil
+	m.clearedFields[checkinsettings.FieldMandatoryGroups] = struct{}{}
+}
+
+// MandatoryGroupsCleared returns if the "mandatory_groups" field was cleared in this mutation.
+func (m *CheckInSettingsMutation) MandatoryGroupsCleared() bool {
+	_, ok := m.clearedFields[checkinsettings.FieldMandatoryGroups]
+	return ok
+}
+
+// ResetMandatoryGroups resets all changes to the "mandatory_groups" field.
+func (m *CheckInSettingsMutation) ResetMandatoryGroups() {
+	m.mandatory_groups = nil
+	m.appendmandatory_groups = nil
+	delete(m.clearedFields, checkinsettings.FieldMandatoryGroups)
+}
+
+// SetIdentityCheck sets the "identity_check" field.
+func (m *CheckInSettingsMutation) SetIdentityCheck(s string) {
+	m.identity_check = &s
+}
+
+// IdentityCheck returns the value of the "identity_check" field in the mutation.
+func (m *CheckInSettingsMutation) IdentityCheck() (r string, exists bool) {
+	v := m.identity_check
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIdentityCheck returns the old "identity_check" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldIdentityCheck(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIdentityCheck is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIdentityCheck requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIdentityCheck: %w", err)
+	}
+	return oldValue.IdentityCheck, nil
+}
+
+// ResetIdentityCheck resets all changes to the "identity_check" field.
+func (m *CheckInSettingsMutation) ResetIdentityCheck() {
+	m.identity_check = nil
+}
+
+// SetSignature sets the "signature" field.
+func (m *CheckInSettingsMutation) SetSignature(s string) {
+	m.signature = &s
+}
+
+// Signature returns the value of the "signature" field in the mutation.
+func (m *CheckInSettingsMutation) Signature() (r string, exists bool) {
+	v := m.signature
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSignature returns the old "signature" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldSignature(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSignature is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSignature requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSignature: %w", err)
+	}
+	return oldValue.Signature, nil
+}
+
+// ResetSignature resets all changes to the "signature" field.
+func (m *CheckInSettingsMutation) ResetSignature() {
+	m.signature = nil
+}
+
+// SetHouseRules sets the "house_rules" field.
+func (m *CheckInSettingsMutation) SetHouseRules(s string) {
+	m.house_rules = &s
+}
+
+// HouseRules returns the value of the "house_rules" field in the mutation.
+func (m *CheckInSettingsMutation) HouseRules() (r string, exists bool) {
+	v := m.house_rules
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHouseRules returns the old "house_rules" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldHouseRules(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHouseRules is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHouseRules requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHouseRules: %w", err)
+	}
+	return oldValue.HouseRules, nil
+}
+
+// ResetHouseRules resets all changes to the "house_rules" field.
+func (m *CheckInSettingsMutation) ResetHouseRules() {
+	m.house_rules = nil
+}
+
+// SetInviteDays sets the "invite_days" field.
+func (m *CheckInSettingsMutation) SetInviteDays(i int) {
+	m.invite_days = &i
+	m.addinvite_days = nil
+}
+
+// InviteDays returns the value of the "invite_days" field in the mutation.
+func (m *CheckInSettingsMutation) InviteDays() (r int, exists bool) {
+	v := m.invite_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInviteDays returns the old "invite_days" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldInviteDays(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInviteDays is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInviteDays requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInviteDays: %w", err)
+	}
+	return oldValue.InviteDays, nil
+}
+
+// AddInviteDays adds i to the "invite_days" field.
+func (m *CheckInSettingsMutation) AddInviteDays(i int) {
+	if m.addinvite_days != nil {
+		*m.addinvite_days += i
+	} else {
+		m.addinvite_days = &i
+	}
+}
+
+// AddedInviteDays returns the value that was added to the "invite_days" field in this mutation.
+func (m *CheckInSettingsMutation) AddedInviteDays() (r int, exists bool) {
+	v := m.addinvite_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetInviteDays resets all changes to the "invite_days" field.
+func (m *CheckInSettingsMutation) ResetInviteDays() {
+	m.invite_days = nil
+	m.addinvite_days = nil
+}
+
+// SetRemindDays sets the "remind_days" field.
+func (m *CheckInSettingsMutation) SetRemindDays(i int) {
+	m.remind_days = &i
+	m.addremind_days = nil
+}
+
+// RemindDays returns the value of the "remind_days" field in the mutation.
+func (m *CheckInSettingsMutation) RemindDays() (r int, exists bool) {
+	v := m.remind_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRemindDays returns the old "remind_days" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldRemindDays(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRemindDays is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRemindDays requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRemindDays: %w", err)
+	}
+	return oldValue.RemindDays, nil
+}
+
+// AddRemindDays adds i to the "remind_days" field.
+func (m *CheckInSettingsMutation) AddRemindDays(i int) {
+	if m.addremind_days != nil {
+		*m.addremind_days += i
+	} else {
+		m.addremind_days = &i
+	}
+}
+
+// AddedRemindDays returns the value that was added to the "remind_days" field in this mutation.
+func (m *CheckInSettingsMutation) AddedRemindDays() (r int, exists bool) {
+	v := m.addremind_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRemindDays resets all changes to the "remind_days" field.
+func (m *CheckInSettingsMutation) ResetRemindDays() {
+	m.remind_days = nil
+	m.addremind_days = nil
+}
+
+// SetStaffEmail sets the "staff_email" field.
+func (m *CheckInSettingsMutation) SetStaffEmail(s string) {
+	m.staff_email = &s
+}
+
+// StaffEmail returns the value of the "staff_email" field in the mutation.
+func (m *CheckInSettingsMutation) StaffEmail() (r string, exists bool) {
+	v := m.staff_email
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStaffEmail returns the old "staff_email" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldStaffEmail(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStaffEmail is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStaffEmail requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStaffEmail: %w", err)
+	}
+	return oldValue.StaffEmail, nil
+}
+
+// ResetStaffEmail resets all changes to the "staff_email" field.
+func (m *CheckInSettingsMutation) ResetStaffEmail() {
+	m.staff_email = nil
+}
+
+// SetDeskPhone sets the "desk_phone" field.
+func (m *CheckInSettingsMutation) SetDeskPhone(s string) {
+	m.desk_phone = &s
+}
+
+// DeskPhone returns the value of the "desk_phone" field in the mutation.
+func (m *CheckInSettingsMutation) DeskPhone() (r string, exists bool) {
+	v := m.desk_phone
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeskPhone returns the old "desk_phone" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldDeskPhone(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeskPhone is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeskPhone requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeskPhone: %w", err)
+	}
+	return oldValue.DeskPhone, nil
+}
+
+// ResetDeskPhone resets all changes to the "desk_phone" field.
+func (m *CheckInSettingsMutation) ResetDeskPhone() {
+	m.desk_phone = nil
+}
+
+// SetLanguage sets the "language" field.
+func (m *CheckInSettingsMutation) SetLanguage(s string) {
+	m.language = &s
+}
+
+// Language returns the value of the "language" field in the mutation.
+func (m *CheckInSettingsMutation) Language() (r string, exists bool) {
+	v := m.language
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLanguage returns the old "language" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldLanguage(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLanguage is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLanguage requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLanguage: %w", err)
+	}
+	return oldValue.Language, nil
+}
+
+// ResetLanguage resets all changes to the "language" field.
+func (m *CheckInSettingsMutation) ResetLanguage() {
+	m.language = nil
+}
+
+// SetAccent sets the "accent" field.
+func (m *CheckInSettingsMutation) SetAccent(s string) {
+	m.accent = &s
+}
+
+// Accent returns the value of the "accent" field in the mutation.
+func (m *CheckInSettingsMutation) Accent() (r string, exists bool) {
+	v := m.accent
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAccent returns the old "accent" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldAccent(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAccent is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAccent requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAccent: %w", err)
+	}
+	return oldValue.Accent, nil
+}
+
+// ResetAccent resets all changes to the "accent" field.
+func (m *CheckInSettingsMutation) ResetAccent() {
+	m.accent = nil
+}
+
+// SetAddress sets the "address" field.
+func (m *CheckInSettingsMutation) SetAddress(s string) {
+	m.address = &s
+}
+
+// Address returns the value of the "address" field in the mutation.
+func (m *CheckInSettingsMutation) Address() (r string, exists bool) {
+	v := m.address
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAddress returns the old "address" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldAddress(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAddress is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAddress requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAddress: %w", err)
+	}
+	return oldValue.Address, nil
+}
+
+// ResetAddress resets all changes to the "address" field.
+func (m *CheckInSettingsMutation) ResetAddress() {
+	m.address = nil
+}
+
+// SetDirections sets the "directions" field.
+func (m *CheckInSettingsMutation) SetDirections(s string) {
+	m.directions = &s
+}
+
+// Directions returns the value of the "directions" field in the mutation.
+func (m *CheckInSettingsMutation) Directions() (r string, exists bool) {
+	v := m.directions
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDirections returns the old "directions" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldDirections(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDirections is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDirections requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDirections: %w", err)
+	}
+	return oldValue.Directions, nil
+}
+
+// ResetDirections resets all changes to the "directions" field.
+func (m *CheckInSettingsMutation) ResetDirections() {
+	m.directions = nil
+}
+
+// SetWhoFills sets the "who_fills" field.
+func (m *CheckInSettingsMutation) SetWhoFills(s string) {
+	m.who_fills = &s
+}
+
+// WhoFills returns the value of the "who_fills" field in the mutation.
+func (m *CheckInSettingsMutation) WhoFills() (r string, exists bool) {
+	v := m.who_fills
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWhoFills returns the old "who_fills" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldWhoFills(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWhoFills is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWhoFills requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWhoFills: %w", err)
+	}
+	return oldValue.WhoFills, nil
+}
+
+// ResetWhoFills resets all changes to the "who_fills" field.
+func (m *CheckInSettingsMutation) ResetWhoFills() {
+	m.who_fills = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *CheckInSettingsMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *CheckInSettingsMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *CheckInSettingsMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the CheckInSettingsMutation builder.
+func (m *CheckInSettingsMutation) Where(ps ...predicate.CheckInSettings) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the CheckInSettingsMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *CheckInSettingsMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.CheckInSettings, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *CheckInSettingsMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *CheckInSettingsMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (CheckInSettings).
+func (m *CheckInSettingsMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *CheckInSettingsMutation) Fields() []string {
+	fields := make([]string, 0, 17)
+	if m.property_id != nil {
+		fields = append(fields, checkinsettings.FieldPropertyID)
+	}
+	if m.rule != nil {
+		fields = append(fields, checkinsettings.FieldRule)
+	}
+	if m.fields != nil {
+		fields = append(fields, checkinsettings.FieldFields)
+	}
+	if m.mandatory_groups != nil {
+		fields = append(fields, checkinsettings.FieldMandatoryGroups)
+	}
+	if m.identity_check != nil {
+		fields = append(fields, checkinsettings.FieldIdentityCheck)
+	}
+	if m.signature != nil {
+		fields = append(fields, checkinsettings.FieldSignature)
+	}
+	if m.house_rules != nil {
+		fields = append(fields, checkinsettings.FieldHouseRules)
+	}
+	if m.invite_days != nil {
+		fields = append(fields, checkinsettings.FieldInviteDays)
+	}
+	if m.remind_days != nil {
+		fields = append(fields, checkinsettings.FieldRemindDays)
+	}
+	if m.staff_email != nil {
+		fields = append(fields, checkinsettings.FieldStaffEmail)
+	}
+	if m.desk_phone != nil {
+		fields = append(fields, checkinsettings.FieldDeskPhone)
+	}
+	if m.language != nil {
+		fields = append(fields, checkinsettings.FieldLanguage)
+	}
+	if m.accent != nil {
+		fields = append(fields, checkinsettings.FieldAccent)
+	}
+	if m.address != nil {
+		fields = append(fields, checkinsettings.FieldAddress)
+	}
+	if m.directions != nil {
+		fields = append(fields, checkinsettings.FieldDirections)
+	}
+	if m.who_fills != nil {
+		fields = append(fields, checkinsettings.FieldWhoFills)
+	}
+	if m.created_at != nil {
+		fields = append(fields, checkinsettings.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *CheckInSettingsMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case checkinsettings.FieldPropertyID:
+		return m.PropertyID()
+	case checkinsettings.FieldRule:
+		return m.Rule()
+	case checkinsettings.FieldFields:
+		return m.GetFields()
+	case checkinsettings.FieldMandatoryGroups:
+		return m.MandatoryGroups()
+	case checkinsettings.FieldIdentityCheck:
+		return m.IdentityCheck()
+	case checkinsettings.FieldSignature:
+		return m.Signature()
+	case checkinsettings.FieldHouseRules:
+		return m.HouseRules()
+	case checkinsettings.FieldInviteDays:
+		return m.InviteDays()
+	case checkinsettings.FieldRemindDays:
+		return m.RemindDays()
+	case checkinsettings.FieldStaffEmail:
+		return m.StaffEmail()
+	case checkinsettings.FieldDeskPhone:
+		return m.DeskPhone()
+	case checkinsettings.FieldLanguage:
+		return m.Language()
+	case checkinsettings.FieldAccent:
+		return m.Accent()
+	case checkinsettings.FieldAddress:
+		return m.Address()
+	case checkinsettings.FieldDirections:
+		return m.Directions()
+	case checkinsettings.FieldWhoFills:
+		return m.WhoFills()
+	case checkinsettings.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *CheckInSettingsMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case checkinsettings.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case checkinsettings.FieldRule:
+		return m.OldRule(ctx)
+	case checkinsettings.FieldFields:
+		return m.OldFields(ctx)
+	case checkinsettings.FieldMandatoryGroups:
+		return m.OldMandatoryGroups(ctx)
+	case checkinsettings.FieldIdentityCheck:
+		return m.OldIdentityCheck(ctx)
+	case checkinsettings.FieldSignature:
+		return m.OldSignature(ctx)
+	case checkinsettings.FieldHouseRules:
+		return m.OldHouseRules(ctx)
+	case checkinsettings.FieldInviteDays:
+		return m.OldInviteDays(ctx)
+	case checkinsettings.FieldRemindDays:
+		return m.OldRemindDays(ctx)
+	case checkinsettings.FieldStaffEmail:
+		return m.OldStaffEmail(ctx)
+	case checkinsettings.FieldDeskPhone:
+		return m.OldDeskPhone(ctx)
+	case checkinsettings.FieldLanguage:
+		return m.OldLanguage(ctx)
+	case checkinsettings.FieldAccent:
+		return m.OldAccent(ctx)
+	case checkinsettings.FieldAddress:
+		return m.OldAddress(ctx)
+	case checkinsettings.FieldDirections:
+		return m.OldDirections(ctx)
+	case checkinsettings.FieldWhoFills:
+		return m.OldWhoFills(ctx)
+	case checkinsettings.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown CheckInSettings field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CheckInSettingsMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case checkinsettings.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case checkinsettings.FieldRule:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRule(v)
+		return nil
+	case checkinsettings.FieldFields:
+		v, ok := value.([]schema.OwnField)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFields(v)
+		return nil
+	case checkinsettings.FieldMandatoryGroups:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMandatoryGroups(v)
+		return nil
+	case checkinsettings.FieldIdentityCheck:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIdentityCheck(v)
+		return nil
+	case checkinsettings.FieldSignature:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSignature(v)
+		return nil
+	case checkinsettings.FieldHouseRules:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHouseRules(v)
+		return nil
+	case checkinsettings.FieldInviteDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInviteDays(v)
+		return nil
+	case checkinsettings.FieldRemindDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRemindDays(v)
+		return nil
+	case checkinsettings.FieldStaffEmail:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStaffEmail(v)
+		return nil
+	case checkinsettings.FieldDeskPhone:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeskPhone(v)
+		return nil
+	case checkinsettings.FieldLanguage:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLanguage(v)
+		return nil
+	case checkinsettings.FieldAccent:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAccent(v)
+		return nil
+	case checkinsettings.FieldAddress:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAddress(v)
+		return nil
+	case checkinsettings.FieldDirections:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDirections(v)
+		return nil
+	case checkinsettings.FieldWhoFills:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWhoFills(v)
+		return nil
+	case checkinsettings.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown CheckInSettings field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *CheckInSettingsMutation) AddedFields() []string {
+	var fields []string
+	if m.addinvite_days != nil {
+		fields = append(fields, checkinsettings.FieldInviteDays)
+	}
+	if m.addremind_days != nil {
+		fields = append(fields, checkinsettings.FieldRemindDays)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *CheckInSettingsMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case checkinsettings.FieldInviteDays:
+		return m.AddedInviteDays()
+	case checkinsettings.FieldRemindDays:
+		return m.AddedRemindDays()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CheckInSettingsMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case checkinsettings.FieldInviteDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddInviteDays(v)
+		return nil
+	case checkinsettings.FieldRemindDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRemindDays(v)
+		return nil
+	}
+	return fmt.Errorf("unknown CheckInSettings numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *CheckInSettingsMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(checkinsettings.FieldFields) {
+		fields = append(fields, checkinsettings.FieldFields)
+	}
+	if m.FieldCleared(checkinsettings.FieldMandatoryGroups) {
+		fields = append(fields, checkinsettings.FieldMandatoryGroups)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *CheckInSettingsMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *CheckInSettingsMutation) ClearField(name string) error {
+	switch name {
+	case checkinsettings.FieldFields:
+		m.ClearFields()
+		return nil
+	case checkinsettings.FieldMandatoryGroups:
+		m.ClearMandatoryGroups()
+		return nil
+	}
+	return fmt.Errorf("unknown CheckInSettings nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *CheckInSettingsMutation) ResetField(name string) error {
+	switch name {
+	case checkinsettings.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case checkinsettings.FieldRule:
+		m.ResetRule()
+		return nil
+	case checkinsettings.FieldFields:
+		m.ResetFields()
+		return nil
+	case checkinsettings.FieldMandatoryGroups:
+		m.ResetMandatoryGroups()
+		return nil
+	case checkinsettings.FieldIdentityCheck:
+		m.ResetIdentityCheck()
+		return nil
+	case checkinsettings.FieldSignature:
+		m.ResetSignature()
+		return nil
+	case checkinsettings.FieldHouseRules:
+		m.ResetHouseRules()
+		return nil
+	case checkinsettings.FieldInviteDays:
+		m.ResetInviteDays()
+		return nil
+	case checkinsettings.FieldRemindDays:
+		m.ResetRemindDays()
+		return nil
+	case checkinsettings.FieldStaffEmail:
+		m.ResetStaffEmail()
+		return nil
+	case checkinsettings.FieldDeskPhone:
+		m.ResetDeskPhone()
+		return nil
+	case checkinsettings.FieldLanguage:
+		m.ResetLanguage()
+		return nil
+	case checkinsettings.FieldAccent:
+		m.ResetAccent()
+		return nil
+	case checkinsettings.FieldAddress:
+		m.ResetAddress()
+		return nil
+	case checkinsettings.FieldDirections:
+		m.ResetDirections()
+		return nil
+	case checkinsettings.FieldWhoFills:
+		m.ResetWhoFills()
+		return nil
+	case checkinsettings.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown CheckInSettings field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *CheckInSettingsMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *CheckInSettingsMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *CheckInSettingsMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *CheckInSettingsMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *CheckInSettingsMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *CheckInSettingsMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *CheckInSettingsMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown CheckInSettings unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *CheckInSettingsMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown CheckInSettings edge %s", name)
 }
 
 // CodeMutation represents an operation that mutates the Code nodes in the graph.
@@ -11403,6 +13315,3078 @@ func (m *GuessesMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Guesses edge %s", name)
 }
 
+// GuestMutation represents an operation that mutates the Guest nodes in the graph.
+type GuestMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	reservation_id *string
+	role           *string
+	child          *bool
+	position       *int
+	addposition    *int
+	person         *[]byte
+	complete       *bool
+	from_profile   *bool
+	invited_at     *time.Time
+	updated_at     *time.Time
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*Guest, error)
+	predicates     []predicate.Guest
+}
+
+var _ ent.Mutation = (*GuestMutation)(nil)
+
+// guestOption allows management of the mutation configuration using functional options.
+type guestOption func(*GuestMutation)
+
+// newGuestMutation creates new mutation for the Guest entity.
+func newGuestMutation(c config, op Op, opts ...guestOption) *GuestMutation {
+	m := &GuestMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeGuest,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withGuestID sets the ID field of the mutation.
+func withGuestID(id string) guestOption {
+	return func(m *GuestMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Guest
+		)
+		m.oldValue = func(ctx context.Context) (*Guest, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Guest.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withGuest sets the old Guest of the mutation.
+func withGuest(node *Guest) guestOption {
+	return func(m *GuestMutation) {
+		m.oldValue = func(context.Context) (*Guest, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m GuestMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m GuestMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Guest entities.
+func (m *GuestMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *GuestMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *GuestMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Guest.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *GuestMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *GuestMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *GuestMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *GuestMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *GuestMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *GuestMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetRole sets the "role" field.
+func (m *GuestMutation) SetRole(s string) {
+	m.role = &s
+}
+
+// Role returns the value of the "role" field in the mutation.
+func (m *GuestMutation) Role() (r string, exists bool) {
+	v := m.role
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRole returns the old "role" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldRole(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRole is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRole requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRole: %w", err)
+	}
+	return oldValue.Role, nil
+}
+
+// ResetRole resets all changes to the "role" field.
+func (m *GuestMutation) ResetRole() {
+	m.role = nil
+}
+
+// SetChild sets the "child" field.
+func (m *GuestMutation) SetChild(b bool) {
+	m.child = &b
+}
+
+// Child returns the value of the "child" field in the mutation.
+func (m *GuestMutation) Child() (r bool, exists bool) {
+	v := m.child
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldChild returns the old "child" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldChild(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldChild is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldChild requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldChild: %w", err)
+	}
+	return oldValue.Child, nil
+}
+
+// ResetChild resets all changes to the "child" field.
+func (m *GuestMutation) ResetChild() {
+	m.child = nil
+}
+
+// SetPosition sets the "position" field.
+func (m *GuestMutation) SetPosition(i int) {
+	m.position = &i
+	m.addposition = nil
+}
+
+// Position returns the value of the "position" field in the mutation.
+func (m *GuestMutation) Position() (r int, exists bool) {
+	v := m.position
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPosition returns the old "position" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldPosition(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPosition is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPosition requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPosition: %w", err)
+	}
+	return oldValue.Position, nil
+}
+
+// AddPosition adds i to the "position" field.
+func (m *GuestMutation) AddPosition(i int) {
+	if m.addposition != nil {
+		*m.addposition += i
+	} else {
+		m.addposition = &i
+	}
+}
+
+// AddedPosition returns the value that was added to the "position" field in this mutation.
+func (m *GuestMutation) AddedPosition() (r int, exists bool) {
+	v := m.addposition
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPosition resets all changes to the "position" field.
+func (m *GuestMutation) ResetPosition() {
+	m.position = nil
+	m.addposition = nil
+}
+
+// SetPerson sets the "person" field.
+func (m *GuestMutation) SetPerson(b []byte) {
+	m.person = &b
+}
+
+// Person returns the value of the "person" field in the mutation.
+func (m *GuestMutation) Person() (r []byte, exists bool) {
+	v := m.person
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPerson returns the old "person" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldPerson(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPerson is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPerson requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPerson: %w", err)
+	}
+	return oldValue.Person, nil
+}
+
+// ClearPerson clears the value of the "person" field.
+func (m *GuestMutation) ClearPerson() {
+	m.person = nil
+	m.clearedFields[guest.FieldPerson] = struct{}{}
+}
+
+// PersonCleared returns if the "person" field was cleared in this mutation.
+func (m *GuestMutation) PersonCleared() bool {
+	_, ok := m.clearedFields[guest.FieldPerson]
+	return ok
+}
+
+// ResetPerson resets all changes to the "person" field.
+func (m *GuestMutation) ResetPerson() {
+	m.person = nil
+	delete(m.clearedFields, guest.FieldPerson)
+}
+
+// SetComplete sets the "complete" field.
+func (m *GuestMutation) SetComplete(b bool) {
+	m.complete = &b
+}
+
+// Complete returns the value of the "complete" field in the mutation.
+func (m *GuestMutation) Complete() (r bool, exists bool) {
+	v := m.complete
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldComplete returns the old "complete" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldComplete(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldComplete is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldComplete requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldComplete: %w", err)
+	}
+	return oldValue.Complete, nil
+}
+
+// ResetComplete resets all changes to the "complete" field.
+func (m *GuestMutation) ResetComplete() {
+	m.complete = nil
+}
+
+// SetFromProfile sets the "from_profile" field.
+func (m *GuestMutation) SetFromProfile(b bool) {
+	m.from_profile = &b
+}
+
+// FromProfile returns the value of the "from_profile" field in the mutation.
+func (m *GuestMutation) FromProfile() (r bool, exists bool) {
+	v := m.from_profile
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFromProfile returns the old "from_profile" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldFromProfile(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFromProfile is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFromProfile requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFromProfile: %w", err)
+	}
+	return oldValue.FromProfile, nil
+}
+
+// ResetFromProfile resets all changes to the "from_profile" field.
+func (m *GuestMutation) ResetFromProfile() {
+	m.from_profile = nil
+}
+
+// SetInvitedAt sets the "invited_at" field.
+func (m *GuestMutation) SetInvitedAt(t time.Time) {
+	m.invited_at = &t
+}
+
+// InvitedAt returns the value of the "invited_at" field in the mutation.
+func (m *GuestMutation) InvitedAt() (r time.Time, exists bool) {
+	v := m.invited_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInvitedAt returns the old "invited_at" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldInvitedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInvitedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInvitedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInvitedAt: %w", err)
+	}
+	return oldValue.InvitedAt, nil
+}
+
+// ClearInvitedAt clears the value of the "invited_at" field.
+func (m *GuestMutation) ClearInvitedAt() {
+	m.invited_at = nil
+	m.clearedFields[guest.FieldInvitedAt] = struct{}{}
+}
+
+// InvitedAtCleared returns if the "invited_at" field was cleared in this mutation.
+func (m *GuestMutation) InvitedAtCleared() bool {
+	_, ok := m.clearedFields[guest.FieldInvitedAt]
+	return ok
+}
+
+// ResetInvitedAt resets all changes to the "invited_at" field.
+func (m *GuestMutation) ResetInvitedAt() {
+	m.invited_at = nil
+	delete(m.clearedFields, guest.FieldInvitedAt)
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *GuestMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *GuestMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldUpdatedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ClearUpdatedAt clears the value of the "updated_at" field.
+func (m *GuestMutation) ClearUpdatedAt() {
+	m.updated_at = nil
+	m.clearedFields[guest.FieldUpdatedAt] = struct{}{}
+}
+
+// UpdatedAtCleared returns if the "updated_at" field was cleared in this mutation.
+func (m *GuestMutation) UpdatedAtCleared() bool {
+	_, ok := m.clearedFields[guest.FieldUpdatedAt]
+	return ok
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *GuestMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+	delete(m.clearedFields, guest.FieldUpdatedAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *GuestMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *GuestMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *GuestMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the GuestMutation builder.
+func (m *GuestMutation) Where(ps ...predicate.Guest) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the GuestMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *GuestMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Guest, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *GuestMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *GuestMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Guest).
+func (m *GuestMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *GuestMutation) Fields() []string {
+	fields := make([]string, 0, 11)
+	if m.property_id != nil {
+		fields = append(fields, guest.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, guest.FieldReservationID)
+	}
+	if m.role != nil {
+		fields = append(fields, guest.FieldRole)
+	}
+	if m.child != nil {
+		fields = append(fields, guest.FieldChild)
+	}
+	if m.position != nil {
+		fields = append(fields, guest.FieldPosition)
+	}
+	if m.person != nil {
+		fields = append(fields, guest.FieldPerson)
+	}
+	if m.complete != nil {
+		fields = append(fields, guest.FieldComplete)
+	}
+	if m.from_profile != nil {
+		fields = append(fields, guest.FieldFromProfile)
+	}
+	if m.invited_at != nil {
+		fields = append(fields, guest.FieldInvitedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, guest.FieldUpdatedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, guest.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *GuestMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case guest.FieldPropertyID:
+		return m.PropertyID()
+	case guest.FieldReservationID:
+		return m.ReservationID()
+	case guest.FieldRole:
+		return m.Role()
+	case guest.FieldChild:
+		return m.Child()
+	case guest.FieldPosition:
+		return m.Position()
+	case guest.FieldPerson:
+		return m.Person()
+	case guest.FieldComplete:
+		return m.Complete()
+	case guest.FieldFromProfile:
+		return m.FromProfile()
+	case guest.FieldInvitedAt:
+		return m.InvitedAt()
+	case guest.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case guest.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *GuestMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case guest.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case guest.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case guest.FieldRole:
+		return m.OldRole(ctx)
+	case guest.FieldChild:
+		return m.OldChild(ctx)
+	case guest.FieldPosition:
+		return m.OldPosition(ctx)
+	case guest.FieldPerson:
+		return m.OldPerson(ctx)
+	case guest.FieldComplete:
+		return m.OldComplete(ctx)
+	case guest.FieldFromProfile:
+		return m.OldFromProfile(ctx)
+	case guest.FieldInvitedAt:
+		return m.OldInvitedAt(ctx)
+	case guest.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case guest.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Guest field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case guest.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case guest.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case guest.FieldRole:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRole(v)
+		return nil
+	case guest.FieldChild:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetChild(v)
+		return nil
+	case guest.FieldPosition:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPosition(v)
+		return nil
+	case guest.FieldPerson:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPerson(v)
+		return nil
+	case guest.FieldComplete:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetComplete(v)
+		return nil
+	case guest.FieldFromProfile:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFromProfile(v)
+		return nil
+	case guest.FieldInvitedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInvitedAt(v)
+		return nil
+	case guest.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case guest.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Guest field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *GuestMutation) AddedFields() []string {
+	var fields []string
+	if m.addposition != nil {
+		fields = append(fields, guest.FieldPosition)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *GuestMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case guest.FieldPosition:
+		return m.AddedPosition()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case guest.FieldPosition:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPosition(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Guest numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *GuestMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(guest.FieldPerson) {
+		fields = append(fields, guest.FieldPerson)
+	}
+	if m.FieldCleared(guest.FieldInvitedAt) {
+		fields = append(fields, guest.FieldInvitedAt)
+	}
+	if m.FieldCleared(guest.FieldUpdatedAt) {
+		fields = append(fields, guest.FieldUpdatedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *GuestMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *GuestMutation) ClearField(name string) error {
+	switch name {
+	case guest.FieldPerson:
+		m.ClearPerson()
+		return nil
+	case guest.FieldInvitedAt:
+		m.ClearInvitedAt()
+		return nil
+	case guest.FieldUpdatedAt:
+		m.ClearUpdatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Guest nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *GuestMutation) ResetField(name string) error {
+	switch name {
+	case guest.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case guest.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case guest.FieldRole:
+		m.ResetRole()
+		return nil
+	case guest.FieldChild:
+		m.ResetChild()
+		return nil
+	case guest.FieldPosition:
+		m.ResetPosition()
+		return nil
+	case guest.FieldPerson:
+		m.ResetPerson()
+		return nil
+	case guest.FieldComplete:
+		m.ResetComplete()
+		return nil
+	case guest.FieldFromProfile:
+		m.ResetFromProfile()
+		return nil
+	case guest.FieldInvitedAt:
+		m.ResetInvitedAt()
+		return nil
+	case guest.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case guest.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Guest field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *GuestMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *GuestMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *GuestMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *GuestMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *GuestMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *GuestMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *GuestMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Guest unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *GuestMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Guest edge %s", name)
+}
+
+// GuestLinkMutation represents an operation that mutates the GuestLink nodes in the graph.
+type GuestLinkMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	reservation_id *string
+	guest_id       *string
+	mac            *[]byte
+	address_mac    *[]byte
+	expires_at     *time.Time
+	bound_at       *time.Time
+	revoked_at     *time.Time
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*GuestLink, error)
+	predicates     []predicate.GuestLink
+}
+
+var _ ent.Mutation = (*GuestLinkMutation)(nil)
+
+// guestlinkOption allows management of the mutation configuration using functional options.
+type guestlinkOption func(*GuestLinkMutation)
+
+// newGuestLinkMutation creates new mutation for the GuestLink entity.
+func newGuestLinkMutation(c config, op Op, opts ...guestlinkOption) *GuestLinkMutation {
+	m := &GuestLinkMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeGuestLink,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withGuestLinkID sets the ID field of the mutation.
+func withGuestLinkID(id string) guestlinkOption {
+	return func(m *GuestLinkMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *GuestLink
+		)
+		m.oldValue = func(ctx context.Context) (*GuestLink, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().GuestLink.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withGuestLink sets the old GuestLink of the mutation.
+func withGuestLink(node *GuestLink) guestlinkOption {
+	return func(m *GuestLinkMutation) {
+		m.oldValue = func(context.Context) (*GuestLink, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m GuestLinkMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m GuestLinkMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of GuestLink entities.
+func (m *GuestLinkMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *GuestLinkMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *GuestLinkMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().GuestLink.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *GuestLinkMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *GuestLinkMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *GuestLinkMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *GuestLinkMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *GuestLinkMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *GuestLinkMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetGuestID sets the "guest_id" field.
+func (m *GuestLinkMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *GuestLinkMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldGuestID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *GuestLinkMutation) ResetGuestID() {
+	m.guest_id = nil
+}
+
+// SetMAC sets the "mac" field.
+func (m *GuestLinkMutation) SetMAC(b []byte) {
+	m.mac = &b
+}
+
+// MAC returns the value of the "mac" field in the mutation.
+func (m *GuestLinkMutation) MAC() (r []byte, exists bool) {
+	v := m.mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMAC returns the old "mac" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMAC: %w", err)
+	}
+	return oldValue.MAC, nil
+}
+
+// ResetMAC resets all changes to the "mac" field.
+func (m *GuestLinkMutation) ResetMAC() {
+	m.mac = nil
+}
+
+// SetAddressMAC sets the "address_mac" field.
+func (m *GuestLinkMutation) SetAddressMAC(b []byte) {
+	m.address_mac = &b
+}
+
+// AddressMAC returns the value of the "address_mac" field in the mutation.
+func (m *GuestLinkMutation) AddressMAC() (r []byte, exists bool) {
+	v := m.address_mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAddressMAC returns the old "address_mac" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldAddressMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAddressMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAddressMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAddressMAC: %w", err)
+	}
+	return oldValue.AddressMAC, nil
+}
+
+// ClearAddressMAC clears the value of the "address_mac" field.
+func (m *GuestLinkMutation) ClearAddressMAC() {
+	m.address_mac = nil
+	m.clearedFields[guestlink.FieldAddressMAC] = struct{}{}
+}
+
+// AddressMACCleared returns if the "address_mac" field was cleared in this mutation.
+func (m *GuestLinkMutation) AddressMACCleared() bool {
+	_, ok := m.clearedFields[guestlink.FieldAddressMAC]
+	return ok
+}
+
+// ResetAddressMAC resets all changes to the "address_mac" field.
+func (m *GuestLinkMutation) ResetAddressMAC() {
+	m.address_mac = nil
+	delete(m.clearedFields, guestlink.FieldAddressMAC)
+}
+
+// SetExpiresAt sets the "expires_at" field.
+func (m *GuestLinkMutation) SetExpiresAt(t time.Time) {
+	m.expires_at = &t
+}
+
+// ExpiresAt returns the value of the "expires_at" field in the mutation.
+func (m *GuestLinkMutation) ExpiresAt() (r time.Time, exists bool) {
+	v := m.expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExpiresAt returns the old "expires_at" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldExpiresAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExpiresAt: %w", err)
+	}
+	return oldValue.ExpiresAt, nil
+}
+
+// ResetExpiresAt resets all changes to the "expires_at" field.
+func (m *GuestLinkMutation) ResetExpiresAt() {
+	m.expires_at = nil
+}
+
+// SetBoundAt sets the "bound_at" field.
+func (m *GuestLinkMutation) SetBoundAt(t time.Time) {
+	m.bound_at = &t
+}
+
+// BoundAt returns the value of the "bound_at" field in the mutation.
+func (m *GuestLinkMutation) BoundAt() (r time.Time, exists bool) {
+	v := m.bound_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBoundAt returns the old "bound_at" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldBoundAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBoundAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBoundAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBoundAt: %w", err)
+	}
+	return oldValue.BoundAt, nil
+}
+
+// ClearBoundAt clears the value of the "bound_at" field.
+func (m *GuestLinkMutation) ClearBoundAt() {
+	m.bound_at = nil
+	m.clearedFields[guestlink.FieldBoundAt] = struct{}{}
+}
+
+// BoundAtCleared returns if the "bound_at" field was cleared in this mutation.
+func (m *GuestLinkMutation) BoundAtCleared() bool {
+	_, ok := m.clearedFields[guestlink.FieldBoundAt]
+	return ok
+}
+
+// ResetBoundAt resets all changes to the "bound_at" field.
+func (m *GuestLinkMutation) ResetBoundAt() {
+	m.bound_at = nil
+	delete(m.clearedFields, guestlink.FieldBoundAt)
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (m *GuestLinkMutation) SetRevokedAt(t time.Time) {
+	m.revoked_at = &t
+}
+
+// RevokedAt returns the value of the "revoked_at" field in the mutation.
+func (m *GuestLinkMutation) RevokedAt() (r time.Time, exists bool) {
+	v := m.revoked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedAt returns the old "revoked_at" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldRevokedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedAt: %w", err)
+	}
+	return oldValue.RevokedAt, nil
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (m *GuestLinkMutation) ClearRevokedAt() {
+	m.revoked_at = nil
+	m.clearedFields[guestlink.FieldRevokedAt] = struct{}{}
+}
+
+// RevokedAtCleared returns if the "revoked_at" field was cleared in this mutation.
+func (m *GuestLinkMutation) RevokedAtCleared() bool {
+	_, ok := m.clearedFields[guestlink.FieldRevokedAt]
+	return ok
+}
+
+// ResetRevokedAt resets all changes to the "revoked_at" field.
+func (m *GuestLinkMutation) ResetRevokedAt() {
+	m.revoked_at = nil
+	delete(m.clearedFields, guestlink.FieldRevokedAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *GuestLinkMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *GuestLinkMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *GuestLinkMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the GuestLinkMutation builder.
+func (m *GuestLinkMutation) Where(ps ...predicate.GuestLink) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the GuestLinkMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *GuestLinkMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.GuestLink, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *GuestLinkMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *GuestLinkMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (GuestLink).
+func (m *GuestLinkMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *GuestLinkMutation) Fields() []string {
+	fields := make([]string, 0, 9)
+	if m.property_id != nil {
+		fields = append(fields, guestlink.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, guestlink.FieldReservationID)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, guestlink.FieldGuestID)
+	}
+	if m.mac != nil {
+		fields = append(fields, guestlink.FieldMAC)
+	}
+	if m.address_mac != nil {
+		fields = append(fields, guestlink.FieldAddressMAC)
+	}
+	if m.expires_at != nil {
+		fields = append(fields, guestlink.FieldExpiresAt)
+	}
+	if m.bound_at != nil {
+		fields = append(fields, guestlink.FieldBoundAt)
+	}
+	if m.revoked_at != nil {
+		fields = append(fields, guestlink.FieldRevokedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, guestlink.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *GuestLinkMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case guestlink.FieldPropertyID:
+		return m.PropertyID()
+	case guestlink.FieldReservationID:
+		return m.ReservationID()
+	case guestlink.FieldGuestID:
+		return m.GuestID()
+	case guestlink.FieldMAC:
+		return m.MAC()
+	case guestlink.FieldAddressMAC:
+		return m.AddressMAC()
+	case guestlink.FieldExpiresAt:
+		return m.ExpiresAt()
+	case guestlink.FieldBoundAt:
+		return m.BoundAt()
+	case guestlink.FieldRevokedAt:
+		return m.RevokedAt()
+	case guestlink.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *GuestLinkMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case guestlink.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case guestlink.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case guestlink.FieldGuestID:
+		return m.OldGuestID(ctx)
+	case guestlink.FieldMAC:
+		return m.OldMAC(ctx)
+	case guestlink.FieldAddressMAC:
+		return m.OldAddressMAC(ctx)
+	case guestlink.FieldExpiresAt:
+		return m.OldExpiresAt(ctx)
+	case guestlink.FieldBoundAt:
+		return m.OldBoundAt(ctx)
+	case guestlink.FieldRevokedAt:
+		return m.OldRevokedAt(ctx)
+	case guestlink.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown GuestLink field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestLinkMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case guestlink.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case guestlink.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case guestlink.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
+		return nil
+	case guestlink.FieldMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMAC(v)
+		return nil
+	case guestlink.FieldAddressMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAddressMAC(v)
+		return nil
+	case guestlink.FieldExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExpiresAt(v)
+		return nil
+	case guestlink.FieldBoundAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBoundAt(v)
+		return nil
+	case guestlink.FieldRevokedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedAt(v)
+		return nil
+	case guestlink.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown GuestLink field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *GuestLinkMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *GuestLinkMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestLinkMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown GuestLink numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *GuestLinkMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(guestlink.FieldAddressMAC) {
+		fields = append(fields, guestlink.FieldAddressMAC)
+	}
+	if m.FieldCleared(guestlink.FieldBoundAt) {
+		fields = append(fields, guestlink.FieldBoundAt)
+	}
+	if m.FieldCleared(guestlink.FieldRevokedAt) {
+		fields = append(fields, guestlink.FieldRevokedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *GuestLinkMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *GuestLinkMutation) ClearField(name string) error {
+	switch name {
+	case guestlink.FieldAddressMAC:
+		m.ClearAddressMAC()
+		return nil
+	case guestlink.FieldBoundAt:
+		m.ClearBoundAt()
+		return nil
+	case guestlink.FieldRevokedAt:
+		m.ClearRevokedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown GuestLink nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *GuestLinkMutation) ResetField(name string) error {
+	switch name {
+	case guestlink.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case guestlink.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case guestlink.FieldGuestID:
+		m.ResetGuestID()
+		return nil
+	case guestlink.FieldMAC:
+		m.ResetMAC()
+		return nil
+	case guestlink.FieldAddressMAC:
+		m.ResetAddressMAC()
+		return nil
+	case guestlink.FieldExpiresAt:
+		m.ResetExpiresAt()
+		return nil
+	case guestlink.FieldBoundAt:
+		m.ResetBoundAt()
+		return nil
+	case guestlink.FieldRevokedAt:
+		m.ResetRevokedAt()
+		return nil
+	case guestlink.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown GuestLink field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *GuestLinkMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *GuestLinkMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *GuestLinkMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *GuestLinkMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *GuestLinkMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *GuestLinkMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *GuestLinkMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown GuestLink unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *GuestLinkMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown GuestLink edge %s", name)
+}
+
+// GuestProfileMutation represents an operation that mutates the GuestProfile nodes in the graph.
+type GuestProfileMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	person        *[]byte
+	updated_at    *time.Time
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*GuestProfile, error)
+	predicates    []predicate.GuestProfile
+}
+
+var _ ent.Mutation = (*GuestProfileMutation)(nil)
+
+// guestprofileOption allows management of the mutation configuration using functional options.
+type guestprofileOption func(*GuestProfileMutation)
+
+// newGuestProfileMutation creates new mutation for the GuestProfile entity.
+func newGuestProfileMutation(c config, op Op, opts ...guestprofileOption) *GuestProfileMutation {
+	m := &GuestProfileMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeGuestProfile,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withGuestProfileID sets the ID field of the mutation.
+func withGuestProfileID(id string) guestprofileOption {
+	return func(m *GuestProfileMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *GuestProfile
+		)
+		m.oldValue = func(ctx context.Context) (*GuestProfile, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().GuestProfile.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withGuestProfile sets the old GuestProfile of the mutation.
+func withGuestProfile(node *GuestProfile) guestprofileOption {
+	return func(m *GuestProfileMutation) {
+		m.oldValue = func(context.Context) (*GuestProfile, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m GuestProfileMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m GuestProfileMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of GuestProfile entities.
+func (m *GuestProfileMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *GuestProfileMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *GuestProfileMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().GuestProfile.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *GuestProfileMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *GuestProfileMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the GuestProfile entity.
+// If the GuestProfile object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestProfileMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *GuestProfileMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetPerson sets the "person" field.
+func (m *GuestProfileMutation) SetPerson(b []byte) {
+	m.person = &b
+}
+
+// Person returns the value of the "person" field in the mutation.
+func (m *GuestProfileMutation) Person() (r []byte, exists bool) {
+	v := m.person
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPerson returns the old "person" field's value of the GuestProfile entity.
+// If the GuestProfile object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestProfileMutation) OldPerson(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPerson is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPerson requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPerson: %w", err)
+	}
+	return oldValue.Person, nil
+}
+
+// ResetPerson resets all changes to the "person" field.
+func (m *GuestProfileMutation) ResetPerson() {
+	m.person = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *GuestProfileMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *GuestProfileMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the GuestProfile entity.
+// If the GuestProfile object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestProfileMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *GuestProfileMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *GuestProfileMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *GuestProfileMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the GuestProfile entity.
+// If the GuestProfile object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestProfileMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *GuestProfileMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the GuestProfileMutation builder.
+func (m *GuestProfileMutation) Where(ps ...predicate.GuestProfile) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the GuestProfileMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *GuestProfileMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.GuestProfile, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *GuestProfileMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *GuestProfileMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (GuestProfile).
+func (m *GuestProfileMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *GuestProfileMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, guestprofile.FieldPropertyID)
+	}
+	if m.person != nil {
+		fields = append(fields, guestprofile.FieldPerson)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, guestprofile.FieldUpdatedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, guestprofile.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *GuestProfileMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case guestprofile.FieldPropertyID:
+		return m.PropertyID()
+	case guestprofile.FieldPerson:
+		return m.Person()
+	case guestprofile.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case guestprofile.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *GuestProfileMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case guestprofile.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case guestprofile.FieldPerson:
+		return m.OldPerson(ctx)
+	case guestprofile.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case guestprofile.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown GuestProfile field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestProfileMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case guestprofile.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case guestprofile.FieldPerson:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPerson(v)
+		return nil
+	case guestprofile.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case guestprofile.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown GuestProfile field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *GuestProfileMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *GuestProfileMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestProfileMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown GuestProfile numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *GuestProfileMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *GuestProfileMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *GuestProfileMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown GuestProfile nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *GuestProfileMutation) ResetField(name string) error {
+	switch name {
+	case guestprofile.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case guestprofile.FieldPerson:
+		m.ResetPerson()
+		return nil
+	case guestprofile.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case guestprofile.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown GuestProfile field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *GuestProfileMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *GuestProfileMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *GuestProfileMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *GuestProfileMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *GuestProfileMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *GuestProfileMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *GuestProfileMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown GuestProfile unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *GuestProfileMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown GuestProfile edge %s", name)
+}
+
+// GuestSessionMutation represents an operation that mutates the GuestSession nodes in the graph.
+type GuestSessionMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	reservation_id *string
+	guest_id       *string
+	origin         *string
+	mac            *[]byte
+	pin_shown      *bool
+	expires_at     *time.Time
+	revoked_at     *time.Time
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*GuestSession, error)
+	predicates     []predicate.GuestSession
+}
+
+var _ ent.Mutation = (*GuestSessionMutation)(nil)
+
+// guestsessionOption allows management of the mutation configuration using functional options.
+type guestsessionOption func(*GuestSessionMutation)
+
+// newGuestSessionMutation creates new mutation for the GuestSession entity.
+func newGuestSessionMutation(c config, op Op, opts ...guestsessionOption) *GuestSessionMutation {
+	m := &GuestSessionMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeGuestSession,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withGuestSessionID sets the ID field of the mutation.
+func withGuestSessionID(id string) guestsessionOption {
+	return func(m *GuestSessionMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *GuestSession
+		)
+		m.oldValue = func(ctx context.Context) (*GuestSession, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().GuestSession.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withGuestSession sets the old GuestSession of the mutation.
+func withGuestSession(node *GuestSession) guestsessionOption {
+	return func(m *GuestSessionMutation) {
+		m.oldValue = func(context.Context) (*GuestSession, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m GuestSessionMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m GuestSessionMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of GuestSession entities.
+func (m *GuestSessionMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *GuestSessionMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *GuestSessionMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().GuestSession.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *GuestSessionMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *GuestSessionMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *GuestSessionMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *GuestSessionMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *GuestSessionMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *GuestSessionMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetGuestID sets the "guest_id" field.
+func (m *GuestSessionMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *GuestSessionMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldGuestID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *GuestSessionMutation) ResetGuestID() {
+	m.guest_id = nil
+}
+
+// SetOrigin sets the "origin" field.
+func (m *GuestSessionMutation) SetOrigin(s string) {
+	m.origin = &s
+}
+
+// Origin returns the value of the "origin" field in the mutation.
+func (m *GuestSessionMutation) Origin() (r string, exists bool) {
+	v := m.origin
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrigin returns the old "origin" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldOrigin(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrigin is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrigin requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrigin: %w", err)
+	}
+	return oldValue.Origin, nil
+}
+
+// ResetOrigin resets all changes to the "origin" field.
+func (m *GuestSessionMutation) ResetOrigin() {
+	m.origin = nil
+}
+
+// SetMAC sets the "mac" field.
+func (m *GuestSessionMutation) SetMAC(b []byte) {
+	m.mac = &b
+}
+
+// MAC returns the value of the "mac" field in the mutation.
+func (m *GuestSessionMutation) MAC() (r []byte, exists bool) {
+	v := m.mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMAC returns the old "mac" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMAC: %w", err)
+	}
+	return oldValue.MAC, nil
+}
+
+// ResetMAC resets all changes to the "mac" field.
+func (m *GuestSessionMutation) ResetMAC() {
+	m.mac = nil
+}
+
+// SetPinShown sets the "pin_shown" field.
+func (m *GuestSessionMutation) SetPinShown(b bool) {
+	m.pin_shown = &b
+}
+
+// PinShown returns the value of the "pin_shown" field in the mutation.
+func (m *GuestSessionMutation) PinShown() (r bool, exists bool) {
+	v := m.pin_shown
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPinShown returns the old "pin_shown" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldPinShown(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPinShown is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPinShown requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPinShown: %w", err)
+	}
+	return oldValue.PinShown, nil
+}
+
+// ResetPinShown resets all changes to the "pin_shown" field.
+func (m *GuestSessionMutation) ResetPinShown() {
+	m.pin_shown = nil
+}
+
+// SetExpiresAt sets the "expires_at" field.
+func (m *GuestSessionMutation) SetExpiresAt(t time.Time) {
+	m.expires_at = &t
+}
+
+// ExpiresAt returns the value of the "expires_at" field in the mutation.
+func (m *GuestSessionMutation) ExpiresAt() (r time.Time, exists bool) {
+	v := m.expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExpiresAt returns the old "expires_at" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldExpiresAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExpiresAt: %w", err)
+	}
+	return oldValue.ExpiresAt, nil
+}
+
+// ResetExpiresAt resets all changes to the "expires_at" field.
+func (m *GuestSessionMutation) ResetExpiresAt() {
+	m.expires_at = nil
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (m *GuestSessionMutation) SetRevokedAt(t time.Time) {
+	m.revoked_at = &t
+}
+
+// RevokedAt returns the value of the "revoked_at" field in the mutation.
+func (m *GuestSessionMutation) RevokedAt() (r time.Time, exists bool) {
+	v := m.revoked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedAt returns the old "revoked_at" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldRevokedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedAt: %w", err)
+	}
+	return oldValue.RevokedAt, nil
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (m *GuestSessionMutation) ClearRevokedAt() {
+	m.revoked_at = nil
+	m.clearedFields[guestsession.FieldRevokedAt] = struct{}{}
+}
+
+// RevokedAtCleared returns if the "revoked_at" field was cleared in this mutation.
+func (m *GuestSessionMutation) RevokedAtCleared() bool {
+	_, ok := m.clearedFields[guestsession.FieldRevokedAt]
+	return ok
+}
+
+// ResetRevokedAt resets all changes to the "revoked_at" field.
+func (m *GuestSessionMutation) ResetRevokedAt() {
+	m.revoked_at = nil
+	delete(m.clearedFields, guestsession.FieldRevokedAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *GuestSessionMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *GuestSessionMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *GuestSessionMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the GuestSessionMutation builder.
+func (m *GuestSessionMutation) Where(ps ...predicate.GuestSession) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the GuestSessionMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *GuestSessionMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.GuestSession, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *GuestSessionMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *GuestSessionMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (GuestSession).
+func (m *GuestSessionMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *GuestSessionMutation) Fields() []string {
+	fields := make([]string, 0, 9)
+	if m.property_id != nil {
+		fields = append(fields, guestsession.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, guestsession.FieldReservationID)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, guestsession.FieldGuestID)
+	}
+	if m.origin != nil {
+		fields = append(fields, guestsession.FieldOrigin)
+	}
+	if m.mac != nil {
+		fields = append(fields, guestsession.FieldMAC)
+	}
+	if m.pin_shown != nil {
+		fields = append(fields, guestsession.FieldPinShown)
+	}
+	if m.expires_at != nil {
+		fields = append(fields, guestsession.FieldExpiresAt)
+	}
+	if m.revoked_at != nil {
+		fields = append(fields, guestsession.FieldRevokedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, guestsession.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *GuestSessionMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case guestsession.FieldPropertyID:
+		return m.PropertyID()
+	case guestsession.FieldReservationID:
+		return m.ReservationID()
+	case guestsession.FieldGuestID:
+		return m.GuestID()
+	case guestsession.FieldOrigin:
+		return m.Origin()
+	case guestsession.FieldMAC:
+		return m.MAC()
+	case guestsession.FieldPinShown:
+		return m.PinShown()
+	case guestsession.FieldExpiresAt:
+		return m.ExpiresAt()
+	case guestsession.FieldRevokedAt:
+		return m.RevokedAt()
+	case guestsession.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *GuestSessionMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case guestsession.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case guestsession.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case guestsession.FieldGuestID:
+		return m.OldGuestID(ctx)
+	case guestsession.FieldOrigin:
+		return m.OldOrigin(ctx)
+	case guestsession.FieldMAC:
+		return m.OldMAC(ctx)
+	case guestsession.FieldPinShown:
+		return m.OldPinShown(ctx)
+	case guestsession.FieldExpiresAt:
+		return m.OldExpiresAt(ctx)
+	case guestsession.FieldRevokedAt:
+		return m.OldRevokedAt(ctx)
+	case guestsession.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown GuestSession field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestSessionMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case guestsession.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case guestsession.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case guestsession.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
+		return nil
+	case guestsession.FieldOrigin:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrigin(v)
+		return nil
+	case guestsession.FieldMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMAC(v)
+		return nil
+	case guestsession.FieldPinShown:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPinShown(v)
+		return nil
+	case guestsession.FieldExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExpiresAt(v)
+		return nil
+	case guestsession.FieldRevokedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedAt(v)
+		return nil
+	case guestsession.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown GuestSession field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *GuestSessionMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *GuestSessionMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuestSessionMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown GuestSession numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *GuestSessionMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(guestsession.FieldRevokedAt) {
+		fields = append(fields, guestsession.FieldRevokedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *GuestSessionMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *GuestSessionMutation) ClearField(name string) error {
+	switch name {
+	case guestsession.FieldRevokedAt:
+		m.ClearRevokedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown GuestSession nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *GuestSessionMutation) ResetField(name string) error {
+	switch name {
+	case guestsession.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case guestsession.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case guestsession.FieldGuestID:
+		m.ResetGuestID()
+		return nil
+	case guestsession.FieldOrigin:
+		m.ResetOrigin()
+		return nil
+	case guestsession.FieldMAC:
+		m.ResetMAC()
+		return nil
+	case guestsession.FieldPinShown:
+		m.ResetPinShown()
+		return nil
+	case guestsession.FieldExpiresAt:
+		m.ResetExpiresAt()
+		return nil
+	case guestsession.FieldRevokedAt:
+		m.ResetRevokedAt()
+		return nil
+	case guestsession.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown GuestSession field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *GuestSessionMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *GuestSessionMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *GuestSessionMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *GuestSessionMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *GuestSessionMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *GuestSessionMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *GuestSessionMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown GuestSession unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *GuestSessionMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown GuestSession edge %s", name)
+}
+
 // IdempotencyMutation represents an operation that mutates the Idempotency nodes in the graph.
 type IdempotencyMutation struct {
 	config
@@ -12131,6 +17115,7 @@ type IntegrationMutation struct {
 	spaces_failures         *int
 	addspaces_failures      *int
 	disabled_at             *time.Time
+	invitations_at          *time.Time
 	created_at              *time.Time
 	clearedFields           map[string]struct{}
 	done                    bool
@@ -12715,6 +17700,55 @@ func (m *IntegrationMutation) ResetDisabledAt() {
 	delete(m.clearedFields, integration.FieldDisabledAt)
 }
 
+// SetInvitationsAt sets the "invitations_at" field.
+func (m *IntegrationMutation) SetInvitationsAt(t time.Time) {
+	m.invitations_at = &t
+}
+
+// InvitationsAt returns the value of the "invitations_at" field in the mutation.
+func (m *IntegrationMutation) InvitationsAt() (r time.Time, exists bool) {
+	v := m.invitations_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInvitationsAt returns the old "invitations_at" field's value of the Integration entity.
+// If the Integration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationMutation) OldInvitationsAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInvitationsAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInvitationsAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInvitationsAt: %w", err)
+	}
+	return oldValue.InvitationsAt, nil
+}
+
+// ClearInvitationsAt clears the value of the "invitations_at" field.
+func (m *IntegrationMutation) ClearInvitationsAt() {
+	m.invitations_at = nil
+	m.clearedFields[integration.FieldInvitationsAt] = struct{}{}
+}
+
+// InvitationsAtCleared returns if the "invitations_at" field was cleared in this mutation.
+func (m *IntegrationMutation) InvitationsAtCleared() bool {
+	_, ok := m.clearedFields[integration.FieldInvitationsAt]
+	return ok
+}
+
+// ResetInvitationsAt resets all changes to the "invitations_at" field.
+func (m *IntegrationMutation) ResetInvitationsAt() {
+	m.invitations_at = nil
+	delete(m.clearedFields, integration.FieldInvitationsAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *IntegrationMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -12785,7 +17819,7 @@ func (m *IntegrationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *IntegrationMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 12)
 	if m.property_id != nil {
 		fields = append(fields, integration.FieldPropertyID)
 	}
@@ -12815,6 +17849,9 @@ func (m *IntegrationMutation) Fields() []string {
 	}
 	if m.disabled_at != nil {
 		fields = append(fields, integration.FieldDisabledAt)
+	}
+	if m.invitations_at != nil {
+		fields = append(fields, integration.FieldInvitationsAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, integration.FieldCreatedAt)
@@ -12847,6 +17884,8 @@ func (m *IntegrationMutation) Field(name string) (ent.Value, bool) {
 		return m.SpacesFailures()
 	case integration.FieldDisabledAt:
 		return m.DisabledAt()
+	case integration.FieldInvitationsAt:
+		return m.InvitationsAt()
 	case integration.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -12878,6 +17917,8 @@ func (m *IntegrationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldSpacesFailures(ctx)
 	case integration.FieldDisabledAt:
 		return m.OldDisabledAt(ctx)
+	case integration.FieldInvitationsAt:
+		return m.OldInvitationsAt(ctx)
 	case integration.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -12959,6 +18000,13 @@ func (m *IntegrationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDisabledAt(v)
 		return nil
+	case integration.FieldInvitationsAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInvitationsAt(v)
+		return nil
 	case integration.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -13029,6 +18077,9 @@ func (m *IntegrationMutation) ClearedFields() []string {
 	if m.FieldCleared(integration.FieldDisabledAt) {
 		fields = append(fields, integration.FieldDisabledAt)
 	}
+	if m.FieldCleared(integration.FieldInvitationsAt) {
+		fields = append(fields, integration.FieldInvitationsAt)
+	}
 	return fields
 }
 
@@ -13060,6 +18111,9 @@ func (m *IntegrationMutation) ClearField(name string) error {
 		return nil
 	case integration.FieldDisabledAt:
 		m.ClearDisabledAt()
+		return nil
+	case integration.FieldInvitationsAt:
+		m.ClearInvitationsAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Integration nullable field %s", name)
@@ -13098,6 +18152,9 @@ func (m *IntegrationMutation) ResetField(name string) error {
 		return nil
 	case integration.FieldDisabledAt:
 		m.ResetDisabledAt()
+		return nil
+	case integration.FieldInvitationsAt:
+		m.ResetInvitationsAt()
 		return nil
 	case integration.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -16680,6 +21737,941 @@ func (m *KeyStatusMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown KeyStatus edge %s", name)
 }
 
+// KioskMutation represents an operation that mutates the Kiosk nodes in the graph.
+type KioskMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *string
+	property_id     *string
+	name            *string
+	door            *string
+	code_mac        *[]byte
+	code_expires_at *time.Time
+	mac             *[]byte
+	public_key      *[]byte
+	enrolled_at     *time.Time
+	seen_at         *time.Time
+	created_at      *time.Time
+	clearedFields   map[string]struct{}
+	done            bool
+	oldValue        func(context.Context) (*Kiosk, error)
+	predicates      []predicate.Kiosk
+}
+
+var _ ent.Mutation = (*KioskMutation)(nil)
+
+// kioskOption allows management of the mutation configuration using functional options.
+type kioskOption func(*KioskMutation)
+
+// newKioskMutation creates new mutation for the Kiosk entity.
+func newKioskMutation(c config, op Op, opts ...kioskOption) *KioskMutation {
+	m := &KioskMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeKiosk,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withKioskID sets the ID field of the mutation.
+func withKioskID(id string) kioskOption {
+	return func(m *KioskMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Kiosk
+		)
+		m.oldValue = func(ctx context.Context) (*Kiosk, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Kiosk.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withKiosk sets the old Kiosk of the mutation.
+func withKiosk(node *Kiosk) kioskOption {
+	return func(m *KioskMutation) {
+		m.oldValue = func(context.Context) (*Kiosk, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m KioskMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m KioskMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Kiosk entities.
+func (m *KioskMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *KioskMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *KioskMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Kiosk.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *KioskMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *KioskMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *KioskMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetName sets the "name" field.
+func (m *KioskMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *KioskMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *KioskMutation) ResetName() {
+	m.name = nil
+}
+
+// SetDoor sets the "door" field.
+func (m *KioskMutation) SetDoor(s string) {
+	m.door = &s
+}
+
+// Door returns the value of the "door" field in the mutation.
+func (m *KioskMutation) Door() (r string, exists bool) {
+	v := m.door
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDoor returns the old "door" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldDoor(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDoor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDoor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDoor: %w", err)
+	}
+	return oldValue.Door, nil
+}
+
+// ResetDoor resets all changes to the "door" field.
+func (m *KioskMutation) ResetDoor() {
+	m.door = nil
+}
+
+// SetCodeMAC sets the "code_mac" field.
+func (m *KioskMutation) SetCodeMAC(b []byte) {
+	m.code_mac = &b
+}
+
+// CodeMAC returns the value of the "code_mac" field in the mutation.
+func (m *KioskMutation) CodeMAC() (r []byte, exists bool) {
+	v := m.code_mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCodeMAC returns the old "code_mac" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldCodeMAC(ctx context.Context) (v *[]byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCodeMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCodeMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCodeMAC: %w", err)
+	}
+	return oldValue.CodeMAC, nil
+}
+
+// ClearCodeMAC clears the value of the "code_mac" field.
+func (m *KioskMutation) ClearCodeMAC() {
+	m.code_mac = nil
+	m.clearedFields[kiosk.FieldCodeMAC] = struct{}{}
+}
+
+// CodeMACCleared returns if the "code_mac" field was cleared in this mutation.
+func (m *KioskMutation) CodeMACCleared() bool {
+	_, ok := m.clearedFields[kiosk.FieldCodeMAC]
+	return ok
+}
+
+// ResetCodeMAC resets all changes to the "code_mac" field.
+func (m *KioskMutation) ResetCodeMAC() {
+	m.code_mac = nil
+	delete(m.clearedFields, kiosk.FieldCodeMAC)
+}
+
+// SetCodeExpiresAt sets the "code_expires_at" field.
+func (m *KioskMutation) SetCodeExpiresAt(t time.Time) {
+	m.code_expires_at = &t
+}
+
+// CodeExpiresAt returns the value of the "code_expires_at" field in the mutation.
+func (m *KioskMutation) CodeExpiresAt() (r time.Time, exists bool) {
+	v := m.code_expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCodeExpiresAt returns the old "code_expires_at" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldCodeExpiresAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCodeExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCodeExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCodeExpiresAt: %w", err)
+	}
+	return oldValue.CodeExpiresAt, nil
+}
+
+// ClearCodeExpiresAt clears the value of the "code_expires_at" field.
+func (m *KioskMutation) ClearCodeExpiresAt() {
+	m.code_expires_at = nil
+	m.clearedFields[kiosk.FieldCodeExpiresAt] = struct{}{}
+}
+
+// CodeExpiresAtCleared returns if the "code_expires_at" field was cleared in this mutation.
+func (m *KioskMutation) CodeExpiresAtCleared() bool {
+	_, ok := m.clearedFields[kiosk.FieldCodeExpiresAt]
+	return ok
+}
+
+// ResetCodeExpiresAt resets all changes to the "code_expires_at" field.
+func (m *KioskMutation) ResetCodeExpiresAt() {
+	m.code_expires_at = nil
+	delete(m.clearedFields, kiosk.FieldCodeExpiresAt)
+}
+
+// SetMAC sets the "mac" field.
+func (m *KioskMutation) SetMAC(b []byte) {
+	m.mac = &b
+}
+
+// MAC returns the value of the "mac" field in the mutation.
+func (m *KioskMutation) MAC() (r []byte, exists bool) {
+	v := m.mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMAC returns the old "mac" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldMAC(ctx context.Context) (v *[]byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMAC: %w", err)
+	}
+	return oldValue.MAC, nil
+}
+
+// ClearMAC clears the value of the "mac" field.
+func (m *KioskMutation) ClearMAC() {
+	m.mac = nil
+	m.clearedFields[kiosk.FieldMAC] = struct{}{}
+}
+
+// MACCleared returns if the "mac" field was cleared in this mutation.
+func (m *KioskMutation) MACCleared() bool {
+	_, ok := m.clearedFields[kiosk.FieldMAC]
+	return ok
+}
+
+// ResetMAC resets all changes to the "mac" field.
+func (m *KioskMutation) ResetMAC() {
+	m.mac = nil
+	delete(m.clearedFields, kiosk.FieldMAC)
+}
+
+// SetPublicKey sets the "public_key" field.
+func (m *KioskMutation) SetPublicKey(b []byte) {
+	m.public_key = &b
+}
+
+// PublicKey returns the value of the "public_key" field in the mutation.
+func (m *KioskMutation) PublicKey() (r []byte, exists bool) {
+	v := m.public_key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPublicKey returns the old "public_key" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldPublicKey(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPublicKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPublicKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPublicKey: %w", err)
+	}
+	return oldValue.PublicKey, nil
+}
+
+// ClearPublicKey clears the value of the "public_key" field.
+func (m *KioskMutation) ClearPublicKey() {
+	m.public_key = nil
+	m.clearedFields[kiosk.FieldPublicKey] = struct{}{}
+}
+
+// PublicKeyCleared returns if the "public_key" field was cleared in this mutation.
+func (m *KioskMutation) PublicKeyCleared() bool {
+	_, ok := m.clearedFields[kiosk.FieldPublicKey]
+	return ok
+}
+
+// ResetPublicKey resets all changes to the "public_key" field.
+func (m *KioskMutation) ResetPublicKey() {
+	m.public_key = nil
+	delete(m.clearedFields, kiosk.FieldPublicKey)
+}
+
+// SetEnrolledAt sets the "enrolled_at" field.
+func (m *KioskMutation) SetEnrolledAt(t time.Time) {
+	m.enrolled_at = &t
+}
+
+// EnrolledAt returns the value of the "enrolled_at" field in the mutation.
+func (m *KioskMutation) EnrolledAt() (r time.Time, exists bool) {
+	v := m.enrolled_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnrolledAt returns the old "enrolled_at" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldEnrolledAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnrolledAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnrolledAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnrolledAt: %w", err)
+	}
+	return oldValue.EnrolledAt, nil
+}
+
+// ClearEnrolledAt clears the value of the "enrolled_at" field.
+func (m *KioskMutation) ClearEnrolledAt() {
+	m.enrolled_at = nil
+	m.clearedFields[kiosk.FieldEnrolledAt] = struct{}{}
+}
+
+// EnrolledAtCleared returns if the "enrolled_at" field was cleared in this mutation.
+func (m *KioskMutation) EnrolledAtCleared() bool {
+	_, ok := m.clearedFields[kiosk.FieldEnrolledAt]
+	return ok
+}
+
+// ResetEnrolledAt resets all changes to the "enrolled_at" field.
+func (m *KioskMutation) ResetEnrolledAt() {
+	m.enrolled_at = nil
+	delete(m.clearedFields, kiosk.FieldEnrolledAt)
+}
+
+// SetSeenAt sets the "seen_at" field.
+func (m *KioskMutation) SetSeenAt(t time.Time) {
+	m.seen_at = &t
+}
+
+// SeenAt returns the value of the "seen_at" field in the mutation.
+func (m *KioskMutation) SeenAt() (r time.Time, exists bool) {
+	v := m.seen_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeenAt returns the old "seen_at" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldSeenAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeenAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeenAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeenAt: %w", err)
+	}
+	return oldValue.SeenAt, nil
+}
+
+// ClearSeenAt clears the value of the "seen_at" field.
+func (m *KioskMutation) ClearSeenAt() {
+	m.seen_at = nil
+	m.clearedFields[kiosk.FieldSeenAt] = struct{}{}
+}
+
+// SeenAtCleared returns if the "seen_at" field was cleared in this mutation.
+func (m *KioskMutation) SeenAtCleared() bool {
+	_, ok := m.clearedFields[kiosk.FieldSeenAt]
+	return ok
+}
+
+// ResetSeenAt resets all changes to the "seen_at" field.
+func (m *KioskMutation) ResetSeenAt() {
+	m.seen_at = nil
+	delete(m.clearedFields, kiosk.FieldSeenAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *KioskMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *KioskMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *KioskMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the KioskMutation builder.
+func (m *KioskMutation) Where(ps ...predicate.Kiosk) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the KioskMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *KioskMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Kiosk, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *KioskMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *KioskMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Kiosk).
+func (m *KioskMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *KioskMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m.property_id != nil {
+		fields = append(fields, kiosk.FieldPropertyID)
+	}
+	if m.name != nil {
+		fields = append(fields, kiosk.FieldName)
+	}
+	if m.door != nil {
+		fields = append(fields, kiosk.FieldDoor)
+	}
+	if m.code_mac != nil {
+		fields = append(fields, kiosk.FieldCodeMAC)
+	}
+	if m.code_expires_at != nil {
+		fields = append(fields, kiosk.FieldCodeExpiresAt)
+	}
+	if m.mac != nil {
+		fields = append(fields, kiosk.FieldMAC)
+	}
+	if m.public_key != nil {
+		fields = append(fields, kiosk.FieldPublicKey)
+	}
+	if m.enrolled_at != nil {
+		fields = append(fields, kiosk.FieldEnrolledAt)
+	}
+	if m.seen_at != nil {
+		fields = append(fields, kiosk.FieldSeenAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, kiosk.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *KioskMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case kiosk.FieldPropertyID:
+		return m.PropertyID()
+	case kiosk.FieldName:
+		return m.Name()
+	case kiosk.FieldDoor:
+		return m.Door()
+	case kiosk.FieldCodeMAC:
+		return m.CodeMAC()
+	case kiosk.FieldCodeExpiresAt:
+		return m.CodeExpiresAt()
+	case kiosk.FieldMAC:
+		return m.MAC()
+	case kiosk.FieldPublicKey:
+		return m.PublicKey()
+	case kiosk.FieldEnrolledAt:
+		return m.EnrolledAt()
+	case kiosk.FieldSeenAt:
+		return m.SeenAt()
+	case kiosk.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *KioskMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case kiosk.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case kiosk.FieldName:
+		return m.OldName(ctx)
+	case kiosk.FieldDoor:
+		return m.OldDoor(ctx)
+	case kiosk.FieldCodeMAC:
+		return m.OldCodeMAC(ctx)
+	case kiosk.FieldCodeExpiresAt:
+		return m.OldCodeExpiresAt(ctx)
+	case kiosk.FieldMAC:
+		return m.OldMAC(ctx)
+	case kiosk.FieldPublicKey:
+		return m.OldPublicKey(ctx)
+	case kiosk.FieldEnrolledAt:
+		return m.OldEnrolledAt(ctx)
+	case kiosk.FieldSeenAt:
+		return m.OldSeenAt(ctx)
+	case kiosk.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Kiosk field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *KioskMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case kiosk.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case kiosk.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case kiosk.FieldDoor:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDoor(v)
+		return nil
+	case kiosk.FieldCodeMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCodeMAC(v)
+		return nil
+	case kiosk.FieldCodeExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCodeExpiresAt(v)
+		return nil
+	case kiosk.FieldMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMAC(v)
+		return nil
+	case kiosk.FieldPublicKey:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPublicKey(v)
+		return nil
+	case kiosk.FieldEnrolledAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnrolledAt(v)
+		return nil
+	case kiosk.FieldSeenAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeenAt(v)
+		return nil
+	case kiosk.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Kiosk field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *KioskMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *KioskMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *KioskMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Kiosk numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *KioskMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(kiosk.FieldCodeMAC) {
+		fields = append(fields, kiosk.FieldCodeMAC)
+	}
+	if m.FieldCleared(kiosk.FieldCodeExpiresAt) {
+		fields = append(fields, kiosk.FieldCodeExpiresAt)
+	}
+	if m.FieldCleared(kiosk.FieldMAC) {
+		fields = append(fields, kiosk.FieldMAC)
+	}
+	if m.FieldCleared(kiosk.FieldPublicKey) {
+		fields = append(fields, kiosk.FieldPublicKey)
+	}
+	if m.FieldCleared(kiosk.FieldEnrolledAt) {
+		fields = append(fields, kiosk.FieldEnrolledAt)
+	}
+	if m.FieldCleared(kiosk.FieldSeenAt) {
+		fields = append(fields, kiosk.FieldSeenAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *KioskMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *KioskMutation) ClearField(name string) error {
+	switch name {
+	case kiosk.FieldCodeMAC:
+		m.ClearCodeMAC()
+		return nil
+	case kiosk.FieldCodeExpiresAt:
+		m.ClearCodeExpiresAt()
+		return nil
+	case kiosk.FieldMAC:
+		m.ClearMAC()
+		return nil
+	case kiosk.FieldPublicKey:
+		m.ClearPublicKey()
+		return nil
+	case kiosk.FieldEnrolledAt:
+		m.ClearEnrolledAt()
+		return nil
+	case kiosk.FieldSeenAt:
+		m.ClearSeenAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Kiosk nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *KioskMutation) ResetField(name string) error {
+	switch name {
+	case kiosk.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case kiosk.FieldName:
+		m.ResetName()
+		return nil
+	case kiosk.FieldDoor:
+		m.ResetDoor()
+		return nil
+	case kiosk.FieldCodeMAC:
+		m.ResetCodeMAC()
+		return nil
+	case kiosk.FieldCodeExpiresAt:
+		m.ResetCodeExpiresAt()
+		return nil
+	case kiosk.FieldMAC:
+		m.ResetMAC()
+		return nil
+	case kiosk.FieldPublicKey:
+		m.ResetPublicKey()
+		return nil
+	case kiosk.FieldEnrolledAt:
+		m.ResetEnrolledAt()
+		return nil
+	case kiosk.FieldSeenAt:
+		m.ResetSeenAt()
+		return nil
+	case kiosk.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Kiosk field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *KioskMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *KioskMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *KioskMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *KioskMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *KioskMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *KioskMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *KioskMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Kiosk unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *KioskMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Kiosk edge %s", name)
+}
+
 // LockMutation represents an operation that mutates the Lock nodes in the graph.
 type LockMutation struct {
 	config
@@ -18100,6 +24092,2031 @@ func (m *LockMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *LockMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Lock edge %s", name)
+}
+
+// MailMutation represents an operation that mutates the Mail nodes in the graph.
+type MailMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	kind           *string
+	reservation_id *string
+	guest_id       *string
+	once_key       *string
+	address        *[]byte
+	parameters     *map[string]string
+	state          *string
+	attempts       *int
+	addattempts    *int
+	failure        *string
+	answer         *string
+	text           *[]byte
+	sent_at        *time.Time
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*Mail, error)
+	predicates     []predicate.Mail
+}
+
+var _ ent.Mutation = (*MailMutation)(nil)
+
+// mailOption allows management of the mutation configuration using functional options.
+type mailOption func(*MailMutation)
+
+// newMailMutation creates new mutation for the Mail entity.
+func newMailMutation(c config, op Op, opts ...mailOption) *MailMutation {
+	m := &MailMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeMail,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withMailID sets the ID field of the mutation.
+func withMailID(id string) mailOption {
+	return func(m *MailMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Mail
+		)
+		m.oldValue = func(ctx context.Context) (*Mail, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Mail.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withMail sets the old Mail of the mutation.
+func withMail(node *Mail) mailOption {
+	return func(m *MailMutation) {
+		m.oldValue = func(context.Context) (*Mail, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m MailMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m MailMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Mail entities.
+func (m *MailMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *MailMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *MailMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Mail.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *MailMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *MailMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *MailMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *MailMutation) SetKind(s string) {
+	m.kind = &s
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *MailMutation) Kind() (r string, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldKind(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *MailMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *MailMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *MailMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *MailMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetGuestID sets the "guest_id" field.
+func (m *MailMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *MailMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldGuestID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *MailMutation) ResetGuestID() {
+	m.guest_id = nil
+}
+
+// SetOnceKey sets the "once_key" field.
+func (m *MailMutation) SetOnceKey(s string) {
+	m.once_key = &s
+}
+
+// OnceKey returns the value of the "once_key" field in the mutation.
+func (m *MailMutation) OnceKey() (r string, exists bool) {
+	v := m.once_key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOnceKey returns the old "once_key" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldOnceKey(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOnceKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOnceKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOnceKey: %w", err)
+	}
+	return oldValue.OnceKey, nil
+}
+
+// ClearOnceKey clears the value of the "once_key" field.
+func (m *MailMutation) ClearOnceKey() {
+	m.once_key = nil
+	m.clearedFields[mail.FieldOnceKey] = struct{}{}
+}
+
+// OnceKeyCleared returns if the "once_key" field was cleared in this mutation.
+func (m *MailMutation) OnceKeyCleared() bool {
+	_, ok := m.clearedFields[mail.FieldOnceKey]
+	return ok
+}
+
+// ResetOnceKey resets all changes to the "once_key" field.
+func (m *MailMutation) ResetOnceKey() {
+	m.once_key = nil
+	delete(m.clearedFields, mail.FieldOnceKey)
+}
+
+// SetAddress sets the "address" field.
+func (m *MailMutation) SetAddress(b []byte) {
+	m.address = &b
+}
+
+// Address returns the value of the "address" field in the mutation.
+func (m *MailMutation) Address() (r []byte, exists bool) {
+	v := m.address
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAddress returns the old "address" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldAddress(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAddress is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAddress requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAddress: %w", err)
+	}
+	return oldValue.Address, nil
+}
+
+// ResetAddress resets all changes to the "address" field.
+func (m *MailMutation) ResetAddress() {
+	m.address = nil
+}
+
+// SetParameters sets the "parameters" field.
+func (m *MailMutation) SetParameters(value map[string]string) {
+	m.parameters = &value
+}
+
+// Parameters returns the value of the "parameters" field in the mutation.
+func (m *MailMutation) Parameters() (r map[string]string, exists bool) {
+	v := m.parameters
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldParameters returns the old "parameters" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldParameters(ctx context.Context) (v map[string]string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldParameters is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldParameters requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldParameters: %w", err)
+	}
+	return oldValue.Parameters, nil
+}
+
+// ClearParameters clears the value of the "parameters" field.
+func (m *MailMutation) ClearParameters() {
+	m.parameters = nil
+	m.clearedFields[mail.FieldParameters] = struct{}{}
+}
+
+// ParametersCleared returns if the "parameters" field was cleared in this mutation.
+func (m *MailMutation) ParametersCleared() bool {
+	_, ok := m.clearedFields[mail.FieldParameters]
+	return ok
+}
+
+// ResetParameters resets all changes to the "parameters" field.
+func (m *MailMutation) ResetParameters() {
+	m.parameters = nil
+	delete(m.clearedFields, mail.FieldParameters)
+}
+
+// SetState sets the "state" field.
+func (m *MailMutation) SetState(s string) {
+	m.state = &s
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *MailMutation) State() (r string, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldState(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *MailMutation) ResetState() {
+	m.state = nil
+}
+
+// SetAttempts sets the "attempts" field.
+func (m *MailMutation) SetAttempts(i int) {
+	m.attempts = &i
+	m.addattempts = nil
+}
+
+// Attempts returns the value of the "attempts" field in the mutation.
+func (m *MailMutation) Attempts() (r int, exists bool) {
+	v := m.attempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttempts returns the old "attempts" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldAttempts(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttempts is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttempts requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttempts: %w", err)
+	}
+	return oldValue.Attempts, nil
+}
+
+// AddAttempts adds i to the "attempts" field.
+func (m *MailMutation) AddAttempts(i int) {
+	if m.addattempts != nil {
+		*m.addattempts += i
+	} else {
+		m.addattempts = &i
+	}
+}
+
+// AddedAttempts returns the value that was added to the "attempts" field in this mutation.
+func (m *MailMutation) AddedAttempts() (r int, exists bool) {
+	v := m.addattempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAttempts resets all changes to the "attempts" field.
+func (m *MailMutation) ResetAttempts() {
+	m.attempts = nil
+	m.addattempts = nil
+}
+
+// SetFailure sets the "failure" field.
+func (m *MailMutation) SetFailure(s string) {
+	m.failure = &s
+}
+
+// Failure returns the value of the "failure" field in the mutation.
+func (m *MailMutation) Failure() (r string, exists bool) {
+	v := m.failure
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFailure returns the old "failure" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldFailure(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFailure is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFailure requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFailure: %w", err)
+	}
+	return oldValue.Failure, nil
+}
+
+// ResetFailure resets all changes to the "failure" field.
+func (m *MailMutation) ResetFailure() {
+	m.failure = nil
+}
+
+// SetAnswer sets the "answer" field.
+func (m *MailMutation) SetAnswer(s string) {
+	m.answer = &s
+}
+
+// Answer returns the value of the "answer" field in the mutation.
+func (m *MailMutation) Answer() (r string, exists bool) {
+	v := m.answer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnswer returns the old "answer" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldAnswer(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnswer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnswer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnswer: %w", err)
+	}
+	return oldValue.Answer, nil
+}
+
+// ResetAnswer resets all changes to the "answer" field.
+func (m *MailMutation) ResetAnswer() {
+	m.answer = nil
+}
+
+// SetText sets the "text" field.
+func (m *MailMutation) SetText(b []byte) {
+	m.text = &b
+}
+
+// Text returns the value of the "text" field in the mutation.
+func (m *MailMutation) Text() (r []byte, exists bool) {
+	v := m.text
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldText returns the old "text" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldText(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldText is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldText requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldText: %w", err)
+	}
+	return oldValue.Text, nil
+}
+
+// ClearText clears the value of the "text" field.
+func (m *MailMutation) ClearText() {
+	m.text = nil
+	m.clearedFields[mail.FieldText] = struct{}{}
+}
+
+// TextCleared returns if the "text" field was cleared in this mutation.
+func (m *MailMutation) TextCleared() bool {
+	_, ok := m.clearedFields[mail.FieldText]
+	return ok
+}
+
+// ResetText resets all changes to the "text" field.
+func (m *MailMutation) ResetText() {
+	m.text = nil
+	delete(m.clearedFields, mail.FieldText)
+}
+
+// SetSentAt sets the "sent_at" field.
+func (m *MailMutation) SetSentAt(t time.Time) {
+	m.sent_at = &t
+}
+
+// SentAt returns the value of the "sent_at" field in the mutation.
+func (m *MailMutation) SentAt() (r time.Time, exists bool) {
+	v := m.sent_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSentAt returns the old "sent_at" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldSentAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSentAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSentAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSentAt: %w", err)
+	}
+	return oldValue.SentAt, nil
+}
+
+// ClearSentAt clears the value of the "sent_at" field.
+func (m *MailMutation) ClearSentAt() {
+	m.sent_at = nil
+	m.clearedFields[mail.FieldSentAt] = struct{}{}
+}
+
+// SentAtCleared returns if the "sent_at" field was cleared in this mutation.
+func (m *MailMutation) SentAtCleared() bool {
+	_, ok := m.clearedFields[mail.FieldSentAt]
+	return ok
+}
+
+// ResetSentAt resets all changes to the "sent_at" field.
+func (m *MailMutation) ResetSentAt() {
+	m.sent_at = nil
+	delete(m.clearedFields, mail.FieldSentAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *MailMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *MailMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *MailMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the MailMutation builder.
+func (m *MailMutation) Where(ps ...predicate.Mail) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the MailMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *MailMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Mail, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *MailMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *MailMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Mail).
+func (m *MailMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *MailMutation) Fields() []string {
+	fields := make([]string, 0, 14)
+	if m.property_id != nil {
+		fields = append(fields, mail.FieldPropertyID)
+	}
+	if m.kind != nil {
+		fields = append(fields, mail.FieldKind)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, mail.FieldReservationID)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, mail.FieldGuestID)
+	}
+	if m.once_key != nil {
+		fields = append(fields, mail.FieldOnceKey)
+	}
+	if m.address != nil {
+		fields = append(fields, mail.FieldAddress)
+	}
+	if m.parameters != nil {
+		fields = append(fields, mail.FieldParameters)
+	}
+	if m.state != nil {
+		fields = append(fields, mail.FieldState)
+	}
+	if m.attempts != nil {
+		fields = append(fields, mail.FieldAttempts)
+	}
+	if m.failure != nil {
+		fields = append(fields, mail.FieldFailure)
+	}
+	if m.answer != nil {
+		fields = append(fields, mail.FieldAnswer)
+	}
+	if m.text != nil {
+		fields = append(fields, mail.FieldText)
+	}
+	if m.sent_at != nil {
+		fields = append(fields, mail.FieldSentAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, mail.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *MailMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case mail.FieldPropertyID:
+		return m.PropertyID()
+	case mail.FieldKind:
+		return m.Kind()
+	case mail.FieldReservationID:
+		return m.ReservationID()
+	case mail.FieldGuestID:
+		return m.GuestID()
+	case mail.FieldOnceKey:
+		return m.OnceKey()
+	case mail.FieldAddress:
+		return m.Address()
+	case mail.FieldParameters:
+		return m.Parameters()
+	case mail.FieldState:
+		return m.State()
+	case mail.FieldAttempts:
+		return m.Attempts()
+	case mail.FieldFailure:
+		return m.Failure()
+	case mail.FieldAnswer:
+		return m.Answer()
+	case mail.FieldText:
+		return m.Text()
+	case mail.FieldSentAt:
+		return m.SentAt()
+	case mail.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *MailMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case mail.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case mail.FieldKind:
+		return m.OldKind(ctx)
+	case mail.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case mail.FieldGuestID:
+		return m.OldGuestID(ctx)
+	case mail.FieldOnceKey:
+		return m.OldOnceKey(ctx)
+	case mail.FieldAddress:
+		return m.OldAddress(ctx)
+	case mail.FieldParameters:
+		return m.OldParameters(ctx)
+	case mail.FieldState:
+		return m.OldState(ctx)
+	case mail.FieldAttempts:
+		return m.OldAttempts(ctx)
+	case mail.FieldFailure:
+		return m.OldFailure(ctx)
+	case mail.FieldAnswer:
+		return m.OldAnswer(ctx)
+	case mail.FieldText:
+		return m.OldText(ctx)
+	case mail.FieldSentAt:
+		return m.OldSentAt(ctx)
+	case mail.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Mail field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MailMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case mail.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case mail.FieldKind:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case mail.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case mail.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
+		return nil
+	case mail.FieldOnceKey:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOnceKey(v)
+		return nil
+	case mail.FieldAddress:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAddress(v)
+		return nil
+	case mail.FieldParameters:
+		v, ok := value.(map[string]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetParameters(v)
+		return nil
+	case mail.FieldState:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case mail.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttempts(v)
+		return nil
+	case mail.FieldFailure:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFailure(v)
+		return nil
+	case mail.FieldAnswer:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnswer(v)
+		return nil
+	case mail.FieldText:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetText(v)
+		return nil
+	case mail.FieldSentAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSentAt(v)
+		return nil
+	case mail.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Mail field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *MailMutation) AddedFields() []string {
+	var fields []string
+	if m.addattempts != nil {
+		fields = append(fields, mail.FieldAttempts)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *MailMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case mail.FieldAttempts:
+		return m.AddedAttempts()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MailMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case mail.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAttempts(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Mail numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *MailMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(mail.FieldOnceKey) {
+		fields = append(fields, mail.FieldOnceKey)
+	}
+	if m.FieldCleared(mail.FieldParameters) {
+		fields = append(fields, mail.FieldParameters)
+	}
+	if m.FieldCleared(mail.FieldText) {
+		fields = append(fields, mail.FieldText)
+	}
+	if m.FieldCleared(mail.FieldSentAt) {
+		fields = append(fields, mail.FieldSentAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *MailMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *MailMutation) ClearField(name string) error {
+	switch name {
+	case mail.FieldOnceKey:
+		m.ClearOnceKey()
+		return nil
+	case mail.FieldParameters:
+		m.ClearParameters()
+		return nil
+	case mail.FieldText:
+		m.ClearText()
+		return nil
+	case mail.FieldSentAt:
+		m.ClearSentAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Mail nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *MailMutation) ResetField(name string) error {
+	switch name {
+	case mail.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case mail.FieldKind:
+		m.ResetKind()
+		return nil
+	case mail.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case mail.FieldGuestID:
+		m.ResetGuestID()
+		return nil
+	case mail.FieldOnceKey:
+		m.ResetOnceKey()
+		return nil
+	case mail.FieldAddress:
+		m.ResetAddress()
+		return nil
+	case mail.FieldParameters:
+		m.ResetParameters()
+		return nil
+	case mail.FieldState:
+		m.ResetState()
+		return nil
+	case mail.FieldAttempts:
+		m.ResetAttempts()
+		return nil
+	case mail.FieldFailure:
+		m.ResetFailure()
+		return nil
+	case mail.FieldAnswer:
+		m.ResetAnswer()
+		return nil
+	case mail.FieldText:
+		m.ResetText()
+		return nil
+	case mail.FieldSentAt:
+		m.ResetSentAt()
+		return nil
+	case mail.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Mail field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *MailMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *MailMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *MailMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *MailMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *MailMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *MailMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *MailMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Mail unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *MailMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Mail edge %s", name)
+}
+
+// MailSettingsMutation represents an operation that mutates the MailSettings nodes in the graph.
+type MailSettingsMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	host          *string
+	port          *int
+	addport       *int
+	security      *string
+	user          *string
+	password      *[]byte
+	from_address  *string
+	from_name     *string
+	reply_to      *string
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*MailSettings, error)
+	predicates    []predicate.MailSettings
+}
+
+var _ ent.Mutation = (*MailSettingsMutation)(nil)
+
+// mailsettingsOption allows management of the mutation configuration using functional options.
+type mailsettingsOption func(*MailSettingsMutation)
+
+// newMailSettingsMutation creates new mutation for the MailSettings entity.
+func newMailSettingsMutation(c config, op Op, opts ...mailsettingsOption) *MailSettingsMutation {
+	m := &MailSettingsMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeMailSettings,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withMailSettingsID sets the ID field of the mutation.
+func withMailSettingsID(id string) mailsettingsOption {
+	return func(m *MailSettingsMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *MailSettings
+		)
+		m.oldValue = func(ctx context.Context) (*MailSettings, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().MailSettings.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withMailSettings sets the old MailSettings of the mutation.
+func withMailSettings(node *MailSettings) mailsettingsOption {
+	return func(m *MailSettingsMutation) {
+		m.oldValue = func(context.Context) (*MailSettings, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m MailSettingsMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m MailSettingsMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of MailSettings entities.
+func (m *MailSettingsMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *MailSettingsMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *MailSettingsMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().MailSettings.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *MailSettingsMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *MailSettingsMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *MailSettingsMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetHost sets the "host" field.
+func (m *MailSettingsMutation) SetHost(s string) {
+	m.host = &s
+}
+
+// Host returns the value of the "host" field in the mutation.
+func (m *MailSettingsMutation) Host() (r string, exists bool) {
+	v := m.host
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHost returns the old "host" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldHost(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHost is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHost requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHost: %w", err)
+	}
+	return oldValue.Host, nil
+}
+
+// ResetHost resets all changes to the "host" field.
+func (m *MailSettingsMutation) ResetHost() {
+	m.host = nil
+}
+
+// SetPort sets the "port" field.
+func (m *MailSettingsMutation) SetPort(i int) {
+	m.port = &i
+	m.addport = nil
+}
+
+// Port returns the value of the "port" field in the mutation.
+func (m *MailSettingsMutation) Port() (r int, exists bool) {
+	v := m.port
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPort returns the old "port" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldPort(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPort is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPort requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPort: %w", err)
+	}
+	return oldValue.Port, nil
+}
+
+// AddPort adds i to the "port" field.
+func (m *MailSettingsMutation) AddPort(i int) {
+	if m.addport != nil {
+		*m.addport += i
+	} else {
+		m.addport = &i
+	}
+}
+
+// AddedPort returns the value that was added to the "port" field in this mutation.
+func (m *MailSettingsMutation) AddedPort() (r int, exists bool) {
+	v := m.addport
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPort resets all changes to the "port" field.
+func (m *MailSettingsMutation) ResetPort() {
+	m.port = nil
+	m.addport = nil
+}
+
+// SetSecurity sets the "security" field.
+func (m *MailSettingsMutation) SetSecurity(s string) {
+	m.security = &s
+}
+
+// Security returns the value of the "security" field in the mutation.
+func (m *MailSettingsMutation) Security() (r string, exists bool) {
+	v := m.security
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSecurity returns the old "security" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldSecurity(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSecurity is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSecurity requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSecurity: %w", err)
+	}
+	return oldValue.Security, nil
+}
+
+// ResetSecurity resets all changes to the "security" field.
+func (m *MailSettingsMutation) ResetSecurity() {
+	m.security = nil
+}
+
+// SetUser sets the "user" field.
+func (m *MailSettingsMutation) SetUser(s string) {
+	m.user = &s
+}
+
+// User returns the value of the "user" field in the mutation.
+func (m *MailSettingsMutation) User() (r string, exists bool) {
+	v := m.user
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUser returns the old "user" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldUser(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUser is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUser requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUser: %w", err)
+	}
+	return oldValue.User, nil
+}
+
+// ResetUser resets all changes to the "user" field.
+func (m *MailSettingsMutation) ResetUser() {
+	m.user = nil
+}
+
+// SetPassword sets the "password" field.
+func (m *MailSettingsMutation) SetPassword(b []byte) {
+	m.password = &b
+}
+
+// Password returns the value of the "password" field in the mutation.
+func (m *MailSettingsMutation) Password() (r []byte, exists bool) {
+	v := m.password
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPassword returns the old "password" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldPassword(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPassword is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPassword requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPassword: %w", err)
+	}
+	return oldValue.Password, nil
+}
+
+// ClearPassword clears the value of the "password" field.
+func (m *MailSettingsMutation) ClearPassword() {
+	m.password = nil
+	m.clearedFields[mailsettings.FieldPassword] = struct{}{}
+}
+
+// PasswordCleared returns if the "password" field was cleared in this mutation.
+func (m *MailSettingsMutation) PasswordCleared() bool {
+	_, ok := m.clearedFields[mailsettings.FieldPassword]
+	return ok
+}
+
+// ResetPassword resets all changes to the "password" field.
+func (m *MailSettingsMutation) ResetPassword() {
+	m.password = nil
+	delete(m.clearedFields, mailsettings.FieldPassword)
+}
+
+// SetFromAddress sets the "from_address" field.
+func (m *MailSettingsMutation) SetFromAddress(s string) {
+	m.from_address = &s
+}
+
+// FromAddress returns the value of the "from_address" field in the mutation.
+func (m *MailSettingsMutation) FromAddress() (r string, exists bool) {
+	v := m.from_address
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFromAddress returns the old "from_address" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldFromAddress(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFromAddress is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFromAddress requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFromAddress: %w", err)
+	}
+	return oldValue.FromAddress, nil
+}
+
+// ResetFromAddress resets all changes to the "from_address" field.
+func (m *MailSettingsMutation) ResetFromAddress() {
+	m.from_address = nil
+}
+
+// SetFromName sets the "from_name" field.
+func (m *MailSettingsMutation) SetFromName(s string) {
+	m.from_name = &s
+}
+
+// FromName returns the value of the "from_name" field in the mutation.
+func (m *MailSettingsMutation) FromName() (r string, exists bool) {
+	v := m.from_name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFromName returns the old "from_name" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldFromName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFromName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFromName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFromName: %w", err)
+	}
+	return oldValue.FromName, nil
+}
+
+// ResetFromName resets all changes to the "from_name" field.
+func (m *MailSettingsMutation) ResetFromName() {
+	m.from_name = nil
+}
+
+// SetReplyTo sets the "reply_to" field.
+func (m *MailSettingsMutation) SetReplyTo(s string) {
+	m.reply_to = &s
+}
+
+// ReplyTo returns the value of the "reply_to" field in the mutation.
+func (m *MailSettingsMutation) ReplyTo() (r string, exists bool) {
+	v := m.reply_to
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReplyTo returns the old "reply_to" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldReplyTo(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReplyTo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReplyTo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReplyTo: %w", err)
+	}
+	return oldValue.ReplyTo, nil
+}
+
+// ResetReplyTo resets all changes to the "reply_to" field.
+func (m *MailSettingsMutation) ResetReplyTo() {
+	m.reply_to = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *MailSettingsMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *MailSettingsMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the MailSettings entity.
+// If the MailSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailSettingsMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *MailSettingsMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the MailSettingsMutation builder.
+func (m *MailSettingsMutation) Where(ps ...predicate.MailSettings) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the MailSettingsMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *MailSettingsMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.MailSettings, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *MailSettingsMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *MailSettingsMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (MailSettings).
+func (m *MailSettingsMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *MailSettingsMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m.property_id != nil {
+		fields = append(fields, mailsettings.FieldPropertyID)
+	}
+	if m.host != nil {
+		fields = append(fields, mailsettings.FieldHost)
+	}
+	if m.port != nil {
+		fields = append(fields, mailsettings.FieldPort)
+	}
+	if m.security != nil {
+		fields = append(fields, mailsettings.FieldSecurity)
+	}
+	if m.user != nil {
+		fields = append(fields, mailsettings.FieldUser)
+	}
+	if m.password != nil {
+		fields = append(fields, mailsettings.FieldPassword)
+	}
+	if m.from_address != nil {
+		fields = append(fields, mailsettings.FieldFromAddress)
+	}
+	if m.from_name != nil {
+		fields = append(fields, mailsettings.FieldFromName)
+	}
+	if m.reply_to != nil {
+		fields = append(fields, mailsettings.FieldReplyTo)
+	}
+	if m.created_at != nil {
+		fields = append(fields, mailsettings.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *MailSettingsMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case mailsettings.FieldPropertyID:
+		return m.PropertyID()
+	case mailsettings.FieldHost:
+		return m.Host()
+	case mailsettings.FieldPort:
+		return m.Port()
+	case mailsettings.FieldSecurity:
+		return m.Security()
+	case mailsettings.FieldUser:
+		return m.User()
+	case mailsettings.FieldPassword:
+		return m.Password()
+	case mailsettings.FieldFromAddress:
+		return m.FromAddress()
+	case mailsettings.FieldFromName:
+		return m.FromName()
+	case mailsettings.FieldReplyTo:
+		return m.ReplyTo()
+	case mailsettings.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *MailSettingsMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case mailsettings.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case mailsettings.FieldHost:
+		return m.OldHost(ctx)
+	case mailsettings.FieldPort:
+		return m.OldPort(ctx)
+	case mailsettings.FieldSecurity:
+		return m.OldSecurity(ctx)
+	case mailsettings.FieldUser:
+		return m.OldUser(ctx)
+	case mailsettings.FieldPassword:
+		return m.OldPassword(ctx)
+	case mailsettings.FieldFromAddress:
+		return m.OldFromAddress(ctx)
+	case mailsettings.FieldFromName:
+		return m.OldFromName(ctx)
+	case mailsettings.FieldReplyTo:
+		return m.OldReplyTo(ctx)
+	case mailsettings.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown MailSettings field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MailSettingsMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case mailsettings.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case mailsettings.FieldHost:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHost(v)
+		return nil
+	case mailsettings.FieldPort:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPort(v)
+		return nil
+	case mailsettings.FieldSecurity:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSecurity(v)
+		return nil
+	case mailsettings.FieldUser:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUser(v)
+		return nil
+	case mailsettings.FieldPassword:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPassword(v)
+		return nil
+	case mailsettings.FieldFromAddress:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFromAddress(v)
+		return nil
+	case mailsettings.FieldFromName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFromName(v)
+		return nil
+	case mailsettings.FieldReplyTo:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReplyTo(v)
+		return nil
+	case mailsettings.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown MailSettings field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *MailSettingsMutation) AddedFields() []string {
+	var fields []string
+	if m.addport != nil {
+		fields = append(fields, mailsettings.FieldPort)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *MailSettingsMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case mailsettings.FieldPort:
+		return m.AddedPort()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MailSettingsMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case mailsettings.FieldPort:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPort(v)
+		return nil
+	}
+	return fmt.Errorf("unknown MailSettings numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *MailSettingsMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(mailsettings.FieldPassword) {
+		fields = append(fields, mailsettings.FieldPassword)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *MailSettingsMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *MailSettingsMutation) ClearField(name string) error {
+	switch name {
+	case mailsettings.FieldPassword:
+		m.ClearPassword()
+		return nil
+	}
+	return fmt.Errorf("unknown MailSettings nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *MailSettingsMutation) ResetField(name string) error {
+	switch name {
+	case mailsettings.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case mailsettings.FieldHost:
+		m.ResetHost()
+		return nil
+	case mailsettings.FieldPort:
+		m.ResetPort()
+		return nil
+	case mailsettings.FieldSecurity:
+		m.ResetSecurity()
+		return nil
+	case mailsettings.FieldUser:
+		m.ResetUser()
+		return nil
+	case mailsettings.FieldPassword:
+		m.ResetPassword()
+		return nil
+	case mailsettings.FieldFromAddress:
+		m.ResetFromAddress()
+		return nil
+	case mailsettings.FieldFromName:
+		m.ResetFromName()
+		return nil
+	case mailsettings.FieldReplyTo:
+		m.ResetReplyTo()
+		return nil
+	case mailsettings.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown MailSettings field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *MailSettingsMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *MailSettingsMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *MailSettingsMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *MailSettingsMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *MailSettingsMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *MailSettingsMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *MailSettingsMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown MailSettings unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *MailSettingsMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown MailSettings edge %s", name)
 }
 
 // MappingMutation represents an operation that mutates the Mapping nodes in the graph.
@@ -31201,6 +39218,2220 @@ func (m *SpaceMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *SpaceMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Space edge %s", name)
+}
+
+// StayMutation represents an operation that mutates the Stay nodes in the graph.
+type StayMutation struct {
+	config
+	op                      Op
+	typ                     string
+	id                      *string
+	property_id             *string
+	reservation_id          *string
+	adult_count             *int
+	addadult_count          *int
+	child_count             *int
+	addchild_count          *int
+	party_set               *bool
+	arrival_time            *string
+	arrival_set_at          *time.Time
+	house_rules_accepted_at *time.Time
+	shared_groups           *[]string
+	appendshared_groups     []string
+	sharing_set_at          *time.Time
+	keep_profile            *bool
+	began_by                *string
+	began_at                *time.Time
+	details_confirmed_at    *time.Time
+	cleared                 *[]schema.ClearedStage
+	appendcleared           []schema.ClearedStage
+	answer                  *schema.StatusAnswer
+	next_ask_at             *time.Time
+	attempt_key             *string
+	attempt_state           *string
+	attempts                *int
+	addattempts             *int
+	refusal                 *schema.StatusAnswer
+	attempt_at              *time.Time
+	accepted_at             *time.Time
+	ended_by                *string
+	ended_at                *time.Time
+	evaluated_at            *time.Time
+	room_ready_mailed_at    *time.Time
+	created_at              *time.Time
+	clearedFields           map[string]struct{}
+	done                    bool
+	oldValue                func(context.Context) (*Stay, error)
+	predicates              []predicate.Stay
+}
+
+var _ ent.Mutation = (*StayMutation)(nil)
+
+// stayOption allows management of the mutation configuration using functional options.
+type stayOption func(*StayMutation)
+
+// newStayMutation creates new mutation for the Stay entity.
+func newStayMutation(c config, op Op, opts ...stayOption) *StayMutation {
+	m := &StayMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeStay,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withStayID sets the ID field of the mutation.
+func withStayID(id string) stayOption {
+	return func(m *StayMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Stay
+		)
+		m.oldValue = func(ctx context.Context) (*Stay, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Stay.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withStay sets the old Stay of the mutation.
+func withStay(node *Stay) stayOption {
+	return func(m *StayMutation) {
+		m.oldValue = func(context.Context) (*Stay, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m StayMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m StayMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Stay entities.
+func (m *StayMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *StayMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *StayMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Stay.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *StayMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *StayMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *StayMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *StayMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *StayMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *StayMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetAdultCount sets the "adult_count" field.
+func (m *StayMutation) SetAdultCount(i int) {
+	m.adult_count = &i
+	m.addadult_count = nil
+}
+
+// AdultCount returns the value of the "adult_count" field in the mutation.
+func (m *StayMutation) AdultCount() (r int, exists bool) {
+	v := m.adult_count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAdultCount returns the old "adult_count" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAdultCount(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAdultCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAdultCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAdultCount: %w", err)
+	}
+	return oldValue.AdultCount, nil
+}
+
+// AddAdultCount adds i to the "adult_count" field.
+func (m *StayMutation) AddAdultCount(i int) {
+	if m.addadult_count != nil {
+		*m.addadult_count += i
+	} else {
+		m.addadult_count = &i
+	}
+}
+
+// AddedAdultCount returns the value that was added to the "adult_count" field in this mutation.
+func (m *StayMutation) AddedAdultCount() (r int, exists bool) {
+	v := m.addadult_count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAdultCount resets all changes to the "adult_count" field.
+func (m *StayMutation) ResetAdultCount() {
+	m.adult_count = nil
+	m.addadult_count = nil
+}
+
+// SetChildCount sets the "child_count" field.
+func (m *StayMutation) SetChildCount(i int) {
+	m.child_count = &i
+	m.addchild_count = nil
+}
+
+// ChildCount returns the value of the "child_count" field in the mutation.
+func (m *StayMutation) ChildCount() (r int, exists bool) {
+	v := m.child_count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldChildCount returns the old "child_count" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldChildCount(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldChildCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldChildCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldChildCount: %w", err)
+	}
+	return oldValue.ChildCount, nil
+}
+
+// AddChildCount adds i to the "child_count" field.
+func (m *StayMutation) AddChildCount(i int) {
+	if m.addchild_count != nil {
+		*m.addchild_count += i
+	} else {
+		m.addchild_count = &i
+	}
+}
+
+// AddedChildCount returns the value that was added to the "child_count" field in this mutation.
+func (m *StayMutation) AddedChildCount() (r int, exists bool) {
+	v := m.addchild_count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetChildCount resets all changes to the "child_count" field.
+func (m *StayMutation) ResetChildCount() {
+	m.child_count = nil
+	m.addchild_count = nil
+}
+
+// SetPartySet sets the "party_set" field.
+func (m *StayMutation) SetPartySet(b bool) {
+	m.party_set = &b
+}
+
+// PartySet returns the value of the "party_set" field in the mutation.
+func (m *StayMutation) PartySet() (r bool, exists bool) {
+	v := m.party_set
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPartySet returns the old "party_set" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldPartySet(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPartySet is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPartySet requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPartySet: %w", err)
+	}
+	return oldValue.PartySet, nil
+}
+
+// ResetPartySet resets all changes to the "party_set" field.
+func (m *StayMutation) ResetPartySet() {
+	m.party_set = nil
+}
+
+// SetArrivalTime sets the "arrival_time" field.
+func (m *StayMutation) SetArrivalTime(s string) {
+	m.arrival_time = &s
+}
+
+// ArrivalTime returns the value of the "arrival_time" field in the mutation.
+func (m *StayMutation) ArrivalTime() (r string, exists bool) {
+	v := m.arrival_time
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArrivalTime returns the old "arrival_time" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldArrivalTime(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArrivalTime is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArrivalTime requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArrivalTime: %w", err)
+	}
+	return oldValue.ArrivalTime, nil
+}
+
+// ResetArrivalTime resets all changes to the "arrival_time" field.
+func (m *StayMutation) ResetArrivalTime() {
+	m.arrival_time = nil
+}
+
+// SetArrivalSetAt sets the "arrival_set_at" field.
+func (m *StayMutation) SetArrivalSetAt(t time.Time) {
+	m.arrival_set_at = &t
+}
+
+// ArrivalSetAt returns the value of the "arrival_set_at" field in the mutation.
+func (m *StayMutation) ArrivalSetAt() (r time.Time, exists bool) {
+	v := m.arrival_set_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArrivalSetAt returns the old "arrival_set_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldArrivalSetAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArrivalSetAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArrivalSetAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArrivalSetAt: %w", err)
+	}
+	return oldValue.ArrivalSetAt, nil
+}
+
+// ClearArrivalSetAt clears the value of the "arrival_set_at" field.
+func (m *StayMutation) ClearArrivalSetAt() {
+	m.arrival_set_at = nil
+	m.clearedFields[stay.FieldArrivalSetAt] = struct{}{}
+}
+
+// ArrivalSetAtCleared returns if the "arrival_set_at" field was cleared in this mutation.
+func (m *StayMutation) ArrivalSetAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldArrivalSetAt]
+	return ok
+}
+
+// ResetArrivalSetAt resets all changes to the "arrival_set_at" field.
+func (m *StayMutation) ResetArrivalSetAt() {
+	m.arrival_set_at = nil
+	delete(m.clearedFields, stay.FieldArrivalSetAt)
+}
+
+// SetHouseRulesAcceptedAt sets the "house_rules_accepted_at" field.
+func (m *StayMutation) SetHouseRulesAcceptedAt(t time.Time) {
+	m.house_rules_accepted_at = &t
+}
+
+// HouseRulesAcceptedAt returns the value of the "house_rules_accepted_at" field in the mutation.
+func (m *StayMutation) HouseRulesAcceptedAt() (r time.Time, exists bool) {
+	v := m.house_rules_accepted_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHouseRulesAcceptedAt returns the old "house_rules_accepted_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldHouseRulesAcceptedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHouseRulesAcceptedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHouseRulesAcceptedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHouseRulesAcceptedAt: %w", err)
+	}
+	return oldValue.HouseRulesAcceptedAt, nil
+}
+
+// ClearHouseRulesAcceptedAt clears the value of the "house_rules_accepted_at" field.
+func (m *StayMutation) ClearHouseRulesAcceptedAt() {
+	m.house_rules_accepted_at = nil
+	m.clearedFields[stay.FieldHouseRulesAcceptedAt] = struct{}{}
+}
+
+// HouseRulesAcceptedAtCleared returns if the "house_rules_accepted_at" field was cleared in this mutation.
+func (m *StayMutation) HouseRulesAcceptedAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldHouseRulesAcceptedAt]
+	return ok
+}
+
+// ResetHouseRulesAcceptedAt resets all changes to the "house_rules_accepted_at" field.
+func (m *StayMutation) ResetHouseRulesAcceptedAt() {
+	m.house_rules_accepted_at = nil
+	delete(m.clearedFields, stay.FieldHouseRulesAcceptedAt)
+}
+
+// SetSharedGroups sets the "shared_groups" field.
+func (m *StayMutation) SetSharedGroups(s []string) {
+	m.shared_groups = &s
+	m.appendshared_groups = nil
+}
+
+// SharedGroups returns the value of the "shared_groups" field in the mutation.
+func (m *StayMutation) SharedGroups() (r []string, exists bool) {
+	v := m.shared_groups
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSharedGroups returns the old "shared_groups" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldSharedGroups(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSharedGroups is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSharedGroups requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSharedGroups: %w", err)
+	}
+	return oldValue.SharedGroups, nil
+}
+
+// AppendSharedGroups adds s to the "shared_groups" field.
+func (m *StayMutation) AppendSharedGroups(s []string) {
+	m.appendshared_groups = append(m.appendshared_groups, s...)
+}
+
+// AppendedSharedGroups returns the list of values that were appended to the "shared_groups" field in this mutation.
+func (m *StayMutation) AppendedSharedGroups() ([]string, bool) {
+	if len(m.appendshared_groups) == 0 {
+		return nil, false
+	}
+	return m.appendshared_groups, true
+}
+
+// ClearSharedGroups clears the value of the "shared_groups" field.
+func (m *StayMutation) ClearSharedGroups() {
+	m.shared_groups = nil
+	m.appendshared_groups = nil
+	m.clearedFields[stay.FieldSharedGroups] = struct{}{}
+}
+
+// SharedGroupsCleared returns if the "shared_groups" field was cleared in this mutation.
+func (m *StayMutation) SharedGroupsCleared() bool {
+	_, ok := m.clearedFields[stay.FieldSharedGroups]
+	return ok
+}
+
+// ResetSharedGroups resets all changes to the "shared_groups" field.
+func (m *StayMutation) ResetSharedGroups() {
+	m.shared_groups = nil
+	m.appendshared_groups = nil
+	delete(m.clearedFields, stay.FieldSharedGroups)
+}
+
+// SetSharingSetAt sets the "sharing_set_at" field.
+func (m *StayMutation) SetSharingSetAt(t time.Time) {
+	m.sharing_set_at = &t
+}
+
+// SharingSetAt returns the value of the "sharing_set_at" field in the mutation.
+func (m *StayMutation) SharingSetAt() (r time.Time, exists bool) {
+	v := m.sharing_set_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSharingSetAt returns the old "sharing_set_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldSharingSetAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSharingSetAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSharingSetAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSharingSetAt: %w", err)
+	}
+	return oldValue.SharingSetAt, nil
+}
+
+// ClearSharingSetAt clears the value of the "sharing_set_at" field.
+func (m *StayMutation) ClearSharingSetAt() {
+	m.sharing_set_at = nil
+	m.clearedFields[stay.FieldSharingSetAt] = struct{}{}
+}
+
+// SharingSetAtCleared returns if the "sharing_set_at" field was cleared in this mutation.
+func (m *StayMutation) SharingSetAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldSharingSetAt]
+	return ok
+}
+
+// ResetSharingSetAt resets all changes to the "sharing_set_at" field.
+func (m *StayMutation) ResetSharingSetAt() {
+	m.sharing_set_at = nil
+	delete(m.clearedFields, stay.FieldSharingSetAt)
+}
+
+// SetKeepProfile sets the "keep_profile" field.
+func (m *StayMutation) SetKeepProfile(b bool) {
+	m.keep_profile = &b
+}
+
+// KeepProfile returns the value of the "keep_profile" field in the mutation.
+func (m *StayMutation) KeepProfile() (r bool, exists bool) {
+	v := m.keep_profile
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeepProfile returns the old "keep_profile" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldKeepProfile(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeepProfile is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeepProfile requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeepProfile: %w", err)
+	}
+	return oldValue.KeepProfile, nil
+}
+
+// ResetKeepProfile resets all changes to the "keep_profile" field.
+func (m *StayMutation) ResetKeepProfile() {
+	m.keep_profile = nil
+}
+
+// SetBeganBy sets the "began_by" field.
+func (m *StayMutation) SetBeganBy(s string) {
+	m.began_by = &s
+}
+
+// BeganBy returns the value of the "began_by" field in the mutation.
+func (m *StayMutation) BeganBy() (r string, exists bool) {
+	v := m.began_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBeganBy returns the old "began_by" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldBeganBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBeganBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBeganBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBeganBy: %w", err)
+	}
+	return oldValue.BeganBy, nil
+}
+
+// ResetBeganBy resets all changes to the "began_by" field.
+func (m *StayMutation) ResetBeganBy() {
+	m.began_by = nil
+}
+
+// SetBeganAt sets the "began_at" field.
+func (m *StayMutation) SetBeganAt(t time.Time) {
+	m.began_at = &t
+}
+
+// BeganAt returns the value of the "began_at" field in the mutation.
+func (m *StayMutation) BeganAt() (r time.Time, exists bool) {
+	v := m.began_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBeganAt returns the old "began_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldBeganAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBeganAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBeganAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBeganAt: %w", err)
+	}
+	return oldValue.BeganAt, nil
+}
+
+// ClearBeganAt clears the value of the "began_at" field.
+func (m *StayMutation) ClearBeganAt() {
+	m.began_at = nil
+	m.clearedFields[stay.FieldBeganAt] = struct{}{}
+}
+
+// BeganAtCleared returns if the "began_at" field was cleared in this mutation.
+func (m *StayMutation) BeganAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldBeganAt]
+	return ok
+}
+
+// ResetBeganAt resets all changes to the "began_at" field.
+func (m *StayMutation) ResetBeganAt() {
+	m.began_at = nil
+	delete(m.clearedFields, stay.FieldBeganAt)
+}
+
+// SetDetailsConfirmedAt sets the "details_confirmed_at" field.
+func (m *StayMutation) SetDetailsConfirmedAt(t time.Time) {
+	m.details_confirmed_at = &t
+}
+
+// DetailsConfirmedAt returns the value of the "details_confirmed_at" field in the mutation.
+func (m *StayMutation) DetailsConfirmedAt() (r time.Time, exists bool) {
+	v := m.details_confirmed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDetailsConfirmedAt returns the old "details_confirmed_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldDetailsConfirmedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDetailsConfirmedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDetailsConfirmedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDetailsConfirmedAt: %w", err)
+	}
+	return oldValue.DetailsConfirmedAt, nil
+}
+
+// ClearDetailsConfirmedAt clears the value of the "details_confirmed_at" field.
+func (m *StayMutation) ClearDetailsConfirmedAt() {
+	m.details_confirmed_at = nil
+	m.clearedFields[stay.FieldDetailsConfirmedAt] = struct{}{}
+}
+
+// DetailsConfirmedAtCleared returns if the "details_confirmed_at" field was cleared in this mutation.
+func (m *StayMutation) DetailsConfirmedAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldDetailsConfirmedAt]
+	return ok
+}
+
+// ResetDetailsConfirmedAt resets all changes to the "details_confirmed_at" field.
+func (m *StayMutation) ResetDetailsConfirmedAt() {
+	m.details_confirmed_at = nil
+	delete(m.clearedFields, stay.FieldDetailsConfirmedAt)
+}
+
+// SetCleared sets the "cleared" field.
+func (m *StayMutation) SetCleared(ss []schema.ClearedStage) {
+	m.cleared = &ss
+	m.appendcleared = nil
+}
+
+// Cleared returns the value of the "cleared" field in the mutation.
+func (m *StayMutation) Cleared() (r []schema.ClearedStage, exists bool) {
+	v := m.cleared
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCleared returns the old "cleared" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldCleared(ctx context.Context) (v []schema.ClearedStage, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCleared is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCleared requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCleared: %w", err)
+	}
+	return oldValue.Cleared, nil
+}
+
+// AppendCleared adds ss to the "cleared" field.
+func (m *StayMutation) AppendCleared(ss []schema.ClearedStage) {
+	m.appendcleared = append(m.appendcleared, ss...)
+}
+
+// AppendedCleared returns the list of values that were appended to the "cleared" field in this mutation.
+func (m *StayMutation) AppendedCleared() ([]schema.ClearedStage, bool) {
+	if len(m.appendcleared) == 0 {
+		return nil, false
+	}
+	return m.appendcleared, true
+}
+
+// ClearCleared clears the value of the "cleared" field.
+func (m *StayMutation) ClearCleared() {
+	m.cleared = nil
+	m.appendcleared = nil
+	m.clearedFields[stay.FieldCleared] = struct{}{}
+}
+
+// ClearedCleared returns if the "cleared" field was cleared in this mutation.
+func (m *StayMutation) ClearedCleared() bool {
+	_, ok := m.clearedFields[stay.FieldCleared]
+	return ok
+}
+
+// ResetCleared resets all changes to the "cleared" field.
+func (m *StayMutation) ResetCleared() {
+	m.cleared = nil
+	m.appendcleared = nil
+	delete(m.clearedFields, stay.FieldCleared)
+}
+
+// SetAnswer sets the "answer" field.
+func (m *StayMutation) SetAnswer(sa schema.StatusAnswer) {
+	m.answer = &sa
+}
+
+// Answer returns the value of the "answer" field in the mutation.
+func (m *StayMutation) Answer() (r schema.StatusAnswer, exists bool) {
+	v := m.answer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnswer returns the old "answer" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAnswer(ctx context.Context) (v schema.StatusAnswer, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnswer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnswer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnswer: %w", err)
+	}
+	return oldValue.Answer, nil
+}
+
+// ClearAnswer clears the value of the "answer" field.
+func (m *StayMutation) ClearAnswer() {
+	m.answer = nil
+	m.clearedFields[stay.FieldAnswer] = struct{}{}
+}
+
+// AnswerCleared returns if the "answer" field was cleared in this mutation.
+func (m *StayMutation) AnswerCleared() bool {
+	_, ok := m.clearedFields[stay.FieldAnswer]
+	return ok
+}
+
+// ResetAnswer resets all changes to the "answer" field.
+func (m *StayMutation) ResetAnswer() {
+	m.answer = nil
+	delete(m.clearedFields, stay.FieldAnswer)
+}
+
+// SetNextAskAt sets the "next_ask_at" field.
+func (m *StayMutation) SetNextAskAt(t time.Time) {
+	m.next_ask_at = &t
+}
+
+// NextAskAt returns the value of the "next_ask_at" field in the mutation.
+func (m *StayMutation) NextAskAt() (r time.Time, exists bool) {
+	v := m.next_ask_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNextAskAt returns the old "next_ask_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldNextAskAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNextAskAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNextAskAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNextAskAt: %w", err)
+	}
+	return oldValue.NextAskAt, nil
+}
+
+// ClearNextAskAt clears the value of the "next_ask_at" field.
+func (m *StayMutation) ClearNextAskAt() {
+	m.next_ask_at = nil
+	m.clearedFields[stay.FieldNextAskAt] = struct{}{}
+}
+
+// NextAskAtCleared returns if the "next_ask_at" field was cleared in this mutation.
+func (m *StayMutation) NextAskAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldNextAskAt]
+	return ok
+}
+
+// ResetNextAskAt resets all changes to the "next_ask_at" field.
+func (m *StayMutation) ResetNextAskAt() {
+	m.next_ask_at = nil
+	delete(m.clearedFields, stay.FieldNextAskAt)
+}
+
+// SetAttemptKey sets the "attempt_key" field.
+func (m *StayMutation) SetAttemptKey(s string) {
+	m.attempt_key = &s
+}
+
+// AttemptKey returns the value of the "attempt_key" field in the mutation.
+func (m *StayMutation) AttemptKey() (r string, exists bool) {
+	v := m.attempt_key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttemptKey returns the old "attempt_key" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAttemptKey(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttemptKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttemptKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttemptKey: %w", err)
+	}
+	return oldValue.AttemptKey, nil
+}
+
+// ResetAttemptKey resets all changes to the "attempt_key" field.
+func (m *StayMutation) ResetAttemptKey() {
+	m.attempt_key = nil
+}
+
+// SetAttemptState sets the "attempt_state" field.
+func (m *StayMutation) SetAttemptState(s string) {
+	m.attempt_state = &s
+}
+
+// AttemptState returns the value of the "attempt_state" field in the mutation.
+func (m *StayMutation) AttemptState() (r string, exists bool) {
+	v := m.attempt_state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttemptState returns the old "attempt_state" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAttemptState(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttemptState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttemptState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttemptState: %w", err)
+	}
+	return oldValue.AttemptState, nil
+}
+
+// ResetAttemptState resets all changes to the "attempt_state" field.
+func (m *StayMutation) ResetAttemptState() {
+	m.attempt_state = nil
+}
+
+// SetAttempts sets the "attempts" field.
+func (m *StayMutation) SetAttempts(i int) {
+	m.attempts = &i
+	m.addattempts = nil
+}
+
+// Attempts returns the value of the "attempts" field in the mutation.
+func (m *StayMutation) Attempts() (r int, exists bool) {
+	v := m.attempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttempts returns the old "attempts" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAttempts(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttempts is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttempts requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttempts: %w", err)
+	}
+	return oldValue.Attempts, nil
+}
+
+// AddAttempts adds i to the "attempts" field.
+func (m *StayMutation) AddAttempts(i int) {
+	if m.addattempts != nil {
+		*m.addattempts += i
+	} else {
+		m.addattempts = &i
+	}
+}
+
+// AddedAttempts returns the value that was added to the "attempts" field in this mutation.
+func (m *StayMutation) AddedAttempts() (r int, exists bool) {
+	v := m.addattempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAttempts resets all changes to the "attempts" field.
+func (m *StayMutation) ResetAttempts() {
+	m.attempts = nil
+	m.addattempts = nil
+}
+
+// SetRefusal sets the "refusal" field.
+func (m *StayMutation) SetRefusal(sa schema.StatusAnswer) {
+	m.refusal = &sa
+}
+
+// Refusal returns the value of the "refusal" field in the mutation.
+func (m *StayMutation) Refusal() (r schema.StatusAnswer, exists bool) {
+	v := m.refusal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRefusal returns the old "refusal" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldRefusal(ctx context.Context) (v schema.StatusAnswer, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRefusal is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRefusal requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRefusal: %w", err)
+	}
+	return oldValue.Refusal, nil
+}
+
+// ClearRefusal clears the value of the "refusal" field.
+func (m *StayMutation) ClearRefusal() {
+	m.refusal = nil
+	m.clearedFields[stay.FieldRefusal] = struct{}{}
+}
+
+// RefusalCleared returns if the "refusal" field was cleared in this mutation.
+func (m *StayMutation) RefusalCleared() bool {
+	_, ok := m.clearedFields[stay.FieldRefusal]
+	return ok
+}
+
+// ResetRefusal resets all changes to the "refusal" field.
+func (m *StayMutation) ResetRefusal() {
+	m.refusal = nil
+	delete(m.clearedFields, stay.FieldRefusal)
+}
+
+// SetAttemptAt sets the "attempt_at" field.
+func (m *StayMutation) SetAttemptAt(t time.Time) {
+	m.attempt_at = &t
+}
+
+// AttemptAt returns the value of the "attempt_at" field in the mutation.
+func (m *StayMutation) AttemptAt() (r time.Time, exists bool) {
+	v := m.attempt_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttemptAt returns the old "attempt_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAttemptAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttemptAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttemptAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttemptAt: %w", err)
+	}
+	return oldValue.AttemptAt, nil
+}
+
+// ClearAttemptAt clears the value of the "attempt_at" field.
+func (m *StayMutation) ClearAttemptAt() {
+	m.attempt_at = nil
+	m.clearedFields[stay.FieldAttemptAt] = struct{}{}
+}
+
+// AttemptAtCleared returns if the "attempt_at" field was cleared in this mutation.
+func (m *StayMutation) AttemptAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldAttemptAt]
+	return ok
+}
+
+// ResetAttemptAt resets all changes to the "attempt_at" field.
+func (m *StayMutation) ResetAttemptAt() {
+	m.attempt_at = nil
+	delete(m.clearedFields, stay.FieldAttemptAt)
+}
+
+// SetAcceptedAt sets the "accepted_at" field.
+func (m *StayMutation) SetAcceptedAt(t time.Time) {
+	m.accepted_at = &t
+}
+
+// AcceptedAt returns the value of the "accepted_at" field in the mutation.
+func (m *StayMutation) AcceptedAt() (r time.Time, exists bool) {
+	v := m.accepted_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAcceptedAt returns the old "accepted_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAcceptedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAcceptedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAcceptedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAcceptedAt: %w", err)
+	}
+	return oldValue.AcceptedAt, nil
+}
+
+// ClearAcceptedAt clears the value of the "accepted_at" field.
+func (m *StayMutation) ClearAcceptedAt() {
+	m.accepted_at = nil
+	m.clearedFields[stay.FieldAcceptedAt] = struct{}{}
+}
+
+// AcceptedAtCleared returns if the "accepted_at" field was cleared in this mutation.
+func (m *StayMutation) AcceptedAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldAcceptedAt]
+	return ok
+}
+
+// ResetAcceptedAt resets all changes to the "accepted_at" field.
+func (m *StayMutation) ResetAcceptedAt() {
+	m.accepted_at = nil
+	delete(m.clearedFields, stay.FieldAcceptedAt)
+}
+
+// SetEndedBy sets the "ended_by" field.
+func (m *StayMutation) SetEndedBy(s string) {
+	m.ended_by = &s
+}
+
+// EndedBy returns the value of the "ended_by" field in the mutation.
+func (m *StayMutation) EndedBy() (r string, exists bool) {
+	v := m.ended_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedBy returns the old "ended_by" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldEndedBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedBy: %w", err)
+	}
+	return oldValue.EndedBy, nil
+}
+
+// ResetEndedBy resets all changes to the "ended_by" field.
+func (m *StayMutation) ResetEndedBy() {
+	m.ended_by = nil
+}
+
+// SetEndedAt sets the "ended_at" field.
+func (m *StayMutation) SetEndedAt(t time.Time) {
+	m.ended_at = &t
+}
+
+// EndedAt returns the value of the "ended_at" field in the mutation.
+func (m *StayMutation) EndedAt() (r time.Time, exists bool) {
+	v := m.ended_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedAt returns the old "ended_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldEndedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedAt: %w", err)
+	}
+	return oldValue.EndedAt, nil
+}
+
+// ClearEndedAt clears the value of the "ended_at" field.
+func (m *StayMutation) ClearEndedAt() {
+	m.ended_at = nil
+	m.clearedFields[stay.FieldEndedAt] = struct{}{}
+}
+
+// EndedAtCleared returns if the "ended_at" field was cleared in this mutation.
+func (m *StayMutation) EndedAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldEndedAt]
+	return ok
+}
+
+// ResetEndedAt resets all changes to the "ended_at" field.
+func (m *StayMutation) ResetEndedAt() {
+	m.ended_at = nil
+	delete(m.clearedFields, stay.FieldEndedAt)
+}
+
+// SetEvaluatedAt sets the "evaluated_at" field.
+func (m *StayMutation) SetEvaluatedAt(t time.Time) {
+	m.evaluated_at = &t
+}
+
+// EvaluatedAt returns the value of the "evaluated_at" field in the mutation.
+func (m *StayMutation) EvaluatedAt() (r time.Time, exists bool) {
+	v := m.evaluated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEvaluatedAt returns the old "evaluated_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldEvaluatedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEvaluatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEvaluatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEvaluatedAt: %w", err)
+	}
+	return oldValue.EvaluatedAt, nil
+}
+
+// ClearEvaluatedAt clears the value of the "evaluated_at" field.
+func (m *StayMutation) ClearEvaluatedAt() {
+	m.evaluated_at = nil
+	m.clearedFields[stay.FieldEvaluatedAt] = struct{}{}
+}
+
+// EvaluatedAtCleared returns if the "evaluated_at" field was cleared in this mutation.
+func (m *StayMutation) EvaluatedAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldEvaluatedAt]
+	return ok
+}
+
+// ResetEvaluatedAt resets all changes to the "evaluated_at" field.
+func (m *StayMutation) ResetEvaluatedAt() {
+	m.evaluated_at = nil
+	delete(m.clearedFields, stay.FieldEvaluatedAt)
+}
+
+// SetRoomReadyMailedAt sets the "room_ready_mailed_at" field.
+func (m *StayMutation) SetRoomReadyMailedAt(t time.Time) {
+	m.room_ready_mailed_at = &t
+}
+
+// RoomReadyMailedAt returns the value of the "room_ready_mailed_at" field in the mutation.
+func (m *StayMutation) RoomReadyMailedAt() (r time.Time, exists bool) {
+	v := m.room_ready_mailed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRoomReadyMailedAt returns the old "room_ready_mailed_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldRoomReadyMailedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRoomReadyMailedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRoomReadyMailedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRoomReadyMailedAt: %w", err)
+	}
+	return oldValue.RoomReadyMailedAt, nil
+}
+
+// ClearRoomReadyMailedAt clears the value of the "room_ready_mailed_at" field.
+func (m *StayMutation) ClearRoomReadyMailedAt() {
+	m.room_ready_mailed_at = nil
+	m.clearedFields[stay.FieldRoomReadyMailedAt] = struct{}{}
+}
+
+// RoomReadyMailedAtCleared returns if the "room_ready_mailed_at" field was cleared in this mutation.
+func (m *StayMutation) RoomReadyMailedAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldRoomReadyMailedAt]
+	return ok
+}
+
+// ResetRoomReadyMailedAt resets all changes to the "room_ready_mailed_at" field.
+func (m *StayMutation) ResetRoomReadyMailedAt() {
+	m.room_ready_mailed_at = nil
+	delete(m.clearedFields, stay.FieldRoomReadyMailedAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *StayMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *StayMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *StayMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the StayMutation builder.
+func (m *StayMutation) Where(ps ...predicate.Stay) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the StayMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *StayMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Stay, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *StayMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *StayMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Stay).
+func (m *StayMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *StayMutation) Fields() []string {
+	fields := make([]string, 0, 28)
+	if m.property_id != nil {
+		fields = append(fields, stay.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, stay.FieldReservationID)
+	}
+	if m.adult_count != nil {
+		fields = append(fields, stay.FieldAdultCount)
+	}
+	if m.child_count != nil {
+		fields = append(fields, stay.FieldChildCount)
+	}
+	if m.party_set != nil {
+		fields = append(fields, stay.FieldPartySet)
+	}
+	if m.arrival_time != nil {
+		fields = append(fields, stay.FieldArrivalTime)
+	}
+	if m.arrival_set_at != nil {
+		fields = append(fields, stay.FieldArrivalSetAt)
+	}
+	if m.house_rules_accepted_at != nil {
+		fields = append(fields, stay.FieldHouseRulesAcceptedAt)
+	}
+	if m.shared_groups != nil {
+		fields = append(fields, stay.FieldSharedGroups)
+	}
+	if m.sharing_set_at != nil {
+		fields = append(fields, stay.FieldSharingSetAt)
+	}
+	if m.keep_profile != nil {
+		fields = append(fields, stay.FieldKeepProfile)
+	}
+	if m.began_by != nil {
+		fields = append(fields, stay.FieldBeganBy)
+	}
+	if m.began_at != nil {
+		fields = append(fields, stay.FieldBeganAt)
+	}
+	if m.details_confirmed_at != nil {
+		fields = append(fields, stay.FieldDetailsConfirmedAt)
+	}
+	if m.cleared != nil {
+		fields = append(fields, stay.FieldCleared)
+	}
+	if m.answer != nil {
+		fields = append(fields, stay.FieldAnswer)
+	}
+	if m.next_ask_at != nil {
+		fields = append(fields, stay.FieldNextAskAt)
+	}
+	if m.attempt_key != nil {
+		fields = append(fields, stay.FieldAttemptKey)
+	}
+	if m.attempt_state != nil {
+		fields = append(fields, stay.FieldAttemptState)
+	}
+	if m.attempts != nil {
+		fields = append(fields, stay.FieldAttempts)
+	}
+	if m.refusal != nil {
+		fields = append(fields, stay.FieldRefusal)
+	}
+	if m.attempt_at != nil {
+		fields = append(fields, stay.FieldAttemptAt)
+	}
+	if m.accepted_at != nil {
+		fields = append(fields, stay.FieldAcceptedAt)
+	}
+	if m.ended_by != nil {
+		fields = append(fields, stay.FieldEndedBy)
+	}
+	if m.ended_at != nil {
+		fields = append(fields, stay.FieldEndedAt)
+	}
+	if m.evaluated_at != nil {
+		fields = append(fields, stay.FieldEvaluatedAt)
+	}
+	if m.room_ready_mailed_at != nil {
+		fields = append(fields, stay.FieldRoomReadyMailedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, stay.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *StayMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case stay.FieldPropertyID:
+		return m.PropertyID()
+	case stay.FieldReservationID:
+		return m.ReservationID()
+	case stay.FieldAdultCount:
+		return m.AdultCount()
+	case stay.FieldChildCount:
+		return m.ChildCount()
+	case stay.FieldPartySet:
+		return m.PartySet()
+	case stay.FieldArrivalTime:
+		return m.ArrivalTime()
+	case stay.FieldArrivalSetAt:
+		return m.ArrivalSetAt()
+	case stay.FieldHouseRulesAcceptedAt:
+		return m.HouseRulesAcceptedAt()
+	case stay.FieldSharedGroups:
+		return m.SharedGroups()
+	case stay.FieldSharingSetAt:
+		return m.SharingSetAt()
+	case stay.FieldKeepProfile:
+		return m.KeepProfile()
+	case stay.FieldBeganBy:
+		return m.BeganBy()
+	case stay.FieldBeganAt:
+		return m.BeganAt()
+	case stay.FieldDetailsConfirmedAt:
+		return m.DetailsConfirmedAt()
+	case stay.FieldCleared:
+		return m.Cleared()
+	case stay.FieldAnswer:
+		return m.Answer()
+	case stay.FieldNextAskAt:
+		return m.NextAskAt()
+	case stay.FieldAttemptKey:
+		return m.AttemptKey()
+	case stay.FieldAttemptState:
+		return m.AttemptState()
+	case stay.FieldAttempts:
+		return m.Attempts()
+	case stay.FieldRefusal:
+		return m.Refusal()
+	case stay.FieldAttemptAt:
+		return m.AttemptAt()
+	case stay.FieldAcceptedAt:
+		return m.AcceptedAt()
+	case stay.FieldEndedBy:
+		return m.EndedBy()
+	case stay.FieldEndedAt:
+		return m.EndedAt()
+	case stay.FieldEvaluatedAt:
+		return m.EvaluatedAt()
+	case stay.FieldRoomReadyMailedAt:
+		return m.RoomReadyMailedAt()
+	case stay.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *StayMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case stay.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case stay.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case stay.FieldAdultCount:
+		return m.OldAdultCount(ctx)
+	case stay.FieldChildCount:
+		return m.OldChildCount(ctx)
+	case stay.FieldPartySet:
+		return m.OldPartySet(ctx)
+	case stay.FieldArrivalTime:
+		return m.OldArrivalTime(ctx)
+	case stay.FieldArrivalSetAt:
+		return m.OldArrivalSetAt(ctx)
+	case stay.FieldHouseRulesAcceptedAt:
+		return m.OldHouseRulesAcceptedAt(ctx)
+	case stay.FieldSharedGroups:
+		return m.OldSharedGroups(ctx)
+	case stay.FieldSharingSetAt:
+		return m.OldSharingSetAt(ctx)
+	case stay.FieldKeepProfile:
+		return m.OldKeepProfile(ctx)
+	case stay.FieldBeganBy:
+		return m.OldBeganBy(ctx)
+	case stay.FieldBeganAt:
+		return m.OldBeganAt(ctx)
+	case stay.FieldDetailsConfirmedAt:
+		return m.OldDetailsConfirmedAt(ctx)
+	case stay.FieldCleared:
+		return m.OldCleared(ctx)
+	case stay.FieldAnswer:
+		return m.OldAnswer(ctx)
+	case stay.FieldNextAskAt:
+		return m.OldNextAskAt(ctx)
+	case stay.FieldAttemptKey:
+		return m.OldAttemptKey(ctx)
+	case stay.FieldAttemptState:
+		return m.OldAttemptState(ctx)
+	case stay.FieldAttempts:
+		return m.OldAttempts(ctx)
+	case stay.FieldRefusal:
+		return m.OldRefusal(ctx)
+	case stay.FieldAttemptAt:
+		return m.OldAttemptAt(ctx)
+	case stay.FieldAcceptedAt:
+		return m.OldAcceptedAt(ctx)
+	case stay.FieldEndedBy:
+		return m.OldEndedBy(ctx)
+	case stay.FieldEndedAt:
+		return m.OldEndedAt(ctx)
+	case stay.FieldEvaluatedAt:
+		return m.OldEvaluatedAt(ctx)
+	case stay.FieldRoomReadyMailedAt:
+		return m.OldRoomReadyMailedAt(ctx)
+	case stay.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Stay field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *StayMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case stay.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case stay.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case stay.FieldAdultCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAdultCount(v)
+		return nil
+	case stay.FieldChildCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetChildCount(v)
+		return nil
+	case stay.FieldPartySet:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPartySet(v)
+		return nil
+	case stay.FieldArrivalTime:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArrivalTime(v)
+		return nil
+	case stay.FieldArrivalSetAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArrivalSetAt(v)
+		return nil
+	case stay.FieldHouseRulesAcceptedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHouseRulesAcceptedAt(v)
+		return nil
+	case stay.FieldSharedGroups:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSharedGroups(v)
+		return nil
+	case stay.FieldSharingSetAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSharingSetAt(v)
+		return nil
+	case stay.FieldKeepProfile:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeepProfile(v)
+		return nil
+	case stay.FieldBeganBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBeganBy(v)
+		return nil
+	case stay.FieldBeganAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBeganAt(v)
+		return nil
+	case stay.FieldDetailsConfirmedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDetailsConfirmedAt(v)
+		return nil
+	case stay.FieldCleared:
+		v, ok := value.([]schema.ClearedStage)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCleared(v)
+		return nil
+	case stay.FieldAnswer:
+		v, ok := value.(schema.StatusAnswer)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnswer(v)
+		return nil
+	case stay.FieldNextAskAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNextAskAt(v)
+		return nil
+	case stay.FieldAttemptKey:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttemptKey(v)
+		return nil
+	case stay.FieldAttemptState:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttemptState(v)
+		return nil
+	case stay.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttempts(v)
+		return nil
+	case stay.FieldRefusal:
+		v, ok := value.(schema.StatusAnswer)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRefusal(v)
+		return nil
+	case stay.FieldAttemptAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttemptAt(v)
+		return nil
+	case stay.FieldAcceptedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAcceptedAt(v)
+		return nil
+	case stay.FieldEndedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedBy(v)
+		return nil
+	case stay.FieldEndedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedAt(v)
+		return nil
+	case stay.FieldEvaluatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEvaluatedAt(v)
+		return nil
+	case stay.FieldRoomReadyMailedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRoomReadyMailedAt(v)
+		return nil
+	case stay.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Stay field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *StayMutation) AddedFields() []string {
+	var fields []string
+	if m.addadult_count != nil {
+		fields = append(fields, stay.FieldAdultCount)
+	}
+	if m.addchild_count != nil {
+		fields = append(fields, stay.FieldChildCount)
+	}
+	if m.addattempts != nil {
+		fields = append(fields, stay.FieldAttempts)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *StayMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case stay.FieldAdultCount:
+		return m.AddedAdultCount()
+	case stay.FieldChildCount:
+		return m.AddedChildCount()
+	case stay.FieldAttempts:
+		return m.AddedAttempts()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *StayMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case stay.FieldAdultCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAdultCount(v)
+		return nil
+	case stay.FieldChildCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddChildCount(v)
+		return nil
+	case stay.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAttempts(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Stay numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *StayMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(stay.FieldArrivalSetAt) {
+		fields = append(fields, stay.FieldArrivalSetAt)
+	}
+	if m.FieldCleared(stay.FieldHouseRulesAcceptedAt) {
+		fields = append(fields, stay.FieldHouseRulesAcceptedAt)
+	}
+	if m.FieldCleared(stay.FieldSharedGroups) {
+		fields = append(fields, stay.FieldSharedGroups)
+	}
+	if m.FieldCleared(stay.FieldSharingSetAt) {
+		fields = append(fields, stay.FieldSharingSetAt)
+	}
+	if m.FieldCleared(stay.FieldBeganAt) {
+		fields = append(fields, stay.FieldBeganAt)
+	}
+	if m.FieldCleared(stay.FieldDetailsConfirmedAt) {
+		fields = append(fields, stay.FieldDetailsConfirmedAt)
+	}
+	if m.FieldCleared(stay.FieldCleared) {
+		fields = append(fields, stay.FieldCleared)
+	}
+	if m.FieldCleared(stay.FieldAnswer) {
+		fields = append(fields, stay.FieldAnswer)
+	}
+	if m.FieldCleared(stay.FieldNextAskAt) {
+		fields = append(fields, stay.FieldNextAskAt)
+	}
+	if m.FieldCleared(stay.FieldRefusal) {
+		fields = append(fields, stay.FieldRefusal)
+	}
+	if m.FieldCleared(stay.FieldAttemptAt) {
+		fields = append(fields, stay.FieldAttemptAt)
+	}
+	if m.FieldCleared(stay.FieldAcceptedAt) {
+		fields = append(fields, stay.FieldAcceptedAt)
+	}
+	if m.FieldCleared(stay.FieldEndedAt) {
+		fields = append(fields, stay.FieldEndedAt)
+	}
+	if m.FieldCleared(stay.FieldEvaluatedAt) {
+		fields = append(fields, stay.FieldEvaluatedAt)
+	}
+	if m.FieldCleared(stay.FieldRoomReadyMailedAt) {
+		fields = append(fields, stay.FieldRoomReadyMailedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *StayMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *StayMutation) ClearField(name string) error {
+	switch name {
+	case stay.FieldArrivalSetAt:
+		m.ClearArrivalSetAt()
+		return nil
+	case stay.FieldHouseRulesAcceptedAt:
+		m.ClearHouseRulesAcceptedAt()
+		return nil
+	case stay.FieldSharedGroups:
+		m.ClearSharedGroups()
+		return nil
+	case stay.FieldSharingSetAt:
+		m.ClearSharingSetAt()
+		return nil
+	case stay.FieldBeganAt:
+		m.ClearBeganAt()
+		return nil
+	case stay.FieldDetailsConfirmedAt:
+		m.ClearDetailsConfirmedAt()
+		return nil
+	case stay.FieldCleared:
+		m.ClearCleared()
+		return nil
+	case stay.FieldAnswer:
+		m.ClearAnswer()
+		return nil
+	case stay.FieldNextAskAt:
+		m.ClearNextAskAt()
+		return nil
+	case stay.FieldRefusal:
+		m.ClearRefusal()
+		return nil
+	case stay.FieldAttemptAt:
+		m.ClearAttemptAt()
+		return nil
+	case stay.FieldAcceptedAt:
+		m.ClearAcceptedAt()
+		return nil
+	case stay.FieldEndedAt:
+		m.ClearEndedAt()
+		return nil
+	case stay.FieldEvaluatedAt:
+		m.ClearEvaluatedAt()
+		return nil
+	case stay.FieldRoomReadyMailedAt:
+		m.ClearRoomReadyMailedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Stay nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *StayMutation) ResetField(name string) error {
+	switch name {
+	case stay.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case stay.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case stay.FieldAdultCount:
+		m.ResetAdultCount()
+		return nil
+	case stay.FieldChildCount:
+		m.ResetChildCount()
+		return nil
+	case stay.FieldPartySet:
+		m.ResetPartySet()
+		return nil
+	case stay.FieldArrivalTime:
+		m.ResetArrivalTime()
+		return nil
+	case stay.FieldArrivalSetAt:
+		m.ResetArrivalSetAt()
+		return nil
+	case stay.FieldHouseRulesAcceptedAt:
+		m.ResetHouseRulesAcceptedAt()
+		return nil
+	case stay.FieldSharedGroups:
+		m.ResetSharedGroups()
+		return nil
+	case stay.FieldSharingSetAt:
+		m.ResetSharingSetAt()
+		return nil
+	case stay.FieldKeepProfile:
+		m.ResetKeepProfile()
+		return nil
+	case stay.FieldBeganBy:
+		m.ResetBeganBy()
+		return nil
+	case stay.FieldBeganAt:
+		m.ResetBeganAt()
+		return nil
+	case stay.FieldDetailsConfirmedAt:
+		m.ResetDetailsConfirmedAt()
+		return nil
+	case stay.FieldCleared:
+		m.ResetCleared()
+		return nil
+	case stay.FieldAnswer:
+		m.ResetAnswer()
+		return nil
+	case stay.FieldNextAskAt:
+		m.ResetNextAskAt()
+		return nil
+	case stay.FieldAttemptKey:
+		m.ResetAttemptKey()
+		return nil
+	case stay.FieldAttemptState:
+		m.ResetAttemptState()
+		return nil
+	case stay.FieldAttempts:
+		m.ResetAttempts()
+		return nil
+	case stay.FieldRefusal:
+		m.ResetRefusal()
+		return nil
+	case stay.FieldAttemptAt:
+		m.ResetAttemptAt()
+		return nil
+	case stay.FieldAcceptedAt:
+		m.ResetAcceptedAt()
+		return nil
+	case stay.FieldEndedBy:
+		m.ResetEndedBy()
+		return nil
+	case stay.FieldEndedAt:
+		m.ResetEndedAt()
+		return nil
+	case stay.FieldEvaluatedAt:
+		m.ResetEvaluatedAt()
+		return nil
+	case stay.FieldRoomReadyMailedAt:
+		m.ResetRoomReadyMailedAt()
+		return nil
+	case stay.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Stay field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *StayMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *StayMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *StayMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *StayMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *StayMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *StayMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *StayMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Stay unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *StayMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Stay edge %s", name)
 }
 
 // TokenMutation represents an operation that mutates the Token nodes in the graph.

@@ -8,7 +8,9 @@ import (
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
+	"latchkey.dev/ent/attempts"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/doorrule"
@@ -17,13 +19,20 @@ import (
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
+	"latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestprofile"
+	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/issuer"
 	"latchkey.dev/ent/issuerkey"
 	"latchkey.dev/ent/keyset"
 	"latchkey.dev/ent/keystatus"
+	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/mail"
+	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
@@ -40,6 +49,7 @@ import (
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
+	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
 )
@@ -118,6 +128,20 @@ func init() {
 	arrivalDescID := arrivalFields[0].Descriptor()
 	// arrival.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	arrival.IDValidator = arrivalDescID.Validators[0].(func(string) error)
+	attemptsFields := schema.Attempts{}.Fields()
+	_ = attemptsFields
+	// attemptsDescPropertyID is the schema descriptor for property_id field.
+	attemptsDescPropertyID := attemptsFields[1].Descriptor()
+	// attempts.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	attempts.PropertyIDValidator = attemptsDescPropertyID.Validators[0].(func(string) error)
+	// attemptsDescCount is the schema descriptor for count field.
+	attemptsDescCount := attemptsFields[3].Descriptor()
+	// attempts.DefaultCount holds the default value on creation for the count field.
+	attempts.DefaultCount = attemptsDescCount.Default.(int)
+	// attemptsDescID is the schema descriptor for id field.
+	attemptsDescID := attemptsFields[0].Descriptor()
+	// attempts.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	attempts.IDValidator = attemptsDescID.Validators[0].(func(string) error)
 	bridgeFields := schema.Bridge{}.Fields()
 	_ = bridgeFields
 	// bridgeDescPropertyID is the schema descriptor for property_id field.
@@ -180,6 +204,94 @@ func init() {
 	bridgeDescID := bridgeFields[0].Descriptor()
 	// bridge.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	bridge.IDValidator = bridgeDescID.Validators[0].(func(string) error)
+	checkinsettingsFields := schema.CheckInSettings{}.Fields()
+	_ = checkinsettingsFields
+	// checkinsettingsDescPropertyID is the schema descriptor for property_id field.
+	checkinsettingsDescPropertyID := checkinsettingsFields[1].Descriptor()
+	// checkinsettings.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	checkinsettings.PropertyIDValidator = checkinsettingsDescPropertyID.Validators[0].(func(string) error)
+	// checkinsettingsDescRule is the schema descriptor for rule field.
+	checkinsettingsDescRule := checkinsettingsFields[2].Descriptor()
+	// checkinsettings.DefaultRule holds the default value on creation for the rule field.
+	checkinsettings.DefaultRule = checkinsettingsDescRule.Default.(string)
+	// checkinsettings.RuleValidator is a validator for the "rule" field. It is called by the builders before save.
+	checkinsettings.RuleValidator = checkinsettingsDescRule.Validators[0].(func(string) error)
+	// checkinsettingsDescIdentityCheck is the schema descriptor for identity_check field.
+	checkinsettingsDescIdentityCheck := checkinsettingsFields[5].Descriptor()
+	// checkinsettings.DefaultIdentityCheck holds the default value on creation for the identity_check field.
+	checkinsettings.DefaultIdentityCheck = checkinsettingsDescIdentityCheck.Default.(string)
+	// checkinsettings.IdentityCheckValidator is a validator for the "identity_check" field. It is called by the builders before save.
+	checkinsettings.IdentityCheckValidator = checkinsettingsDescIdentityCheck.Validators[0].(func(string) error)
+	// checkinsettingsDescSignature is the schema descriptor for signature field.
+	checkinsettingsDescSignature := checkinsettingsFields[6].Descriptor()
+	// checkinsettings.DefaultSignature holds the default value on creation for the signature field.
+	checkinsettings.DefaultSignature = checkinsettingsDescSignature.Default.(string)
+	// checkinsettings.SignatureValidator is a validator for the "signature" field. It is called by the builders before save.
+	checkinsettings.SignatureValidator = checkinsettingsDescSignature.Validators[0].(func(string) error)
+	// checkinsettingsDescHouseRules is the schema descriptor for house_rules field.
+	checkinsettingsDescHouseRules := checkinsettingsFields[7].Descriptor()
+	// checkinsettings.DefaultHouseRules holds the default value on creation for the house_rules field.
+	checkinsettings.DefaultHouseRules = checkinsettingsDescHouseRules.Default.(string)
+	// checkinsettings.HouseRulesValidator is a validator for the "house_rules" field. It is called by the builders before save.
+	checkinsettings.HouseRulesValidator = checkinsettingsDescHouseRules.Validators[0].(func(string) error)
+	// checkinsettingsDescInviteDays is the schema descriptor for invite_days field.
+	checkinsettingsDescInviteDays := checkinsettingsFields[8].Descriptor()
+	// checkinsettings.DefaultInviteDays holds the default value on creation for the invite_days field.
+	checkinsettings.DefaultInviteDays = checkinsettingsDescInviteDays.Default.(int)
+	// checkinsettingsDescRemindDays is the schema descriptor for remind_days field.
+	checkinsettingsDescRemindDays := checkinsettingsFields[9].Descriptor()
+	// checkinsettings.DefaultRemindDays holds the default value on creation for the remind_days field.
+	checkinsettings.DefaultRemindDays = checkinsettingsDescRemindDays.Default.(int)
+	// checkinsettingsDescStaffEmail is the schema descriptor for staff_email field.
+	checkinsettingsDescStaffEmail := checkinsettingsFields[10].Descriptor()
+	// checkinsettings.DefaultStaffEmail holds the default value on creation for the staff_email field.
+	checkinsettings.DefaultStaffEmail = checkinsettingsDescStaffEmail.Default.(string)
+	// checkinsettings.StaffEmailValidator is a validator for the "staff_email" field. It is called by the builders before save.
+	checkinsettings.StaffEmailValidator = checkinsettingsDescStaffEmail.Validators[0].(func(string) error)
+	// checkinsettingsDescDeskPhone is the schema descriptor for desk_phone field.
+	checkinsettingsDescDeskPhone := checkinsettingsFields[11].Descriptor()
+	// checkinsettings.DefaultDeskPhone holds the default value on creation for the desk_phone field.
+	checkinsettings.DefaultDeskPhone = checkinsettingsDescDeskPhone.Default.(string)
+	// checkinsettings.DeskPhoneValidator is a validator for the "desk_phone" field. It is called by the builders before save.
+	checkinsettings.DeskPhoneValidator = checkinsettingsDescDeskPhone.Validators[0].(func(string) error)
+	// checkinsettingsDescLanguage is the schema descriptor for language field.
+	checkinsettingsDescLanguage := checkinsettingsFields[12].Descriptor()
+	// checkinsettings.DefaultLanguage holds the default value on creation for the language field.
+	checkinsettings.DefaultLanguage = checkinsettingsDescLanguage.Default.(string)
+	// checkinsettings.LanguageValidator is a validator for the "language" field. It is called by the builders before save.
+	checkinsettings.LanguageValidator = checkinsettingsDescLanguage.Validators[0].(func(string) error)
+	// checkinsettingsDescAccent is the schema descriptor for accent field.
+	checkinsettingsDescAccent := checkinsettingsFields[13].Descriptor()
+	// checkinsettings.DefaultAccent holds the default value on creation for the accent field.
+	checkinsettings.DefaultAccent = checkinsettingsDescAccent.Default.(string)
+	// checkinsettings.AccentValidator is a validator for the "accent" field. It is called by the builders before save.
+	checkinsettings.AccentValidator = checkinsettingsDescAccent.Validators[0].(func(string) error)
+	// checkinsettingsDescAddress is the schema descriptor for address field.
+	checkinsettingsDescAddress := checkinsettingsFields[14].Descriptor()
+	// checkinsettings.DefaultAddress holds the default value on creation for the address field.
+	checkinsettings.DefaultAddress = checkinsettingsDescAddress.Default.(string)
+	// checkinsettings.AddressValidator is a validator for the "address" field. It is called by the builders before save.
+	checkinsettings.AddressValidator = checkinsettingsDescAddress.Validators[0].(func(string) error)
+	// checkinsettingsDescDirections is the schema descriptor for directions field.
+	checkinsettingsDescDirections := checkinsettingsFields[15].Descriptor()
+	// checkinsettings.DefaultDirections holds the default value on creation for the directions field.
+	checkinsettings.DefaultDirections = checkinsettingsDescDirections.Default.(string)
+	// checkinsettings.DirectionsValidator is a validator for the "directions" field. It is called by the builders before save.
+	checkinsettings.DirectionsValidator = checkinsettingsDescDirections.Validators[0].(func(string) error)
+	// checkinsettingsDescWhoFills is the schema descriptor for who_fills field.
+	checkinsettingsDescWhoFills := checkinsettingsFields[16].Descriptor()
+	// checkinsettings.DefaultWhoFills holds the default value on creation for the who_fills field.
+	checkinsettings.DefaultWhoFills = checkinsettingsDescWhoFills.Default.(string)
+	// checkinsettings.WhoFillsValidator is a validator for the "who_fills" field. It is called by the builders before save.
+	checkinsettings.WhoFillsValidator = checkinsettingsDescWhoFills.Validators[0].(func(string) error)
+	// checkinsettingsDescCreatedAt is the schema descriptor for created_at field.
+	checkinsettingsDescCreatedAt := checkinsettingsFields[17].Descriptor()
+	// checkinsettings.DefaultCreatedAt holds the default value on creation for the created_at field.
+	checkinsettings.DefaultCreatedAt = checkinsettingsDescCreatedAt.Default.(func() time.Time)
+	// checkinsettingsDescID is the schema descriptor for id field.
+	checkinsettingsDescID := checkinsettingsFields[0].Descriptor()
+	// checkinsettings.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	checkinsettings.IDValidator = checkinsettingsDescID.Validators[0].(func(string) error)
 	codeFields := schema.Code{}.Fields()
 	_ = codeFields
 	// codeDescPropertyID is the schema descriptor for property_id field.
@@ -456,6 +568,114 @@ func init() {
 	guessesDescID := guessesFields[0].Descriptor()
 	// guesses.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	guesses.IDValidator = guessesDescID.Validators[0].(func(string) error)
+	guestFields := schema.Guest{}.Fields()
+	_ = guestFields
+	// guestDescPropertyID is the schema descriptor for property_id field.
+	guestDescPropertyID := guestFields[1].Descriptor()
+	// guest.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	guest.PropertyIDValidator = guestDescPropertyID.Validators[0].(func(string) error)
+	// guestDescReservationID is the schema descriptor for reservation_id field.
+	guestDescReservationID := guestFields[2].Descriptor()
+	// guest.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	guest.ReservationIDValidator = guestDescReservationID.Validators[0].(func(string) error)
+	// guestDescRole is the schema descriptor for role field.
+	guestDescRole := guestFields[3].Descriptor()
+	// guest.RoleValidator is a validator for the "role" field. It is called by the builders before save.
+	guest.RoleValidator = guestDescRole.Validators[0].(func(string) error)
+	// guestDescChild is the schema descriptor for child field.
+	guestDescChild := guestFields[4].Descriptor()
+	// guest.DefaultChild holds the default value on creation for the child field.
+	guest.DefaultChild = guestDescChild.Default.(bool)
+	// guestDescPosition is the schema descriptor for position field.
+	guestDescPosition := guestFields[5].Descriptor()
+	// guest.DefaultPosition holds the default value on creation for the position field.
+	guest.DefaultPosition = guestDescPosition.Default.(int)
+	// guestDescComplete is the schema descriptor for complete field.
+	guestDescComplete := guestFields[7].Descriptor()
+	// guest.DefaultComplete holds the default value on creation for the complete field.
+	guest.DefaultComplete = guestDescComplete.Default.(bool)
+	// guestDescFromProfile is the schema descriptor for from_profile field.
+	guestDescFromProfile := guestFields[8].Descriptor()
+	// guest.DefaultFromProfile holds the default value on creation for the from_profile field.
+	guest.DefaultFromProfile = guestDescFromProfile.Default.(bool)
+	// guestDescCreatedAt is the schema descriptor for created_at field.
+	guestDescCreatedAt := guestFields[11].Descriptor()
+	// guest.DefaultCreatedAt holds the default value on creation for the created_at field.
+	guest.DefaultCreatedAt = guestDescCreatedAt.Default.(func() time.Time)
+	// guestDescID is the schema descriptor for id field.
+	guestDescID := guestFields[0].Descriptor()
+	// guest.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	guest.IDValidator = guestDescID.Validators[0].(func(string) error)
+	guestlinkFields := schema.GuestLink{}.Fields()
+	_ = guestlinkFields
+	// guestlinkDescPropertyID is the schema descriptor for property_id field.
+	guestlinkDescPropertyID := guestlinkFields[1].Descriptor()
+	// guestlink.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	guestlink.PropertyIDValidator = guestlinkDescPropertyID.Validators[0].(func(string) error)
+	// guestlinkDescReservationID is the schema descriptor for reservation_id field.
+	guestlinkDescReservationID := guestlinkFields[2].Descriptor()
+	// guestlink.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	guestlink.ReservationIDValidator = guestlinkDescReservationID.Validators[0].(func(string) error)
+	// guestlinkDescGuestID is the schema descriptor for guest_id field.
+	guestlinkDescGuestID := guestlinkFields[3].Descriptor()
+	// guestlink.DefaultGuestID holds the default value on creation for the guest_id field.
+	guestlink.DefaultGuestID = guestlinkDescGuestID.Default.(string)
+	// guestlink.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	guestlink.GuestIDValidator = guestlinkDescGuestID.Validators[0].(func(string) error)
+	// guestlinkDescCreatedAt is the schema descriptor for created_at field.
+	guestlinkDescCreatedAt := guestlinkFields[9].Descriptor()
+	// guestlink.DefaultCreatedAt holds the default value on creation for the created_at field.
+	guestlink.DefaultCreatedAt = guestlinkDescCreatedAt.Default.(func() time.Time)
+	// guestlinkDescID is the schema descriptor for id field.
+	guestlinkDescID := guestlinkFields[0].Descriptor()
+	// guestlink.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	guestlink.IDValidator = guestlinkDescID.Validators[0].(func(string) error)
+	guestprofileFields := schema.GuestProfile{}.Fields()
+	_ = guestprofileFields
+	// guestprofileDescPropertyID is the schema descriptor for property_id field.
+	guestprofileDescPropertyID := guestprofileFields[1].Descriptor()
+	// guestprofile.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	guestprofile.PropertyIDValidator = guestprofileDescPropertyID.Validators[0].(func(string) error)
+	// guestprofileDescCreatedAt is the schema descriptor for created_at field.
+	guestprofileDescCreatedAt := guestprofileFields[4].Descriptor()
+	// guestprofile.DefaultCreatedAt holds the default value on creation for the created_at field.
+	guestprofile.DefaultCreatedAt = guestprofileDescCreatedAt.Default.(func() time.Time)
+	// guestprofileDescID is the schema descriptor for id field.
+	guestprofileDescID := guestprofileFields[0].Descriptor()
+	// guestprofile.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	guestprofile.IDValidator = guestprofileDescID.Validators[0].(func(string) error)
+	guestsessionFields := schema.GuestSession{}.Fields()
+	_ = guestsessionFields
+	// guestsessionDescPropertyID is the schema descriptor for property_id field.
+	guestsessionDescPropertyID := guestsessionFields[1].Descriptor()
+	// guestsession.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	guestsession.PropertyIDValidator = guestsessionDescPropertyID.Validators[0].(func(string) error)
+	// guestsessionDescReservationID is the schema descriptor for reservation_id field.
+	guestsessionDescReservationID := guestsessionFields[2].Descriptor()
+	// guestsession.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	guestsession.ReservationIDValidator = guestsessionDescReservationID.Validators[0].(func(string) error)
+	// guestsessionDescGuestID is the schema descriptor for guest_id field.
+	guestsessionDescGuestID := guestsessionFields[3].Descriptor()
+	// guestsession.DefaultGuestID holds the default value on creation for the guest_id field.
+	guestsession.DefaultGuestID = guestsessionDescGuestID.Default.(string)
+	// guestsession.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	guestsession.GuestIDValidator = guestsessionDescGuestID.Validators[0].(func(string) error)
+	// guestsessionDescOrigin is the schema descriptor for origin field.
+	guestsessionDescOrigin := guestsessionFields[4].Descriptor()
+	// guestsession.OriginValidator is a validator for the "origin" field. It is called by the builders before save.
+	guestsession.OriginValidator = guestsessionDescOrigin.Validators[0].(func(string) error)
+	// guestsessionDescPinShown is the schema descriptor for pin_shown field.
+	guestsessionDescPinShown := guestsessionFields[6].Descriptor()
+	// guestsession.DefaultPinShown holds the default value on creation for the pin_shown field.
+	guestsession.DefaultPinShown = guestsessionDescPinShown.Default.(bool)
+	// guestsessionDescCreatedAt is the schema descriptor for created_at field.
+	guestsessionDescCreatedAt := guestsessionFields[9].Descriptor()
+	// guestsession.DefaultCreatedAt holds the default value on creation for the created_at field.
+	guestsession.DefaultCreatedAt = guestsessionDescCreatedAt.Default.(func() time.Time)
+	// guestsessionDescID is the schema descriptor for id field.
+	guestsessionDescID := guestsessionFields[0].Descriptor()
+	// guestsession.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	guestsession.IDValidator = guestsessionDescID.Validators[0].(func(string) error)
 	idempotencyFields := schema.Idempotency{}.Fields()
 	_ = idempotencyFields
 	// idempotencyDescHolder is the schema descriptor for holder field.
@@ -499,7 +719,7 @@ func init() {
 	// integration.DefaultSpacesFailures holds the default value on creation for the spaces_failures field.
 	integration.DefaultSpacesFailures = integrationDescSpacesFailures.Default.(int)
 	// integrationDescCreatedAt is the schema descriptor for created_at field.
-	integrationDescCreatedAt := integrationFields[11].Descriptor()
+	integrationDescCreatedAt := integrationFields[12].Descriptor()
 	// integration.DefaultCreatedAt holds the default value on creation for the created_at field.
 	integration.DefaultCreatedAt = integrationDescCreatedAt.Default.(func() time.Time)
 	// integrationDescID is the schema descriptor for id field.
@@ -608,6 +828,28 @@ func init() {
 	keystatusDescID := keystatusFields[0].Descriptor()
 	// keystatus.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	keystatus.IDValidator = keystatusDescID.Validators[0].(func(string) error)
+	kioskFields := schema.Kiosk{}.Fields()
+	_ = kioskFields
+	// kioskDescPropertyID is the schema descriptor for property_id field.
+	kioskDescPropertyID := kioskFields[1].Descriptor()
+	// kiosk.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	kiosk.PropertyIDValidator = kioskDescPropertyID.Validators[0].(func(string) error)
+	// kioskDescName is the schema descriptor for name field.
+	kioskDescName := kioskFields[2].Descriptor()
+	// kiosk.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	kiosk.NameValidator = kioskDescName.Validators[0].(func(string) error)
+	// kioskDescDoor is the schema descriptor for door field.
+	kioskDescDoor := kioskFields[3].Descriptor()
+	// kiosk.DoorValidator is a validator for the "door" field. It is called by the builders before save.
+	kiosk.DoorValidator = kioskDescDoor.Validators[0].(func(string) error)
+	// kioskDescCreatedAt is the schema descriptor for created_at field.
+	kioskDescCreatedAt := kioskFields[10].Descriptor()
+	// kiosk.DefaultCreatedAt holds the default value on creation for the created_at field.
+	kiosk.DefaultCreatedAt = kioskDescCreatedAt.Default.(func() time.Time)
+	// kioskDescID is the schema descriptor for id field.
+	kioskDescID := kioskFields[0].Descriptor()
+	// kiosk.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	kiosk.IDValidator = kioskDescID.Validators[0].(func(string) error)
 	lockFields := schema.Lock{}.Fields()
 	_ = lockFields
 	// lockDescPropertyID is the schema descriptor for property_id field.
@@ -658,6 +900,116 @@ func init() {
 	lockDescID := lockFields[0].Descriptor()
 	// lock.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	lock.IDValidator = lockDescID.Validators[0].(func(string) error)
+	mailFields := schema.Mail{}.Fields()
+	_ = mailFields
+	// mailDescPropertyID is the schema descriptor for property_id field.
+	mailDescPropertyID := mailFields[1].Descriptor()
+	// mail.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	mail.PropertyIDValidator = mailDescPropertyID.Validators[0].(func(string) error)
+	// mailDescKind is the schema descriptor for kind field.
+	mailDescKind := mailFields[2].Descriptor()
+	// mail.KindValidator is a validator for the "kind" field. It is called by the builders before save.
+	mail.KindValidator = mailDescKind.Validators[0].(func(string) error)
+	// mailDescReservationID is the schema descriptor for reservation_id field.
+	mailDescReservationID := mailFields[3].Descriptor()
+	// mail.DefaultReservationID holds the default value on creation for the reservation_id field.
+	mail.DefaultReservationID = mailDescReservationID.Default.(string)
+	// mail.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	mail.ReservationIDValidator = mailDescReservationID.Validators[0].(func(string) error)
+	// mailDescGuestID is the schema descriptor for guest_id field.
+	mailDescGuestID := mailFields[4].Descriptor()
+	// mail.DefaultGuestID holds the default value on creation for the guest_id field.
+	mail.DefaultGuestID = mailDescGuestID.Default.(string)
+	// mail.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	mail.GuestIDValidator = mailDescGuestID.Validators[0].(func(string) error)
+	// mailDescOnceKey is the schema descriptor for once_key field.
+	mailDescOnceKey := mailFields[5].Descriptor()
+	// mail.OnceKeyValidator is a validator for the "once_key" field. It is called by the builders before save.
+	mail.OnceKeyValidator = mailDescOnceKey.Validators[0].(func(string) error)
+	// mailDescState is the schema descriptor for state field.
+	mailDescState := mailFields[8].Descriptor()
+	// mail.DefaultState holds the default value on creation for the state field.
+	mail.DefaultState = mailDescState.Default.(string)
+	// mail.StateValidator is a validator for the "state" field. It is called by the builders before save.
+	mail.StateValidator = mailDescState.Validators[0].(func(string) error)
+	// mailDescAttempts is the schema descriptor for attempts field.
+	mailDescAttempts := mailFields[9].Descriptor()
+	// mail.DefaultAttempts holds the default value on creation for the attempts field.
+	mail.DefaultAttempts = mailDescAttempts.Default.(int)
+	// mailDescFailure is the schema descriptor for failure field.
+	mailDescFailure := mailFields[10].Descriptor()
+	// mail.DefaultFailure holds the default value on creation for the failure field.
+	mail.DefaultFailure = mailDescFailure.Default.(string)
+	// mail.FailureValidator is a validator for the "failure" field. It is called by the builders before save.
+	mail.FailureValidator = mailDescFailure.Validators[0].(func(string) error)
+	// mailDescAnswer is the schema descriptor for answer field.
+	mailDescAnswer := mailFields[11].Descriptor()
+	// mail.DefaultAnswer holds the default value on creation for the answer field.
+	mail.DefaultAnswer = mailDescAnswer.Default.(string)
+	// mail.AnswerValidator is a validator for the "answer" field. It is called by the builders before save.
+	mail.AnswerValidator = mailDescAnswer.Validators[0].(func(string) error)
+	// mailDescCreatedAt is the schema descriptor for created_at field.
+	mailDescCreatedAt := mailFields[14].Descriptor()
+	// mail.DefaultCreatedAt holds the default value on creation for the created_at field.
+	mail.DefaultCreatedAt = mailDescCreatedAt.Default.(func() time.Time)
+	// mailDescID is the schema descriptor for id field.
+	mailDescID := mailFields[0].Descriptor()
+	// mail.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	mail.IDValidator = mailDescID.Validators[0].(func(string) error)
+	mailsettingsFields := schema.MailSettings{}.Fields()
+	_ = mailsettingsFields
+	// mailsettingsDescPropertyID is the schema descriptor for property_id field.
+	mailsettingsDescPropertyID := mailsettingsFields[1].Descriptor()
+	// mailsettings.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	mailsettings.PropertyIDValidator = mailsettingsDescPropertyID.Validators[0].(func(string) error)
+	// mailsettingsDescHost is the schema descriptor for host field.
+	mailsettingsDescHost := mailsettingsFields[2].Descriptor()
+	// mailsettings.DefaultHost holds the default value on creation for the host field.
+	mailsettings.DefaultHost = mailsettingsDescHost.Default.(string)
+	// mailsettings.HostValidator is a validator for the "host" field. It is called by the builders before save.
+	mailsettings.HostValidator = mailsettingsDescHost.Validators[0].(func(string) error)
+	// mailsettingsDescPort is the schema descriptor for port field.
+	mailsettingsDescPort := mailsettingsFields[3].Descriptor()
+	// mailsettings.DefaultPort holds the default value on creation for the port field.
+	mailsettings.DefaultPort = mailsettingsDescPort.Default.(int)
+	// mailsettingsDescSecurity is the schema descriptor for security field.
+	mailsettingsDescSecurity := mailsettingsFields[4].Descriptor()
+	// mailsettings.DefaultSecurity holds the default value on creation for the security field.
+	mailsettings.DefaultSecurity = mailsettingsDescSecurity.Default.(string)
+	// mailsettings.SecurityValidator is a validator for the "security" field. It is called by the builders before save.
+	mailsettings.SecurityValidator = mailsettingsDescSecurity.Validators[0].(func(string) error)
+	// mailsettingsDescUser is the schema descriptor for user field.
+	mailsettingsDescUser := mailsettingsFields[5].Descriptor()
+	// mailsettings.DefaultUser holds the default value on creation for the user field.
+	mailsettings.DefaultUser = mailsettingsDescUser.Default.(string)
+	// mailsettings.UserValidator is a validator for the "user" field. It is called by the builders before save.
+	mailsettings.UserValidator = mailsettingsDescUser.Validators[0].(func(string) error)
+	// mailsettingsDescFromAddress is the schema descriptor for from_address field.
+	mailsettingsDescFromAddress := mailsettingsFields[7].Descriptor()
+	// mailsettings.DefaultFromAddress holds the default value on creation for the from_address field.
+	mailsettings.DefaultFromAddress = mailsettingsDescFromAddress.Default.(string)
+	// mailsettings.FromAddressValidator is a validator for the "from_address" field. It is called by the builders before save.
+	mailsettings.FromAddressValidator = mailsettingsDescFromAddress.Validators[0].(func(string) error)
+	// mailsettingsDescFromName is the schema descriptor for from_name field.
+	mailsettingsDescFromName := mailsettingsFields[8].Descriptor()
+	// mailsettings.DefaultFromName holds the default value on creation for the from_name field.
+	mailsettings.DefaultFromName = mailsettingsDescFromName.Default.(string)
+	// mailsettings.FromNameValidator is a validator for the "from_name" field. It is called by the builders before save.
+	mailsettings.FromNameValidator = mailsettingsDescFromName.Validators[0].(func(string) error)
+	// mailsettingsDescReplyTo is the schema descriptor for reply_to field.
+	mailsettingsDescReplyTo := mailsettingsFields[9].Descriptor()
+	// mailsettings.DefaultReplyTo holds the default value on creation for the reply_to field.
+	mailsettings.DefaultReplyTo = mailsettingsDescReplyTo.Default.(string)
+	// mailsettings.ReplyToValidator is a validator for the "reply_to" field. It is called by the builders before save.
+	mailsettings.ReplyToValidator = mailsettingsDescReplyTo.Validators[0].(func(string) error)
+	// mailsettingsDescCreatedAt is the schema descriptor for created_at field.
+	mailsettingsDescCreatedAt := mailsettingsFields[10].Descriptor()
+	// mailsettings.DefaultCreatedAt holds the default value on creation for the created_at field.
+	mailsettings.DefaultCreatedAt = mailsettingsDescCreatedAt.Default.(func() time.Time)
+	// mailsettingsDescID is the schema descriptor for id field.
+	mailsettingsDescID := mailsettingsFields[0].Descriptor()
+	// mailsettings.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	mailsettings.IDValidator = mailsettingsDescID.Validators[0].(func(string) error)
 	mappingFields := schema.Mapping{}.Fields()
 	_ = mappingFields
 	// mappingDescPropertyID is the schema descriptor for property_id field.
@@ -1176,6 +1528,74 @@ func init() {
 	spaceDescID := spaceFields[0].Descriptor()
 	// space.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	space.IDValidator = spaceDescID.Validators[0].(func(string) error)
+	stayFields := schema.Stay{}.Fields()
+	_ = stayFields
+	// stayDescPropertyID is the schema descriptor for property_id field.
+	stayDescPropertyID := stayFields[1].Descriptor()
+	// stay.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	stay.PropertyIDValidator = stayDescPropertyID.Validators[0].(func(string) error)
+	// stayDescReservationID is the schema descriptor for reservation_id field.
+	stayDescReservationID := stayFields[2].Descriptor()
+	// stay.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	stay.ReservationIDValidator = stayDescReservationID.Validators[0].(func(string) error)
+	// stayDescAdultCount is the schema descriptor for adult_count field.
+	stayDescAdultCount := stayFields[3].Descriptor()
+	// stay.DefaultAdultCount holds the default value on creation for the adult_count field.
+	stay.DefaultAdultCount = stayDescAdultCount.Default.(int)
+	// stayDescChildCount is the schema descriptor for child_count field.
+	stayDescChildCount := stayFields[4].Descriptor()
+	// stay.DefaultChildCount holds the default value on creation for the child_count field.
+	stay.DefaultChildCount = stayDescChildCount.Default.(int)
+	// stayDescPartySet is the schema descriptor for party_set field.
+	stayDescPartySet := stayFields[5].Descriptor()
+	// stay.DefaultPartySet holds the default value on creation for the party_set field.
+	stay.DefaultPartySet = stayDescPartySet.Default.(bool)
+	// stayDescArrivalTime is the schema descriptor for arrival_time field.
+	stayDescArrivalTime := stayFields[6].Descriptor()
+	// stay.DefaultArrivalTime holds the default value on creation for the arrival_time field.
+	stay.DefaultArrivalTime = stayDescArrivalTime.Default.(string)
+	// stay.ArrivalTimeValidator is a validator for the "arrival_time" field. It is called by the builders before save.
+	stay.ArrivalTimeValidator = stayDescArrivalTime.Validators[0].(func(string) error)
+	// stayDescKeepProfile is the schema descriptor for keep_profile field.
+	stayDescKeepProfile := stayFields[11].Descriptor()
+	// stay.DefaultKeepProfile holds the default value on creation for the keep_profile field.
+	stay.DefaultKeepProfile = stayDescKeepProfile.Default.(bool)
+	// stayDescBeganBy is the schema descriptor for began_by field.
+	stayDescBeganBy := stayFields[12].Descriptor()
+	// stay.DefaultBeganBy holds the default value on creation for the began_by field.
+	stay.DefaultBeganBy = stayDescBeganBy.Default.(string)
+	// stay.BeganByValidator is a validator for the "began_by" field. It is called by the builders before save.
+	stay.BeganByValidator = stayDescBeganBy.Validators[0].(func(string) error)
+	// stayDescAttemptKey is the schema descriptor for attempt_key field.
+	stayDescAttemptKey := stayFields[18].Descriptor()
+	// stay.DefaultAttemptKey holds the default value on creation for the attempt_key field.
+	stay.DefaultAttemptKey = stayDescAttemptKey.Default.(string)
+	// stay.AttemptKeyValidator is a validator for the "attempt_key" field. It is called by the builders before save.
+	stay.AttemptKeyValidator = stayDescAttemptKey.Validators[0].(func(string) error)
+	// stayDescAttemptState is the schema descriptor for attempt_state field.
+	stayDescAttemptState := stayFields[19].Descriptor()
+	// stay.DefaultAttemptState holds the default value on creation for the attempt_state field.
+	stay.DefaultAttemptState = stayDescAttemptState.Default.(string)
+	// stay.AttemptStateValidator is a validator for the "attempt_state" field. It is called by the builders before save.
+	stay.AttemptStateValidator = stayDescAttemptState.Validators[0].(func(string) error)
+	// stayDescAttempts is the schema descriptor for attempts field.
+	stayDescAttempts := stayFields[20].Descriptor()
+	// stay.DefaultAttempts holds the default value on creation for the attempts field.
+	stay.DefaultAttempts = stayDescAttempts.Default.(int)
+	// stayDescEndedBy is the schema descriptor for ended_by field.
+	stayDescEndedBy := stayFields[24].Descriptor()
+	// stay.DefaultEndedBy holds the default value on creation for the ended_by field.
+	stay.DefaultEndedBy = stayDescEndedBy.Default.(string)
+	// stay.EndedByValidator is a validator for the "ended_by" field. It is called by the builders before save.
+	stay.EndedByValidator = stayDescEndedBy.Validators[0].(func(string) error)
+	// stayDescCreatedAt is the schema descriptor for created_at field.
+	stayDescCreatedAt := stayFields[28].Descriptor()
+	// stay.DefaultCreatedAt holds the default value on creation for the created_at field.
+	stay.DefaultCreatedAt = stayDescCreatedAt.Default.(func() time.Time)
+	// stayDescID is the schema descriptor for id field.
+	stayDescID := stayFields[0].Descriptor()
+	// stay.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	stay.IDValidator = stayDescID.Validators[0].(func(string) error)
 	tokenFields := schema.Token{}.Fields()
 	_ = tokenFields
 	// tokenDescKind is the schema descriptor for kind field.

@@ -20,8 +20,12 @@ type Tx struct {
 	App *AppClient
 	// Arrival is the client for interacting with the Arrival builders.
 	Arrival *ArrivalClient
+	// Attempts is the client for interacting with the Attempts builders.
+	Attempts *AttemptsClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
+	// CheckInSettings is the client for interacting with the CheckInSettings builders.
+	CheckInSettings *CheckInSettingsClient
 	// Code is the client for interacting with the Code builders.
 	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
@@ -38,6 +42,14 @@ type Tx struct {
 	Grant *GrantClient
 	// Guesses is the client for interacting with the Guesses builders.
 	Guesses *GuessesClient
+	// Guest is the client for interacting with the Guest builders.
+	Guest *GuestClient
+	// GuestLink is the client for interacting with the GuestLink builders.
+	GuestLink *GuestLinkClient
+	// GuestProfile is the client for interacting with the GuestProfile builders.
+	GuestProfile *GuestProfileClient
+	// GuestSession is the client for interacting with the GuestSession builders.
+	GuestSession *GuestSessionClient
 	// Idempotency is the client for interacting with the Idempotency builders.
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
@@ -50,8 +62,14 @@ type Tx struct {
 	KeySet *KeySetClient
 	// KeyStatus is the client for interacting with the KeyStatus builders.
 	KeyStatus *KeyStatusClient
+	// Kiosk is the client for interacting with the Kiosk builders.
+	Kiosk *KioskClient
 	// Lock is the client for interacting with the Lock builders.
 	Lock *LockClient
+	// Mail is the client for interacting with the Mail builders.
+	Mail *MailClient
+	// MailSettings is the client for interacting with the MailSettings builders.
+	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
 	// Node is the client for interacting with the Node builders.
@@ -82,6 +100,8 @@ type Tx struct {
 	Slot *SlotClient
 	// Space is the client for interacting with the Space builders.
 	Space *SpaceClient
+	// Stay is the client for interacting with the Stay builders.
+	Stay *StayClient
 	// Token is the client for interacting with the Token builders.
 	Token *TokenClient
 	// Tombstone is the client for interacting with the Tombstone builders.
@@ -220,7 +240,9 @@ func (tx *Tx) init() {
 	tx.Act = NewActClient(tx.config)
 	tx.App = NewAppClient(tx.config)
 	tx.Arrival = NewArrivalClient(tx.config)
+	tx.Attempts = NewAttemptsClient(tx.config)
 	tx.Bridge = NewBridgeClient(tx.config)
+	tx.CheckInSettings = NewCheckInSettingsClient(tx.config)
 	tx.Code = NewCodeClient(tx.config)
 	tx.Conflict = NewConflictClient(tx.config)
 	tx.DoorRule = NewDoorRuleClient(tx.config)
@@ -229,13 +251,20 @@ func (tx *Tx) init() {
 	tx.Gate = NewGateClient(tx.config)
 	tx.Grant = NewGrantClient(tx.config)
 	tx.Guesses = NewGuessesClient(tx.config)
+	tx.Guest = NewGuestClient(tx.config)
+	tx.GuestLink = NewGuestLinkClient(tx.config)
+	tx.GuestProfile = NewGuestProfileClient(tx.config)
+	tx.GuestSession = NewGuestSessionClient(tx.config)
 	tx.Idempotency = NewIdempotencyClient(tx.config)
 	tx.Integration = NewIntegrationClient(tx.config)
 	tx.Issuer = NewIssuerClient(tx.config)
 	tx.IssuerKey = NewIssuerKeyClient(tx.config)
 	tx.KeySet = NewKeySetClient(tx.config)
 	tx.KeyStatus = NewKeyStatusClient(tx.config)
+	tx.Kiosk = NewKioskClient(tx.config)
 	tx.Lock = NewLockClient(tx.config)
+	tx.Mail = NewMailClient(tx.config)
+	tx.MailSettings = NewMailSettingsClient(tx.config)
 	tx.Mapping = NewMappingClient(tx.config)
 	tx.Node = NewNodeClient(tx.config)
 	tx.Notice = NewNoticeClient(tx.config)
@@ -251,6 +280,7 @@ func (tx *Tx) init() {
 	tx.Secret = NewSecretClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Space = NewSpaceClient(tx.config)
+	tx.Stay = NewStayClient(tx.config)
 	tx.Token = NewTokenClient(tx.config)
 	tx.Tombstone = NewTombstoneClient(tx.config)
 }

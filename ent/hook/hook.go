@@ -45,6 +45,18 @@ func (f ArrivalFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ArrivalMutation", m)
 }
 
+// The AttemptsFunc type is an adapter to allow the use of ordinary
+// function as Attempts mutator.
+type AttemptsFunc func(context.Context, *ent.AttemptsMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f AttemptsFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.AttemptsMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.AttemptsMutation", m)
+}
+
 // The BridgeFunc type is an adapter to allow the use of ordinary
 // function as Bridge mutator.
 type BridgeFunc func(context.Context, *ent.BridgeMutation) (ent.Value, error)
@@ -55,6 +67,18 @@ func (f BridgeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.BridgeMutation", m)
+}
+
+// The CheckInSettingsFunc type is an adapter to allow the use of ordinary
+// function as CheckInSettings mutator.
+type CheckInSettingsFunc func(context.Context, *ent.CheckInSettingsMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f CheckInSettingsFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.CheckInSettingsMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CheckInSettingsMutation", m)
 }
 
 // The CodeFunc type is an adapter to allow the use of ordinary
@@ -153,6 +177,54 @@ func (f GuessesFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GuessesMutation", m)
 }
 
+// The GuestFunc type is an adapter to allow the use of ordinary
+// function as Guest mutator.
+type GuestFunc func(context.Context, *ent.GuestMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f GuestFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.GuestMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GuestMutation", m)
+}
+
+// The GuestLinkFunc type is an adapter to allow the use of ordinary
+// function as GuestLink mutator.
+type GuestLinkFunc func(context.Context, *ent.GuestLinkMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f GuestLinkFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.GuestLinkMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GuestLinkMutation", m)
+}
+
+// The GuestProfileFunc type is an adapter to allow the use of ordinary
+// function as GuestProfile mutator.
+type GuestProfileFunc func(context.Context, *ent.GuestProfileMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f GuestProfileFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.GuestProfileMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GuestProfileMutation", m)
+}
+
+// The GuestSessionFunc type is an adapter to allow the use of ordinary
+// function as GuestSession mutator.
+type GuestSessionFunc func(context.Context, *ent.GuestSessionMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f GuestSessionFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.GuestSessionMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GuestSessionMutation", m)
+}
+
 // The IdempotencyFunc type is an adapter to allow the use of ordinary
 // function as Idempotency mutator.
 type IdempotencyFunc func(context.Context, *ent.IdempotencyMutation) (ent.Value, error)
@@ -225,6 +297,18 @@ func (f KeyStatusFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.KeyStatusMutation", m)
 }
 
+// The KioskFunc type is an adapter to allow the use of ordinary
+// function as Kiosk mutator.
+type KioskFunc func(context.Context, *ent.KioskMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f KioskFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.KioskMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.KioskMutation", m)
+}
+
 // The LockFunc type is an adapter to allow the use of ordinary
 // function as Lock mutator.
 type LockFunc func(context.Context, *ent.LockMutation) (ent.Value, error)
@@ -235,6 +319,30 @@ func (f LockFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error)
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LockMutation", m)
+}
+
+// The MailFunc type is an adapter to allow the use of ordinary
+// function as Mail mutator.
+type MailFunc func(context.Context, *ent.MailMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f MailFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.MailMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.MailMutation", m)
+}
+
+// The MailSettingsFunc type is an adapter to allow the use of ordinary
+// function as MailSettings mutator.
+type MailSettingsFunc func(context.Context, *ent.MailSettingsMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f MailSettingsFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.MailSettingsMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.MailSettingsMutation", m)
 }
 
 // The MappingFunc type is an adapter to allow the use of ordinary
@@ -415,6 +523,18 @@ func (f SpaceFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.SpaceMutation", m)
+}
+
+// The StayFunc type is an adapter to allow the use of ordinary
+// function as Stay mutator.
+type StayFunc func(context.Context, *ent.StayMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f StayFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.StayMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.StayMutation", m)
 }
 
 // The TokenFunc type is an adapter to allow the use of ordinary

@@ -33,6 +33,8 @@ const (
 	FieldSpacesFailures = "spaces_failures"
 	// FieldDisabledAt holds the string denoting the disabled_at field in the database.
 	FieldDisabledAt = "disabled_at"
+	// FieldInvitationsAt holds the string denoting the invitations_at field in the database.
+	FieldInvitationsAt = "invitations_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the integration in the database.
@@ -52,6 +54,7 @@ var Columns = []string{
 	FieldSpacesTriedAt,
 	FieldSpacesFailures,
 	FieldDisabledAt,
+	FieldInvitationsAt,
 	FieldCreatedAt,
 }
 
@@ -121,6 +124,11 @@ func BySpacesFailures(opts ...sql.OrderTermOption) OrderOption {
 // ByDisabledAt orders the results by the disabled_at field.
 func ByDisabledAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDisabledAt, opts...).ToFunc()
+}
+
+// ByInvitationsAt orders the results by the invitations_at field.
+func ByInvitationsAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldInvitationsAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -109,6 +109,11 @@ func DisabledAt(v time.Time) predicate.Integration {
 	return predicate.Integration(sql.FieldEQ(FieldDisabledAt, v))
 }
 
+// InvitationsAt applies equality check predicate on the "invitations_at" field. It's identical to InvitationsAtEQ.
+func InvitationsAt(v time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldEQ(FieldInvitationsAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Integration {
 	return predicate.Integration(sql.FieldEQ(FieldCreatedAt, v))
@@ -607,6 +612,56 @@ func DisabledAtIsNil() predicate.Integration {
 // DisabledAtNotNil applies the NotNil predicate on the "disabled_at" field.
 func DisabledAtNotNil() predicate.Integration {
 	return predicate.Integration(sql.FieldNotNull(FieldDisabledAt))
+}
+
+// InvitationsAtEQ applies the EQ predicate on the "invitations_at" field.
+func InvitationsAtEQ(v time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldEQ(FieldInvitationsAt, v))
+}
+
+// InvitationsAtNEQ applies the NEQ predicate on the "invitations_at" field.
+func InvitationsAtNEQ(v time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldNEQ(FieldInvitationsAt, v))
+}
+
+// InvitationsAtIn applies the In predicate on the "invitations_at" field.
+func InvitationsAtIn(vs ...time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldIn(FieldInvitationsAt, vs...))
+}
+
+// InvitationsAtNotIn applies the NotIn predicate on the "invitations_at" field.
+func InvitationsAtNotIn(vs ...time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldNotIn(FieldInvitationsAt, vs...))
+}
+
+// InvitationsAtGT applies the GT predicate on the "invitations_at" field.
+func InvitationsAtGT(v time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldGT(FieldInvitationsAt, v))
+}
+
+// InvitationsAtGTE applies the GTE predicate on the "invitations_at" field.
+func InvitationsAtGTE(v time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldGTE(FieldInvitationsAt, v))
+}
+
+// InvitationsAtLT applies the LT predicate on the "invitations_at" field.
+func InvitationsAtLT(v time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldLT(FieldInvitationsAt, v))
+}
+
+// InvitationsAtLTE applies the LTE predicate on the "invitations_at" field.
+func InvitationsAtLTE(v time.Time) predicate.Integration {
+	return predicate.Integration(sql.FieldLTE(FieldInvitationsAt, v))
+}
+
+// InvitationsAtIsNil applies the IsNil predicate on the "invitations_at" field.
+func InvitationsAtIsNil() predicate.Integration {
+	return predicate.Integration(sql.FieldIsNull(FieldInvitationsAt))
+}
+
+// InvitationsAtNotNil applies the NotNil predicate on the "invitations_at" field.
+func InvitationsAtNotNil() predicate.Integration {
+	return predicate.Integration(sql.FieldNotNull(FieldInvitationsAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -15,8 +15,14 @@ type App func(*sql.Selector)
 // Arrival is the predicate function for arrival builders.
 type Arrival func(*sql.Selector)
 
+// Attempts is the predicate function for attempts builders.
+type Attempts func(*sql.Selector)
+
 // Bridge is the predicate function for bridge builders.
 type Bridge func(*sql.Selector)
+
+// CheckInSettings is the predicate function for checkinsettings builders.
+type CheckInSettings func(*sql.Selector)
 
 // Code is the predicate function for code builders.
 type Code func(*sql.Selector)
@@ -42,6 +48,18 @@ type Grant func(*sql.Selector)
 // Guesses is the predicate function for guesses builders.
 type Guesses func(*sql.Selector)
 
+// Guest is the predicate function for guest builders.
+type Guest func(*sql.Selector)
+
+// GuestLink is the predicate function for guestlink builders.
+type GuestLink func(*sql.Selector)
+
+// GuestProfile is the predicate function for guestprofile builders.
+type GuestProfile func(*sql.Selector)
+
+// GuestSession is the predicate function for guestsession builders.
+type GuestSession func(*sql.Selector)
+
 // Idempotency is the predicate function for idempotency builders.
 type Idempotency func(*sql.Selector)
 
@@ -60,8 +78,17 @@ type KeySet func(*sql.Selector)
 // KeyStatus is the predicate function for keystatus builders.
 type KeyStatus func(*sql.Selector)
 
+// Kiosk is the predicate function for kiosk builders.
+type Kiosk func(*sql.Selector)
+
 // Lock is the predicate function for lock builders.
 type Lock func(*sql.Selector)
+
+// Mail is the predicate function for mail builders.
+type Mail func(*sql.Selector)
+
+// MailSettings is the predicate function for mailsettings builders.
+type MailSettings func(*sql.Selector)
 
 // Mapping is the predicate function for mapping builders.
 type Mapping func(*sql.Selector)
@@ -107,6 +134,9 @@ type Slot func(*sql.Selector)
 
 // Space is the predicate function for space builders.
 type Space func(*sql.Selector)
+
+// Stay is the predicate function for stay builders.
+type Stay func(*sql.Selector)
 
 // Token is the predicate function for token builders.
 type Token func(*sql.Selector)

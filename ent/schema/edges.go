@@ -126,6 +126,46 @@ func (IssuerKey) Edges() []ent.Edge {
 	return ownedBy("issuer", Issuer.Type, "property_id", entsql.Cascade)
 }
 
+func (Stay) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.NoAction)
+}
+
+func (Guest) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.NoAction)
+}
+
+func (GuestLink) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.Cascade)
+}
+
+func (GuestSession) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.Cascade)
+}
+
+func (GuestProfile) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Kiosk) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
+func (Attempts) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.Cascade)
+}
+
+func (CheckInSettings) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.Cascade)
+}
+
+func (MailSettings) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.Cascade)
+}
+
+func (Mail) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
 // WithoutOwner lists the tables without a foreign key, and why.
 var WithoutOwner = map[string]string{
 	"event_cursors": "a cursor belongs to the installation",

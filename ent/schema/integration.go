@@ -26,6 +26,7 @@ func (Integration) Fields() []ent.Field {
 		maybe("spaces_tried_at"),
 		field.Int("spaces_failures").Default(0),
 		maybe("disabled_at"),
+		maybe("invitations_at"), // when staff let its guests be mailed
 		created(),
 	}
 }

@@ -15,6 +15,8 @@ const (
 	Staff       Kind = "staff"       // works at a property, a person or its script
 	Integration Kind = "integration" // a partner app at a property
 	Bridge      Kind = "bridge"      // an on-site bridge, known by its certificate
+	Guest       Kind = "guest"       // a guest's device, or a guest at a kiosk, with a session for one stay
+	Kiosk       Kind = "kiosk"       // a check-in tablet
 	System      Kind = "system"      // a job of the server, without a caller
 )
 
@@ -41,6 +43,9 @@ type Actor struct {
 	Role          string // of staff
 	Scopes        []string
 	TokenID       string // of the credential used, never its secret
+	ReservationID string // of a guest's session
+	GuestID       string // of a companion's session; empty: the session acts for the whole party
+	Origin        string // of a guest's session: mail, door, or the id of a kiosk
 	For           string // the operator, as a subject, whose command a staff token was made for
 }
 

@@ -35,6 +35,12 @@ const (
 	IssuerKey   = "isk"
 	KeySet      = "kys"
 	KeyStatus   = "kst"
+	Stay        = "sty"
+	Guest       = "gst"
+	GuestLink   = "glk"
+	Session     = "ses"
+	Kiosk       = "ksk"
+	Mail        = "mai"
 )
 
 // length is the length of a ULID as text.

@@ -20,10 +20,13 @@ const (
 	StaffToken    Kind = "lkp_"
 	JoinCode      Kind = "lkj_" // enrols a bridge
 	PhoneLink     Kind = "lkg_" // adds a guest's phone to a stay
+	GuestLink     Kind = "lkl_" // the link of a mail to a guest
+	SessionToken  Kind = "lks_" // for a guest's device
+	KioskToken    Kind = "lkt_" // for a check-in tablet
 )
 
 // Kinds lists all kinds.
-var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink}
+var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink, GuestLink, SessionToken, KioskToken}
 
 const (
 	prefixChars   = 4

@@ -10,9 +10,10 @@ import (
 // credentials, so that partners and staff add no rows, and the locks, so that no code is placed. Rows of other tables go with their owners.
 var deleteOrder = []string{
 	"tokens", "slots", "door_rules", "locks", "bridges",
-	"pins", "key_statuses", "codes", "grants", "phones", "reservations", "tombstones", "reservation_changes",
+	"pins", "key_statuses", "codes", "grants", "phones", "mails", "guests", "stays", "reservations", "tombstones", "reservation_changes",
 	"conflicts", "mappings", "partner_spaces", "endpoints", "integrations", "gates", "spaces",
 	"events", "acts", "notices", "guesses", "idempotency_keys", "issuer_keys", "key_sets",
+	"kiosks", "guest_profiles", "attempts",
 }
 
 // DeleteRows deletes at most limit rows of a property, apart from those that go with their owner, and reports whether rows are

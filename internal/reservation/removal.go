@@ -11,7 +11,9 @@ import (
 	entarrival "latchkey.dev/ent/arrival"
 	entevent "latchkey.dev/ent/event"
 	entgrant "latchkey.dev/ent/grant"
+	entguest "latchkey.dev/ent/guest"
 	entkeystatus "latchkey.dev/ent/keystatus"
+	entmail "latchkey.dev/ent/mail"
 	entnotice "latchkey.dev/ent/notice"
 	entphone "latchkey.dev/ent/phone"
 	entphonelink "latchkey.dev/ent/phonelink"
@@ -21,6 +23,7 @@ import (
 	"latchkey.dev/ent/reservationchange"
 	entname "latchkey.dev/ent/reservationname"
 	entslot "latchkey.dev/ent/slot"
+	entstay "latchkey.dev/ent/stay"
 	enttombstone "latchkey.dev/ent/tombstone"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -226,6 +229,9 @@ func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservati
 		tx.Act.Delete().Where(entact.PropertyID(propertyID), entact.GrantIDIn(grantIDs...), predicate.Act(inGrantIndex)),
 		tx.Phone.Delete().Where(entphone.PropertyID(propertyID), entphone.ReservationIDIn(ids...)),
 		tx.PhoneLink.Delete().Where(entphonelink.PropertyID(propertyID), entphonelink.ReservationIDIn(ids...)),
+		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationIDIn(ids...)),
+		tx.Guest.Delete().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(ids...)),
+		tx.Stay.Delete().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(ids...)),
 		tx.Grant.Delete().Where(entgrant.PropertyID(propertyID), entgrant.ReservationIDIn(ids...)),
 		tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.SubjectIn(ids...)),
 		tx.Arrival.Delete().Where(entarrival.PropertyID(propertyID), entarrival.IDIn(ids...)),

@@ -4,12 +4,16 @@ import (
 	"context"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/kiosk"
 	"latchkey.dev/internal/partner"
 )
 
@@ -30,6 +34,12 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 				return actor.Actor{Kind: actor.Operator, ID: "socket"}, nil
 			}
 			return s.authenticatePerson(ctx, c.Bearer, actor.Operator)
+		},
+		string(guestv1.File_latchkey_guest_v1_stay_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+			return guest.Authenticate(s.db.View(ctx), s.keys, c.Bearer)
+		},
+		string(kioskv1.File_latchkey_kiosk_v1_kiosk_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+			return kiosk.Authenticate(s.db.View(ctx), s.keys, c.Bearer)
 		},
 		string(lockv1.File_latchkey_lock_v1_bridge_proto.Package()): func(context.Context, chain.Credentials) (actor.Actor, error) {
 			return actor.Actor{}, credential.Refused()

@@ -97,6 +97,40 @@ var (
 			},
 		},
 	}
+	// AttemptsColumns holds the columns for the "attempts" table.
+	AttemptsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "began_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "count", Type: field.TypeInt, Default: 0},
+		{Name: "notified_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// AttemptsTable holds the schema information for the "attempts" table.
+	AttemptsTable = &schema.Table{
+		Name:       "attempts",
+		Columns:    AttemptsColumns,
+		PrimaryKey: []*schema.Column{AttemptsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "attempts_properties_property",
+				Columns:    []*schema.Column{AttemptsColumns[4]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "attempts_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{AttemptsColumns[4]},
+			},
+			{
+				Name:    "attempts_began_at",
+				Unique:  false,
+				Columns: []*schema.Column{AttemptsColumns[1]},
+			},
+		},
+	}
 	// BridgesColumns holds the columns for the "bridges" table.
 	BridgesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -153,6 +187,48 @@ var (
 				Annotation: &entsql.IndexAnnotation{
 					Where: "unreached_at IS NOT NULL",
 				},
+			},
+		},
+	}
+	// CheckInSettingsColumns holds the columns for the "check_in_settings" table.
+	CheckInSettingsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "rule", Type: field.TypeString, Size: 8, Default: "none"},
+		{Name: "fields", Type: field.TypeJSON, Nullable: true},
+		{Name: "mandatory_groups", Type: field.TypeJSON, Nullable: true},
+		{Name: "identity_check", Type: field.TypeString, Size: 16, Default: "none"},
+		{Name: "signature", Type: field.TypeString, Size: 16, Default: "none"},
+		{Name: "house_rules", Type: field.TypeString, Size: 4000, Default: ""},
+		{Name: "invite_days", Type: field.TypeInt, Default: 14},
+		{Name: "remind_days", Type: field.TypeInt, Default: 2},
+		{Name: "staff_email", Type: field.TypeString, Size: 255, Default: ""},
+		{Name: "desk_phone", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "language", Type: field.TypeString, Size: 16, Default: "en"},
+		{Name: "accent", Type: field.TypeString, Size: 7, Default: ""},
+		{Name: "address", Type: field.TypeString, Size: 500, Default: ""},
+		{Name: "directions", Type: field.TypeString, Size: 2000, Default: ""},
+		{Name: "who_fills", Type: field.TypeString, Size: 8, Default: "all"},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// CheckInSettingsTable holds the schema information for the "check_in_settings" table.
+	CheckInSettingsTable = &schema.Table{
+		Name:       "check_in_settings",
+		Columns:    CheckInSettingsColumns,
+		PrimaryKey: []*schema.Column{CheckInSettingsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "check_in_settings_properties_property",
+				Columns:    []*schema.Column{CheckInSettingsColumns[17]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "checkinsettings_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{CheckInSettingsColumns[17]},
 			},
 		},
 	}
@@ -504,6 +580,149 @@ var (
 			},
 		},
 	}
+	// GuestsColumns holds the columns for the "guests" table.
+	GuestsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "role", Type: field.TypeString, Size: 16},
+		{Name: "child", Type: field.TypeBool, Default: false},
+		{Name: "position", Type: field.TypeInt, Default: 0},
+		{Name: "person", Type: field.TypeBytes, Nullable: true},
+		{Name: "complete", Type: field.TypeBool, Default: false},
+		{Name: "from_profile", Type: field.TypeBool, Default: false},
+		{Name: "invited_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "updated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+	}
+	// GuestsTable holds the schema information for the "guests" table.
+	GuestsTable = &schema.Table{
+		Name:       "guests",
+		Columns:    GuestsColumns,
+		PrimaryKey: []*schema.Column{GuestsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "guests_reservations_reservation",
+				Columns:    []*schema.Column{GuestsColumns[11]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "guest_reservation_id",
+				Unique:  false,
+				Columns: []*schema.Column{GuestsColumns[11]},
+			},
+			{
+				Name:    "guest_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{GuestsColumns[1]},
+			},
+		},
+	}
+	// GuestLinksColumns holds the columns for the "guest_links" table.
+	GuestLinksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "guest_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "address_mac", Type: field.TypeBytes, Nullable: true},
+		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "bound_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+	}
+	// GuestLinksTable holds the schema information for the "guest_links" table.
+	GuestLinksTable = &schema.Table{
+		Name:       "guest_links",
+		Columns:    GuestLinksColumns,
+		PrimaryKey: []*schema.Column{GuestLinksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "guest_links_reservations_reservation",
+				Columns:    []*schema.Column{GuestLinksColumns[9]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "guestlink_reservation_id",
+				Unique:  false,
+				Columns: []*schema.Column{GuestLinksColumns[9]},
+			},
+		},
+	}
+	// GuestProfilesColumns holds the columns for the "guest_profiles" table.
+	GuestProfilesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "person", Type: field.TypeBytes},
+		{Name: "updated_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// GuestProfilesTable holds the schema information for the "guest_profiles" table.
+	GuestProfilesTable = &schema.Table{
+		Name:       "guest_profiles",
+		Columns:    GuestProfilesColumns,
+		PrimaryKey: []*schema.Column{GuestProfilesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "guest_profiles_properties_property",
+				Columns:    []*schema.Column{GuestProfilesColumns[4]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "guestprofile_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{GuestProfilesColumns[4]},
+			},
+		},
+	}
+	// GuestSessionsColumns holds the columns for the "guest_sessions" table.
+	GuestSessionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "guest_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "origin", Type: field.TypeString, Size: 40},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "pin_shown", Type: field.TypeBool, Default: false},
+		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+	}
+	// GuestSessionsTable holds the schema information for the "guest_sessions" table.
+	GuestSessionsTable = &schema.Table{
+		Name:       "guest_sessions",
+		Columns:    GuestSessionsColumns,
+		PrimaryKey: []*schema.Column{GuestSessionsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "guest_sessions_reservations_reservation",
+				Columns:    []*schema.Column{GuestSessionsColumns[9]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "guestsession_reservation_id",
+				Unique:  false,
+				Columns: []*schema.Column{GuestSessionsColumns[9]},
+			},
+			{
+				Name:    "guestsession_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{GuestSessionsColumns[6]},
+			},
+		},
+	}
 	// IdempotencyKeysColumns holds the columns for the "idempotency_keys" table.
 	IdempotencyKeysColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
@@ -545,6 +764,7 @@ var (
 		{Name: "spaces_tried_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "spaces_failures", Type: field.TypeInt, Default: 0},
 		{Name: "disabled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "invitations_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "app_id", Type: field.TypeString, Nullable: true, Size: 40},
@@ -557,13 +777,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "integrations_properties_property",
-				Columns:    []*schema.Column{IntegrationsColumns[10]},
+				Columns:    []*schema.Column{IntegrationsColumns[11]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
 			{
 				Symbol:     "integrations_apps_app",
-				Columns:    []*schema.Column{IntegrationsColumns[11]},
+				Columns:    []*schema.Column{IntegrationsColumns[12]},
 				RefColumns: []*schema.Column{AppsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -572,12 +792,12 @@ var (
 			{
 				Name:    "integration_property_id_app_id",
 				Unique:  true,
-				Columns: []*schema.Column{IntegrationsColumns[10], IntegrationsColumns[11]},
+				Columns: []*schema.Column{IntegrationsColumns[11], IntegrationsColumns[12]},
 			},
 			{
 				Name:    "integration_app_id",
 				Unique:  false,
-				Columns: []*schema.Column{IntegrationsColumns[11]},
+				Columns: []*schema.Column{IntegrationsColumns[12]},
 			},
 		},
 	}
@@ -721,6 +941,41 @@ var (
 			},
 		},
 	}
+	// KiosksColumns holds the columns for the "kiosks" table.
+	KiosksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "name", Type: field.TypeString, Size: 64},
+		{Name: "door", Type: field.TypeString, Unique: true, Size: 64},
+		{Name: "code_mac", Type: field.TypeBytes, Unique: true, Nullable: true},
+		{Name: "code_expires_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "mac", Type: field.TypeBytes, Unique: true, Nullable: true},
+		{Name: "public_key", Type: field.TypeBytes, Nullable: true},
+		{Name: "enrolled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "seen_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// KiosksTable holds the schema information for the "kiosks" table.
+	KiosksTable = &schema.Table{
+		Name:       "kiosks",
+		Columns:    KiosksColumns,
+		PrimaryKey: []*schema.Column{KiosksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "kiosks_properties_property",
+				Columns:    []*schema.Column{KiosksColumns[10]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "kiosk_property_id_name",
+				Unique:  true,
+				Columns: []*schema.Column{KiosksColumns[10], KiosksColumns[1]},
+			},
+		},
+	}
 	// LocksColumns holds the columns for the "locks" table.
 	LocksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -782,6 +1037,93 @@ var (
 				Annotation: &entsql.IndexAnnotation{
 					Where: "offline_told_at IS NOT NULL",
 				},
+			},
+		},
+	}
+	// MailsColumns holds the columns for the "mails" table.
+	MailsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "kind", Type: field.TypeString, Size: 32},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "guest_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "once_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 200},
+		{Name: "address", Type: field.TypeBytes},
+		{Name: "parameters", Type: field.TypeJSON, Nullable: true},
+		{Name: "state", Type: field.TypeString, Size: 16, Default: "waiting"},
+		{Name: "attempts", Type: field.TypeInt, Default: 0},
+		{Name: "failure", Type: field.TypeString, Size: 32, Default: ""},
+		{Name: "answer", Type: field.TypeString, Size: 500, Default: ""},
+		{Name: "text", Type: field.TypeBytes, Nullable: true},
+		{Name: "sent_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// MailsTable holds the schema information for the "mails" table.
+	MailsTable = &schema.Table{
+		Name:       "mails",
+		Columns:    MailsColumns,
+		PrimaryKey: []*schema.Column{MailsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "mails_properties_property",
+				Columns:    []*schema.Column{MailsColumns[14]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "mail_property_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{MailsColumns[14], MailsColumns[13]},
+			},
+			{
+				Name:    "mail_reservation_id",
+				Unique:  false,
+				Columns: []*schema.Column{MailsColumns[2]},
+			},
+			{
+				Name:    "mail_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{MailsColumns[13]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "state = 'waiting'",
+				},
+			},
+		},
+	}
+	// MailSettingsColumns holds the columns for the "mail_settings" table.
+	MailSettingsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "host", Type: field.TypeString, Size: 253, Default: ""},
+		{Name: "port", Type: field.TypeInt, Default: 587},
+		{Name: "security", Type: field.TypeString, Size: 8, Default: "starttls"},
+		{Name: "user", Type: field.TypeString, Size: 255, Default: ""},
+		{Name: "password", Type: field.TypeBytes, Nullable: true},
+		{Name: "from_address", Type: field.TypeString, Size: 255, Default: ""},
+		{Name: "from_name", Type: field.TypeString, Size: 255, Default: ""},
+		{Name: "reply_to", Type: field.TypeString, Size: 255, Default: ""},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// MailSettingsTable holds the schema information for the "mail_settings" table.
+	MailSettingsTable = &schema.Table{
+		Name:       "mail_settings",
+		Columns:    MailSettingsColumns,
+		PrimaryKey: []*schema.Column{MailSettingsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "mail_settings_properties_property",
+				Columns:    []*schema.Column{MailSettingsColumns[10]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "mailsettings_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{MailSettingsColumns[10]},
 			},
 		},
 	}
@@ -1312,6 +1654,80 @@ var (
 			},
 		},
 	}
+	// StaysColumns holds the columns for the "stays" table.
+	StaysColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "adult_count", Type: field.TypeInt, Default: 0},
+		{Name: "child_count", Type: field.TypeInt, Default: 0},
+		{Name: "party_set", Type: field.TypeBool, Default: false},
+		{Name: "arrival_time", Type: field.TypeString, Size: 5, Default: ""},
+		{Name: "arrival_set_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "house_rules_accepted_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "shared_groups", Type: field.TypeJSON, Nullable: true},
+		{Name: "sharing_set_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "keep_profile", Type: field.TypeBool, Default: false},
+		{Name: "began_by", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "began_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "details_confirmed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "cleared", Type: field.TypeJSON, Nullable: true},
+		{Name: "answer", Type: field.TypeJSON, Nullable: true},
+		{Name: "next_ask_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "attempt_key", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "attempt_state", Type: field.TypeString, Size: 16, Default: ""},
+		{Name: "attempts", Type: field.TypeInt, Default: 0},
+		{Name: "refusal", Type: field.TypeJSON, Nullable: true},
+		{Name: "attempt_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "accepted_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "ended_by", Type: field.TypeString, Size: 16, Default: ""},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "evaluated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "room_ready_mailed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+	}
+	// StaysTable holds the schema information for the "stays" table.
+	StaysTable = &schema.Table{
+		Name:       "stays",
+		Columns:    StaysColumns,
+		PrimaryKey: []*schema.Column{StaysColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "stays_reservations_reservation",
+				Columns:    []*schema.Column{StaysColumns[28]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "stay_reservation_id",
+				Unique:  true,
+				Columns: []*schema.Column{StaysColumns[28]},
+			},
+			{
+				Name:    "stay_property_id_began_at",
+				Unique:  false,
+				Columns: []*schema.Column{StaysColumns[1], StaysColumns[12]},
+			},
+			{
+				Name:    "stay_next_ask_at",
+				Unique:  false,
+				Columns: []*schema.Column{StaysColumns[16]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "next_ask_at IS NOT NULL",
+				},
+			},
+			{
+				Name:    "stay_attempt_at",
+				Unique:  false,
+				Columns: []*schema.Column{StaysColumns[21]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "attempt_state = 'calling'",
+				},
+			},
+		},
+	}
 	// TokensColumns holds the columns for the "tokens" table.
 	TokensColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -1409,7 +1825,9 @@ var (
 		ActsTable,
 		AppsTable,
 		ArrivalsTable,
+		AttemptsTable,
 		BridgesTable,
+		CheckInSettingsTable,
 		CodesTable,
 		ConflictsTable,
 		DoorRulesTable,
@@ -1419,13 +1837,20 @@ var (
 		GatesTable,
 		GrantsTable,
 		GuessesTable,
+		GuestsTable,
+		GuestLinksTable,
+		GuestProfilesTable,
+		GuestSessionsTable,
 		IdempotencyKeysTable,
 		IntegrationsTable,
 		IssuersTable,
 		IssuerKeysTable,
 		KeySetsTable,
 		KeyStatusesTable,
+		KiosksTable,
 		LocksTable,
+		MailsTable,
+		MailSettingsTable,
 		MappingsTable,
 		NodesTable,
 		NoticesTable,
@@ -1441,6 +1866,7 @@ var (
 		SecretsTable,
 		SlotsTable,
 		SpacesTable,
+		StaysTable,
 		TokensTable,
 		TombstonesTable,
 	}
@@ -1456,9 +1882,17 @@ func init() {
 	ArrivalsTable.Annotation = &entsql.Annotation{
 		Table: "arrivals",
 	}
+	AttemptsTable.ForeignKeys[0].RefTable = PropertiesTable
+	AttemptsTable.Annotation = &entsql.Annotation{
+		Table: "attempts",
+	}
 	BridgesTable.ForeignKeys[0].RefTable = PropertiesTable
 	BridgesTable.Annotation = &entsql.Annotation{
 		Table: "bridges",
+	}
+	CheckInSettingsTable.ForeignKeys[0].RefTable = PropertiesTable
+	CheckInSettingsTable.Annotation = &entsql.Annotation{
+		Table: "check_in_settings",
 	}
 	CodesTable.ForeignKeys[0].RefTable = PropertiesTable
 	CodesTable.Annotation = &entsql.Annotation{
@@ -1493,6 +1927,22 @@ func init() {
 	GuessesTable.Annotation = &entsql.Annotation{
 		Table: "guesses",
 	}
+	GuestsTable.ForeignKeys[0].RefTable = ReservationsTable
+	GuestsTable.Annotation = &entsql.Annotation{
+		Table: "guests",
+	}
+	GuestLinksTable.ForeignKeys[0].RefTable = ReservationsTable
+	GuestLinksTable.Annotation = &entsql.Annotation{
+		Table: "guest_links",
+	}
+	GuestProfilesTable.ForeignKeys[0].RefTable = PropertiesTable
+	GuestProfilesTable.Annotation = &entsql.Annotation{
+		Table: "guest_profiles",
+	}
+	GuestSessionsTable.ForeignKeys[0].RefTable = ReservationsTable
+	GuestSessionsTable.Annotation = &entsql.Annotation{
+		Table: "guest_sessions",
+	}
 	IdempotencyKeysTable.Annotation = &entsql.Annotation{
 		Table: "idempotency_keys",
 	}
@@ -1517,9 +1967,21 @@ func init() {
 	KeyStatusesTable.Annotation = &entsql.Annotation{
 		Table: "key_statuses",
 	}
+	KiosksTable.ForeignKeys[0].RefTable = PropertiesTable
+	KiosksTable.Annotation = &entsql.Annotation{
+		Table: "kiosks",
+	}
 	LocksTable.ForeignKeys[0].RefTable = BridgesTable
 	LocksTable.Annotation = &entsql.Annotation{
 		Table: "locks",
+	}
+	MailsTable.ForeignKeys[0].RefTable = PropertiesTable
+	MailsTable.Annotation = &entsql.Annotation{
+		Table: "mails",
+	}
+	MailSettingsTable.ForeignKeys[0].RefTable = PropertiesTable
+	MailSettingsTable.Annotation = &entsql.Annotation{
+		Table: "mail_settings",
 	}
 	MappingsTable.ForeignKeys[0].RefTable = IntegrationsTable
 	MappingsTable.ForeignKeys[1].RefTable = SpacesTable
@@ -1575,6 +2037,10 @@ func init() {
 	SpacesTable.ForeignKeys[0].RefTable = PropertiesTable
 	SpacesTable.Annotation = &entsql.Annotation{
 		Table: "spaces",
+	}
+	StaysTable.ForeignKeys[0].RefTable = ReservationsTable
+	StaysTable.Annotation = &entsql.Annotation{
+		Table: "stays",
 	}
 	TokensTable.ForeignKeys[0].RefTable = PropertiesTable
 	TokensTable.ForeignKeys[1].RefTable = IntegrationsTable

@@ -12,6 +12,7 @@ var tokenNames = map[keyring.Kind]string{
 	keyring.ClientToken: "a client token (lkc_...)", keyring.AccessToken: "an access token (lka_...)", keyring.APIKey: "an api-key (lkk_...)",
 	keyring.OperatorToken: "an operator's token (lko_...)", keyring.StaffToken: "a staff token (lkp_...)",
 	keyring.JoinCode: "a bridge's join code (lkj_...)", keyring.PhoneLink: "a phone's link (lkg_...)",
+	keyring.GuestLink: "the link of a mail (lkl_...)", keyring.SessionToken: "a guest's session (lks_...)", keyring.KioskToken: "a kiosk's token (lkt_...)",
 }
 
 // areaCredentials describes, for each API area, which kind of token callers need and how they send it.
@@ -21,6 +22,8 @@ var areaCredentials = map[string]struct {
 }{
 	"latchkey.partner.v1":  {keyring.AccessToken, "send the headers client-token and access-token, or Authorization: Bearer with the access token"},
 	"latchkey.property.v1": {keyring.StaffToken, "send Authorization: Bearer with " + tokenNames[keyring.StaffToken]},
+	"latchkey.guest.v1":    {keyring.SessionToken, "send Authorization: Bearer with " + tokenNames[keyring.SessionToken]},
+	"latchkey.kiosk.v1":    {keyring.KioskToken, "send Authorization: Bearer with " + tokenNames[keyring.KioskToken]},
 	"latchkey.admin.v1":    {keyring.OperatorToken, "send Authorization: Bearer with " + tokenNames[keyring.OperatorToken]},
 }
 

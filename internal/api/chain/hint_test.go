@@ -41,7 +41,7 @@ func TestCredentialHint(t *testing.T) {
 			}
 		}
 	}
-	if got := withCredentialHint(refused, "latchkey.guest.v1", Credentials{}); got.Message != refused.Message {
+	if got := withCredentialHint(refused, "latchkey.lock.v1", Credentials{}); got.Message != refused.Message {
 		t.Errorf("another area: %q", got.Message)
 	}
 }

@@ -44,9 +44,14 @@ var areas = []area{
 	},
 	{
 		Name: "guest", Package: "latchkey.guest.v1",
-		caller: "No call has a credential: each carries its own proof, which is a single-use link, a statement signed by the phone’s key, or a token. Bytes are base64; <a href=\"/docs/smartkey\">SmartKey, version 1</a> describes the documents in them.",
+		caller: "Calls about a stay need <code>Authorization: Bearer</code> with a session, which begins with <code>lks_</code>: LinkService gives it for the link of a mail, or for two facts about the reservation. The other calls carry their own proof, which is a single-use link, a statement signed by the phone’s key, or a token. Bytes are base64; <a href=\"/docs/smartkey\">SmartKey, version 1</a> describes the documents in them.",
 		example: `curl "$LATCHKEY/v1/guest/smartkey/enrolment" \
   -H "Content-Type: application/json" -d '{"link": "'"$LINK"'"}'`,
+	},
+	{
+		Name: "kiosk", Package: "latchkey.kiosk.v1",
+		caller:  "Send <code>Authorization: Bearer</code> with the tablet’s token, which begins with <code>lkt_</code>. A tablet gets it once, for an enrolment code.",
+		example: `curl "$LATCHKEY/v1/kiosk" -H "Authorization: Bearer $TOKEN"`,
 	},
 }
 
@@ -61,6 +66,8 @@ func (a area) title() string {
 		return "API for operators"
 	case "guest":
 		return "API for guests’ phones"
+	case "kiosk":
+		return "API for check-in tablets"
 	}
 	return capitalize(a.Name) + " API"
 }
@@ -87,7 +94,10 @@ func (a area) security() string {
 	switch a.Name {
 	case "partner":
 	case "guest":
-		return "\nsecurity: []\nsecuritySchemes: {}"
+		return `
+security: [{}, {bearer: []}]
+securitySchemes:
+    bearer: {type: http, scheme: bearer, description: The session of a guest. Calls that carry their own proof need none.}`
 	default:
 		return `
 security: [{bearer: []}]

@@ -12,6 +12,7 @@ import (
 	// Every area registers its descriptors.
 	_ "latchkey.dev/gen/latchkey/admin/v1"
 	_ "latchkey.dev/gen/latchkey/guest/v1"
+	_ "latchkey.dev/gen/latchkey/kiosk/v1"
 	_ "latchkey.dev/gen/latchkey/lock/v1"
 	_ "latchkey.dev/gen/latchkey/partner/v1"
 	_ "latchkey.dev/gen/latchkey/pms/v1"
@@ -50,6 +51,13 @@ func newMessage(name protoreflect.FullName) proto.Message {
 	return t.New().Interface()
 }
 
+// unserved has the services that are declared and not implemented yet.
+var unserved = map[string]bool{
+	"latchkey.guest.v1.LinkService": true, "latchkey.guest.v1.StayService": true, "latchkey.guest.v1.FormService": true,
+	"latchkey.guest.v1.CheckInService": true, "latchkey.kiosk.v1.KioskService": true,
+	"latchkey.property.v1.KioskService": true, "latchkey.property.v1.MailService": true, "latchkey.property.v1.CheckInService": true,
+}
+
 // RPCs returns every RPC of the product's services, sorted by name.
 func RPCs() []RPC {
 	var out []RPC
@@ -59,6 +67,9 @@ func RPCs() []RPC {
 		}
 		for i := range f.Services().Len() {
 			s := f.Services().Get(i)
+			if unserved[string(s.FullName())] {
+				continue
+			}
 			for j := range s.Methods().Len() {
 				out = append(out, newRPC(s, s.Methods().Get(j)))
 			}

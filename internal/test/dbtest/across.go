@@ -12,6 +12,8 @@ const (
 // acrossProperties lists the functions that may run statements without a property, with the reason. Think twice before you
 // add one.
 var acrossProperties = map[string]string{
+	"guest.Authenticate":                  secret,
+	"kiosk.Authenticate":                  secret,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
 	"access.Expire":                       sweep,

@@ -1,0 +1,70 @@
+-- modify "integrations" table
+ALTER TABLE "integrations" ADD COLUMN "invitations_at" timestamptz NULL;
+-- create "attempts" table
+CREATE TABLE "attempts" ("id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, "notified_at" timestamptz NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "attempts_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "attempts_began_at" to table: "attempts"
+CREATE INDEX "attempts_began_at" ON "attempts" ("began_at");
+-- create index "attempts_property_id" to table: "attempts"
+CREATE INDEX "attempts_property_id" ON "attempts" ("property_id");
+-- create "check_in_settings" table
+CREATE TABLE "check_in_settings" ("id" character varying NOT NULL, "rule" character varying NOT NULL DEFAULT 'none', "fields" jsonb NULL, "mandatory_groups" jsonb NULL, "identity_check" character varying NOT NULL DEFAULT 'none', "signature" character varying NOT NULL DEFAULT 'none', "house_rules" character varying NOT NULL DEFAULT '', "invite_days" bigint NOT NULL DEFAULT 14, "remind_days" bigint NOT NULL DEFAULT 2, "staff_email" character varying NOT NULL DEFAULT '', "desk_phone" character varying NOT NULL DEFAULT '', "language" character varying NOT NULL DEFAULT 'en', "accent" character varying NOT NULL DEFAULT '', "address" character varying NOT NULL DEFAULT '', "directions" character varying NOT NULL DEFAULT '', "who_fills" character varying NOT NULL DEFAULT 'all', "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "check_in_settings_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "checkinsettings_property_id" to table: "check_in_settings"
+CREATE INDEX "checkinsettings_property_id" ON "check_in_settings" ("property_id");
+-- create "guest_links" table
+CREATE TABLE "guest_links" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "mac" bytea NOT NULL, "address_mac" bytea NULL, "expires_at" timestamptz NOT NULL, "bound_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_links_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "guest_links_mac_key" to table: "guest_links"
+CREATE UNIQUE INDEX "guest_links_mac_key" ON "guest_links" ("mac");
+-- create index "guestlink_reservation_id" to table: "guest_links"
+CREATE INDEX "guestlink_reservation_id" ON "guest_links" ("reservation_id");
+-- create "guest_profiles" table
+CREATE TABLE "guest_profiles" ("id" character varying NOT NULL, "person" bytea NOT NULL, "updated_at" timestamptz NOT NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_profiles_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "guestprofile_property_id" to table: "guest_profiles"
+CREATE INDEX "guestprofile_property_id" ON "guest_profiles" ("property_id");
+-- create "guest_sessions" table
+CREATE TABLE "guest_sessions" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "origin" character varying NOT NULL, "mac" bytea NOT NULL, "pin_shown" boolean NOT NULL DEFAULT false, "expires_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_sessions_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "guest_sessions_mac_key" to table: "guest_sessions"
+CREATE UNIQUE INDEX "guest_sessions_mac_key" ON "guest_sessions" ("mac");
+-- create index "guestsession_expires_at" to table: "guest_sessions"
+CREATE INDEX "guestsession_expires_at" ON "guest_sessions" ("expires_at");
+-- create index "guestsession_reservation_id" to table: "guest_sessions"
+CREATE INDEX "guestsession_reservation_id" ON "guest_sessions" ("reservation_id");
+-- create "guests" table
+CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "guest_property_id" to table: "guests"
+CREATE INDEX "guest_property_id" ON "guests" ("property_id");
+-- create index "guest_reservation_id" to table: "guests"
+CREATE INDEX "guest_reservation_id" ON "guests" ("reservation_id");
+-- create "kiosks" table
+CREATE TABLE "kiosks" ("id" character varying NOT NULL, "name" character varying NOT NULL, "door" character varying NOT NULL, "code_mac" bytea NULL, "code_expires_at" timestamptz NULL, "mac" bytea NULL, "public_key" bytea NULL, "enrolled_at" timestamptz NULL, "seen_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "kiosks_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "kiosk_property_id_name" to table: "kiosks"
+CREATE UNIQUE INDEX "kiosk_property_id_name" ON "kiosks" ("property_id", "name");
+-- create index "kiosks_code_mac_key" to table: "kiosks"
+CREATE UNIQUE INDEX "kiosks_code_mac_key" ON "kiosks" ("code_mac");
+-- create index "kiosks_door_key" to table: "kiosks"
+CREATE UNIQUE INDEX "kiosks_door_key" ON "kiosks" ("door");
+-- create index "kiosks_mac_key" to table: "kiosks"
+CREATE UNIQUE INDEX "kiosks_mac_key" ON "kiosks" ("mac");
+-- create "mail_settings" table
+CREATE TABLE "mail_settings" ("id" character varying NOT NULL, "host" character varying NOT NULL DEFAULT '', "port" bigint NOT NULL DEFAULT 587, "security" character varying NOT NULL DEFAULT 'starttls', "user" character varying NOT NULL DEFAULT '', "password" bytea NULL, "from_address" character varying NOT NULL DEFAULT '', "from_name" character varying NOT NULL DEFAULT '', "reply_to" character varying NOT NULL DEFAULT '', "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "mail_settings_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "mailsettings_property_id" to table: "mail_settings"
+CREATE INDEX "mailsettings_property_id" ON "mail_settings" ("property_id");
+-- create "mails" table
+CREATE TABLE "mails" ("id" character varying NOT NULL, "kind" character varying NOT NULL, "reservation_id" character varying NOT NULL DEFAULT '', "guest_id" character varying NOT NULL DEFAULT '', "once_key" character varying NULL, "address" bytea NOT NULL, "parameters" jsonb NULL, "state" character varying NOT NULL DEFAULT 'waiting', "attempts" bigint NOT NULL DEFAULT 0, "failure" character varying NOT NULL DEFAULT '', "answer" character varying NOT NULL DEFAULT '', "text" bytea NULL, "sent_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "mails_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "mail_created_at" to table: "mails"
+CREATE INDEX "mail_created_at" ON "mails" ("created_at") WHERE ((state)::text = 'waiting'::text);
+-- create index "mail_property_id_created_at" to table: "mails"
+CREATE INDEX "mail_property_id_created_at" ON "mails" ("property_id", "created_at");
+-- create index "mail_reservation_id" to table: "mails"
+CREATE INDEX "mail_reservation_id" ON "mails" ("reservation_id");
+-- create index "mails_once_key_key" to table: "mails"
+CREATE UNIQUE INDEX "mails_once_key_key" ON "mails" ("once_key");
+-- create "stays" table
+CREATE TABLE "stays" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "adult_count" bigint NOT NULL DEFAULT 0, "child_count" bigint NOT NULL DEFAULT 0, "party_set" boolean NOT NULL DEFAULT false, "arrival_time" character varying NOT NULL DEFAULT '', "arrival_set_at" timestamptz NULL, "house_rules_accepted_at" timestamptz NULL, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "keep_profile" boolean NOT NULL DEFAULT false, "began_by" character varying NOT NULL DEFAULT '', "began_at" timestamptz NULL, "details_confirmed_at" timestamptz NULL, "cleared" jsonb NULL, "answer" jsonb NULL, "next_ask_at" timestamptz NULL, "attempt_key" character varying NOT NULL DEFAULT '', "attempt_state" character varying NOT NULL DEFAULT '', "attempts" bigint NOT NULL DEFAULT 0, "refusal" jsonb NULL, "attempt_at" timestamptz NULL, "accepted_at" timestamptz NULL, "ended_by" character varying NOT NULL DEFAULT '', "ended_at" timestamptz NULL, "evaluated_at" timestamptz NULL, "room_ready_mailed_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "stays_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "stay_attempt_at" to table: "stays"
+CREATE INDEX "stay_attempt_at" ON "stays" ("attempt_at") WHERE ((attempt_state)::text = 'calling'::text);
+-- create index "stay_next_ask_at" to table: "stays"
+CREATE INDEX "stay_next_ask_at" ON "stays" ("next_ask_at") WHERE (next_ask_at IS NOT NULL);
+-- create index "stay_property_id_began_at" to table: "stays"
+CREATE INDEX "stay_property_id_began_at" ON "stays" ("property_id", "began_at");
+-- create index "stay_reservation_id" to table: "stays"
+CREATE UNIQUE INDEX "stay_reservation_id" ON "stays" ("reservation_id");

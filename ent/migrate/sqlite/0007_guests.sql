@@ -1,0 +1,70 @@
+-- add column "invitations_at" to table: "integrations"
+ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
+-- create "attempts" table
+CREATE TABLE `attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `notified_at` datetime NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `attempts_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
+-- create index "attempts_property_id" to table: "attempts"
+CREATE INDEX `attempts_property_id` ON `attempts` (`property_id`);
+-- create index "attempts_began_at" to table: "attempts"
+CREATE INDEX `attempts_began_at` ON `attempts` (`began_at`);
+-- create "check_in_settings" table
+CREATE TABLE `check_in_settings` (`id` text NOT NULL, `rule` text NOT NULL DEFAULT ('none'), `fields` json NULL, `mandatory_groups` json NULL, `identity_check` text NOT NULL DEFAULT ('none'), `signature` text NOT NULL DEFAULT ('none'), `house_rules` text NOT NULL DEFAULT (''), `invite_days` integer NOT NULL DEFAULT (14), `remind_days` integer NOT NULL DEFAULT (2), `staff_email` text NOT NULL DEFAULT (''), `desk_phone` text NOT NULL DEFAULT (''), `language` text NOT NULL DEFAULT ('en'), `accent` text NOT NULL DEFAULT (''), `address` text NOT NULL DEFAULT (''), `directions` text NOT NULL DEFAULT (''), `who_fills` text NOT NULL DEFAULT ('all'), `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `check_in_settings_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
+-- create index "checkinsettings_property_id" to table: "check_in_settings"
+CREATE INDEX `checkinsettings_property_id` ON `check_in_settings` (`property_id`);
+-- create "guests" table
+CREATE TABLE `guests` (`id` text NOT NULL, `property_id` text NOT NULL, `role` text NOT NULL, `child` bool NOT NULL DEFAULT (false), `position` integer NOT NULL DEFAULT (0), `person` blob NULL, `complete` bool NOT NULL DEFAULT (false), `from_profile` bool NOT NULL DEFAULT (false), `invited_at` datetime NULL, `updated_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guests_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE NO ACTION);
+-- create index "guest_reservation_id" to table: "guests"
+CREATE INDEX `guest_reservation_id` ON `guests` (`reservation_id`);
+-- create index "guest_property_id" to table: "guests"
+CREATE INDEX `guest_property_id` ON `guests` (`property_id`);
+-- create "guest_links" table
+CREATE TABLE `guest_links` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `address_mac` blob NULL, `expires_at` datetime NOT NULL, `bound_at` datetime NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_links_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+-- create index "guest_links_mac_key" to table: "guest_links"
+CREATE UNIQUE INDEX `guest_links_mac_key` ON `guest_links` (`mac`);
+-- create index "guestlink_reservation_id" to table: "guest_links"
+CREATE INDEX `guestlink_reservation_id` ON `guest_links` (`reservation_id`);
+-- create "guest_profiles" table
+CREATE TABLE `guest_profiles` (`id` text NOT NULL, `person` blob NOT NULL, `updated_at` datetime NOT NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_profiles_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+-- create index "guestprofile_property_id" to table: "guest_profiles"
+CREATE INDEX `guestprofile_property_id` ON `guest_profiles` (`property_id`);
+-- create "guest_sessions" table
+CREATE TABLE `guest_sessions` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `origin` text NOT NULL, `mac` blob NOT NULL, `pin_shown` bool NOT NULL DEFAULT (false), `expires_at` datetime NOT NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_sessions_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+-- create index "guest_sessions_mac_key" to table: "guest_sessions"
+CREATE UNIQUE INDEX `guest_sessions_mac_key` ON `guest_sessions` (`mac`);
+-- create index "guestsession_reservation_id" to table: "guest_sessions"
+CREATE INDEX `guestsession_reservation_id` ON `guest_sessions` (`reservation_id`);
+-- create index "guestsession_expires_at" to table: "guest_sessions"
+CREATE INDEX `guestsession_expires_at` ON `guest_sessions` (`expires_at`);
+-- create "kiosks" table
+CREATE TABLE `kiosks` (`id` text NOT NULL, `name` text NOT NULL, `door` text NOT NULL, `code_mac` blob NULL, `code_expires_at` datetime NULL, `mac` blob NULL, `public_key` blob NULL, `enrolled_at` datetime NULL, `seen_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `kiosks_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+-- create index "kiosks_door_key" to table: "kiosks"
+CREATE UNIQUE INDEX `kiosks_door_key` ON `kiosks` (`door`);
+-- create index "kiosks_code_mac_key" to table: "kiosks"
+CREATE UNIQUE INDEX `kiosks_code_mac_key` ON `kiosks` (`code_mac`);
+-- create index "kiosks_mac_key" to table: "kiosks"
+CREATE UNIQUE INDEX `kiosks_mac_key` ON `kiosks` (`mac`);
+-- create index "kiosk_property_id_name" to table: "kiosks"
+CREATE UNIQUE INDEX `kiosk_property_id_name` ON `kiosks` (`property_id`, `name`);
+-- create "mails" table
+CREATE TABLE `mails` (`id` text NOT NULL, `kind` text NOT NULL, `reservation_id` text NOT NULL DEFAULT (''), `guest_id` text NOT NULL DEFAULT (''), `once_key` text NULL, `address` blob NOT NULL, `parameters` json NULL, `state` text NOT NULL DEFAULT ('waiting'), `attempts` integer NOT NULL DEFAULT (0), `failure` text NOT NULL DEFAULT (''), `answer` text NOT NULL DEFAULT (''), `text` blob NULL, `sent_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mails_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+-- create index "mails_once_key_key" to table: "mails"
+CREATE UNIQUE INDEX `mails_once_key_key` ON `mails` (`once_key`);
+-- create index "mail_property_id_created_at" to table: "mails"
+CREATE INDEX `mail_property_id_created_at` ON `mails` (`property_id`, `created_at`);
+-- create index "mail_reservation_id" to table: "mails"
+CREATE INDEX `mail_reservation_id` ON `mails` (`reservation_id`);
+-- create index "mail_created_at" to table: "mails"
+CREATE INDEX `mail_created_at` ON `mails` (`created_at`) WHERE state = 'waiting';
+-- create "mail_settings" table
+CREATE TABLE `mail_settings` (`id` text NOT NULL, `host` text NOT NULL DEFAULT (''), `port` integer NOT NULL DEFAULT (587), `security` text NOT NULL DEFAULT ('starttls'), `user` text NOT NULL DEFAULT (''), `password` blob NULL, `from_address` text NOT NULL DEFAULT (''), `from_name` text NOT NULL DEFAULT (''), `reply_to` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mail_settings_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
+-- create index "mailsettings_property_id" to table: "mail_settings"
+CREATE INDEX `mailsettings_property_id` ON `mail_settings` (`property_id`);
+-- create "stays" table
+CREATE TABLE `stays` (`id` text NOT NULL, `property_id` text NOT NULL, `adult_count` integer NOT NULL DEFAULT (0), `child_count` integer NOT NULL DEFAULT (0), `party_set` bool NOT NULL DEFAULT (false), `arrival_time` text NOT NULL DEFAULT (''), `arrival_set_at` datetime NULL, `house_rules_accepted_at` datetime NULL, `shared_groups` json NULL, `sharing_set_at` datetime NULL, `keep_profile` bool NOT NULL DEFAULT (false), `began_by` text NOT NULL DEFAULT (''), `began_at` datetime NULL, `details_confirmed_at` datetime NULL, `cleared` json NULL, `answer` json NULL, `next_ask_at` datetime NULL, `attempt_key` text NOT NULL DEFAULT (''), `attempt_state` text NOT NULL DEFAULT (''), `attempts` integer NOT NULL DEFAULT (0), `refusal` json NULL, `attempt_at` datetime NULL, `accepted_at` datetime NULL, `ended_by` text NOT NULL DEFAULT (''), `ended_at` datetime NULL, `evaluated_at` datetime NULL, `room_ready_mailed_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `stays_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE NO ACTION);
+-- create index "stay_reservation_id" to table: "stays"
+CREATE UNIQUE INDEX `stay_reservation_id` ON `stays` (`reservation_id`);
+-- create index "stay_property_id_began_at" to table: "stays"
+CREATE INDEX `stay_property_id_began_at` ON `stays` (`property_id`, `began_at`);
+-- create index "stay_next_ask_at" to table: "stays"
+CREATE INDEX `stay_next_ask_at` ON `stays` (`next_ask_at`) WHERE next_ask_at IS NOT NULL;
+-- create index "stay_attempt_at" to table: "stays"
+CREATE INDEX `stay_attempt_at` ON `stays` (`attempt_at`) WHERE attempt_state = 'calling';

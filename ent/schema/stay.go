@@ -1,0 +1,302 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Stay is what guests and the service add to a reservation: the party, consents and the check-in. The PMS changes none of it.
+type Stay struct{ ent.Schema }
+
+func (Stay) Annotations() []schema.Annotation { return table("stays") }
+
+func (Stay) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.Int("adult_count").Default(0).Comment("As the guest says; 0: as the PMS says."),
+		field.Int("child_count").Default(0),
+		field.Bool("party_set").Default(false).Comment("The guest has said who stays."),
+		field.String("arrival_time").MaxRuneLen(5).Default(""),
+		maybe("arrival_set_at"),
+		maybe("house_rules_accepted_at"),
+		field.Strings("shared_groups").Optional().Comment("Groups of fields that the PMS may read during the stay."),
+		maybe("sharing_set_at"),
+		field.Bool("keep_profile").Default(false),
+
+		field.String("began_by").MaxRuneLen(40).Default("").Comment("mail, door, or the id of a kiosk; empty: the check-in has not begun."),
+		maybe("began_at"),
+		maybe("details_confirmed_at"),
+		field.JSON("cleared", []ClearedStage{}).Optional(),
+		field.JSON("answer", StatusAnswer{}).Optional().Comment("The latest answer to getCheckInStatus."),
+		maybe("next_ask_at"),
+		field.String("attempt_key").MaxRuneLen(64).Default("").Comment("Idempotency key of the latest checkIn call."),
+		field.String("attempt_state").MaxRuneLen(16).Default("").Comment("calling, accepted, refused or atDesk."),
+		field.Int("attempts").Default(0).Comment("Calls under this key."),
+		field.JSON("refusal", StatusAnswer{}).Optional().Comment("Why the latest checkIn call was refused."),
+		maybe("attempt_at"),
+		maybe("accepted_at"),
+		field.String("ended_by").MaxRuneLen(16).Default("").Comment("guest, pms or canceled; empty: the check-in has not ended."),
+		maybe("ended_at"),
+		field.Time("evaluated_at").Optional().Nillable().SchemaType(momentType).Comment("updated_at of the reservation when the check-in was last evaluated."),
+		maybe("room_ready_mailed_at"),
+		created(),
+	}
+}
+
+func (Stay) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("reservation_id").Unique(), index.Fields("property_id", "began_at"),
+		index.Fields("next_ask_at").Annotations(entsql.IndexWhere("next_ask_at IS NOT NULL")),
+		index.Fields("attempt_at").Annotations(entsql.IndexWhere("attempt_state = 'calling'")),
+	}
+}
+
+// ClearedStage says who cleared or refused a stage of the law.
+type ClearedStage struct {
+	Stage   string `json:"stage"`
+	By      string `json:"by"`
+	At      string `json:"at"` // RFC 3339
+	Refused string `json:"refused,omitempty"`
+}
+
+// StatusAnswer is what a PMS answered. It holds no guest data.
+type StatusAnswer struct {
+	At          string `json:"at"` // RFC 3339
+	Source      string `json:"source,omitempty"`
+	OwingMinor  *int64 `json:"owingMinor,omitempty"`
+	Currency    string `json:"currency,omitempty"`
+	RoomReady   *bool  `json:"roomReady,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	PartnerText string `json:"partnerText,omitempty"`
+	PartnerCode string `json:"partnerCode,omitempty"`
+	Status      int    `json:"status,omitempty"`
+}
+
+// Guest is one person of a stay.
+type Guest struct{ ent.Schema }
+
+func (Guest) Annotations() []schema.Annotation { return table("guests") }
+
+func (Guest) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("role").MaxRuneLen(16).Immutable().Comment("main or companion."),
+		field.Bool("child").Default(false),
+		field.Int("position").Default(0),
+		field.Bytes("person").Optional().Comment("The answers, sealed with the property's key."),
+		field.Bool("complete").Default(false).Comment("No required answer was missing when it was last saved."),
+		field.Bool("from_profile").Default(false),
+		maybe("invited_at"),
+		maybe("updated_at"),
+		created(),
+	}
+}
+
+func (Guest) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("reservation_id"), index.Fields("property_id")}
+}
+
+// GuestProfile is what a guest keeps at a property for the next stay. Its id is a keyed hash of the property and the address.
+type GuestProfile struct{ ent.Schema }
+
+func (GuestProfile) Annotations() []schema.Annotation { return table("guest_profiles") }
+
+func (GuestProfile) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").MaxRuneLen(64).Immutable(),
+		property(),
+		field.Bytes("person").Comment("Sealed with the property's key."),
+		moment("updated_at"),
+		created(),
+	}
+}
+
+func (GuestProfile) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id")} }
+
+// GuestLink is the link of a mail to a guest. It binds one device.
+type GuestLink struct{ ent.Schema }
+
+func (GuestLink) Annotations() []schema.Annotation { return table("guest_links") }
+
+func (GuestLink) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("guest_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: the booker's link."),
+		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash. The link itself is only in the mail."),
+		field.Bytes("address_mac").Optional().Immutable().Comment("Keyed hash of the address it went to."),
+		moment("expires_at"),
+		maybe("bound_at"),
+		maybe("revoked_at"),
+		created(),
+	}
+}
+
+func (GuestLink) Indexes() []ent.Index { return []ent.Index{index.Fields("reservation_id")} }
+
+// GuestSession is a guest's device, or a guest's visit at a kiosk.
+type GuestSession struct{ ent.Schema }
+
+func (GuestSession) Annotations() []schema.Annotation { return table("guest_sessions") }
+
+func (GuestSession) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("guest_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: it may act for the whole party."),
+		field.String("origin").MaxRuneLen(40).Immutable().Comment("mail, door, or the id of a kiosk."),
+		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash of the token."),
+		field.Bool("pin_shown").Default(false),
+		moment("expires_at"),
+		maybe("revoked_at"),
+		created(),
+	}
+}
+
+func (GuestSession) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("reservation_id"), index.Fields("expires_at")}
+}
+
+// Kiosk is a check-in tablet of a property.
+type Kiosk struct{ ent.Schema }
+
+func (Kiosk) Annotations() []schema.Annotation { return table("kiosks") }
+
+func (Kiosk) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("name").MaxRuneLen(64),
+		field.String("door").MaxRuneLen(64).Immutable().Unique().Comment("The last part of the address in its QR code."),
+		field.Bytes("code_mac").Optional().Nillable().Unique().Comment("Keyed hash of the enrolment code."),
+		maybe("code_expires_at"),
+		field.Bytes("mac").Optional().Nillable().Unique().Comment("Keyed hash of the tablet's token."),
+		field.Bytes("public_key").Optional().Comment("SubjectPublicKeyInfo."),
+		maybe("enrolled_at"),
+		maybe("seen_at"),
+		created(),
+	}
+}
+
+func (Kiosk) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id", "name").Unique()} }
+
+// Attempts counts failed searches of one kiosk, address, reservation or property. Its id is a keyed hash of which.
+type Attempts struct{ ent.Schema }
+
+func (Attempts) Annotations() []schema.Annotation { return table("attempts") }
+
+func (Attempts) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").MaxRuneLen(64).Immutable(),
+		property(),
+		moment("began_at"),
+		field.Int("count").Default(0).Comment("Since began_at."),
+		maybe("notified_at"),
+	}
+}
+
+func (Attempts) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id"), index.Fields("began_at")}
+}
+
+// CheckInSettings are a property's rules of self check-in. Its id is the property's.
+type CheckInSettings struct{ ent.Schema }
+
+func (CheckInSettings) Annotations() []schema.Annotation { return table("check_in_settings") }
+
+func (CheckInSettings) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id")} }
+
+func (CheckInSettings) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("rule").MaxRuneLen(8).Default("none"),
+		field.JSON("fields", []OwnField{}).Optional(),
+		field.Strings("mandatory_groups").Optional(),
+		field.String("identity_check").MaxRuneLen(16).Default("none"),
+		field.String("signature").MaxRuneLen(16).Default("none"),
+		field.String("house_rules").MaxRuneLen(4000).Default(""),
+		field.Int("invite_days").Default(14),
+		field.Int("remind_days").Default(2),
+		field.String("staff_email").MaxRuneLen(255).Default(""),
+		field.String("desk_phone").MaxRuneLen(40).Default(""),
+		field.String("language").MaxRuneLen(16).Default("en"),
+		field.String("accent").MaxRuneLen(7).Default(""),
+		field.String("address").MaxRuneLen(500).Default(""),
+		field.String("directions").MaxRuneLen(2000).Default(""),
+		field.String("who_fills").MaxRuneLen(8).Default("all"),
+		created(),
+	}
+}
+
+// OwnField is a question of the property.
+type OwnField struct {
+	Name     string `json:"name"`
+	Label    string `json:"label"`
+	Required bool   `json:"required,omitempty"`
+	MainOnly bool   `json:"mainOnly,omitempty"`
+}
+
+// MailSettings are a property's mail server and sender. Its id is the property's.
+type MailSettings struct{ ent.Schema }
+
+func (MailSettings) Annotations() []schema.Annotation { return table("mail_settings") }
+
+func (MailSettings) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id")} }
+
+func (MailSettings) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("host").MaxRuneLen(253).Default(""),
+		field.Int("port").Default(587),
+		field.String("security").MaxRuneLen(8).Default("starttls"),
+		field.String("user").MaxRuneLen(255).Default(""),
+		field.Bytes("password").Optional().Comment("Sealed with the property's key."),
+		field.String("from_address").MaxRuneLen(255).Default(""),
+		field.String("from_name").MaxRuneLen(255).Default(""),
+		field.String("reply_to").MaxRuneLen(255).Default(""),
+		created(),
+	}
+}
+
+// Mail is one mail that was ordered. It holds no text: the text is rendered when the mail is sent.
+type Mail struct{ ent.Schema }
+
+func (Mail) Annotations() []schema.Annotation { return table("mails") }
+
+func (Mail) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("kind").MaxRuneLen(32).Immutable(),
+		field.String("reservation_id").MaxRuneLen(40).Default("").Immutable(),
+		field.String("guest_id").MaxRuneLen(40).Default("").Immutable(),
+		field.String("once_key").MaxRuneLen(200).Optional().Nillable().Unique().Immutable().Comment("Ordered once under this key."),
+		field.Bytes("address").Comment("The recipient, sealed with the property's key."),
+		field.JSON("parameters", map[string]string{}).Optional().Comment("Of a mail to staff. No PIN and no guest data."),
+		field.String("state").MaxRuneLen(16).Default("waiting"),
+		field.Int("attempts").Default(0),
+		field.String("failure").MaxRuneLen(32).Default(""),
+		field.String("answer").MaxRuneLen(500).Default("").Comment("What the mail server said."),
+		field.Bytes("text").Optional().Comment("Of a mail in the mailbox: sealed with the property's key."),
+		maybe("sent_at"),
+		created(),
+	}
+}
+
+func (Mail) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "created_at"), index.Fields("reservation_id"),
+		index.Fields("created_at").Annotations(entsql.IndexWhere("state = 'waiting'")),
+	}
+}

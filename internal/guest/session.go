@@ -1,0 +1,78 @@
+// Package guest keeps what guests say about themselves and their stay, and the links and sessions with which they say it.
+// What the PMS sends stays in the reservation.
+package guest
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// Session is a new session with its token, which is not stored.
+type Session struct {
+	ID, Token, PropertyID, ReservationID string
+	ExpiresAt                            time.Time
+}
+
+// SessionSpec says whose session it is.
+type SessionSpec struct {
+	PropertyID, ReservationID string
+	GuestID                   string // of a companion; empty: the session acts for the whole party
+	Origin                    string // mail, door, or the id of a kiosk
+	TTL                       time.Duration
+}
+
+// CreateSession creates a session. The caller has checked the guest's proof.
+func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error) {
+	out := Session{
+		ID: id.New(id.Session), Token: keyring.NewToken(keyring.SessionToken), PropertyID: s.PropertyID, ReservationID: s.ReservationID,
+		ExpiresAt: tx.Now().Add(s.TTL),
+	}
+	err := tx.GuestSession.Create().SetID(out.ID).SetPropertyID(s.PropertyID).SetReservationID(s.ReservationID).SetGuestID(s.GuestID).
+		SetOrigin(s.Origin).SetMAC(sessionMAC(keys, out.Token)).SetExpiresAt(out.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return Session{}, fmt.Errorf("store a guest's session: %w", err)
+	}
+	return out, nil
+}
+
+func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }
+
+// Authenticate returns the guest with a session's token.
+func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
+	if !keyring.IsToken(token, keyring.SessionToken) {
+		return actor.Actor{}, credential.Refused()
+	}
+	a := actor.Actor{Kind: actor.Guest}
+	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin)
+	if err != nil {
+		return actor.Actor{}, fmt.Errorf("find a guest's session: %w", err)
+	}
+	if !found {
+		return actor.Actor{}, credential.Refused()
+	}
+	a.TokenID = a.ID
+	return a, nil
+}
+
+const findSession = `SELECT id, property_id, reservation_id, guest_id, origin FROM guest_sessions
+	WHERE mac = $1 AND expires_at > $2 AND revoked_at IS NULL`
+
+// EndSessions ends one session of a reservation, or all of them if sessionID is empty.
+func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
+	update := tx.GuestSession.Update().SetRevokedAt(tx.Now()).
+		Where(guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID), guestsession.RevokedAtIsNil())
+	if sessionID != "" {
+		update.Where(guestsession.ID(sessionID))
+	}
+	if err := update.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("end a guest's sessions: %w", err)
+	}
+	return nil
+}
