@@ -20,10 +20,7 @@ type apiKeyCreate struct{}
 func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).CreateApiKey(s, &propertyv1.CreateApiKeyRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
+		return s.answer(answer, err, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
 	})
 }
 
@@ -32,10 +29,7 @@ type apiKeyShow struct{}
 func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).GetApiKey(s, &propertyv1.GetApiKeyRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			t := answer.GetData()
 			s.facts("id", t.GetId(), "begins", t.GetHint()+"...", "ends", when(t.GetExpiresAt()), "created", when(t.GetCreatedAt()))
 		})
@@ -49,10 +43,7 @@ type apiKeyRotate struct {
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: int32(c.Overlap)})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
+		return s.answer(answer, err, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
 	})
 }
 
@@ -61,9 +52,6 @@ type apiKeyRevoke struct{}
 func (*apiKeyRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RevokeApiKey(s, &propertyv1.RevokeApiKeyRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("Revoked the api-key.") })
+		return s.answer(answer, err, func() { s.say("Revoked the api-key.") })
 	})
 }

@@ -29,10 +29,7 @@ Give the client token to the vendor. The vendor sends it with every call, togeth
 func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateApp(s, &adminv1.CreateAppRequest{Name: c.Name})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
 			s.secret("client token", answer.GetClientToken(), "; give it to the vendor")
 			s.next("latchkey integration connect " + answer.GetData().GetId())
@@ -45,10 +42,7 @@ type appList struct{}
 func (*appList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListApps(s, &adminv1.ListAppsRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			var rows [][]string
 			for _, a := range answer.GetData().GetList() {
 				rows = append(rows, []string{a.GetId(), a.GetName(), fmt.Sprint(a.GetIntegrations()), when(a.GetCreatedAt())})
@@ -70,15 +64,9 @@ type appTokenList struct {
 }
 
 func (c *appTokenList) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asOperator(ctx, io, func(s *session) error {
-		if err := s.resolve(anApp, &c.App); err != nil {
-			return err
-		}
+	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.tokens(answer.GetData()) })
+		return s.answer(answer, err, func() { s.tokens(answer.GetData()) })
 	})
 }
 
@@ -88,15 +76,9 @@ type appTokenCreate struct {
 }
 
 func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asOperator(ctx, io, func(s *session) error {
-		if err := s.resolve(anApp, &c.App); err != nil {
-			return err
-		}
+	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateClientToken(s, &adminv1.CreateClientTokenRequest{AppId: c.App, Name: c.Name})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
+		return s.answer(answer, err, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
 	})
 }
 
@@ -111,15 +93,9 @@ func (appTokenRotate) Help() string {
 }
 
 func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asOperator(ctx, io, func(s *session) error {
-		if err := s.resolve(anApp, &c.App); err != nil {
-			return err
-		}
+	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: int32(c.Overlap)})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
+		return s.answer(answer, err, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
 	})
 }
 
@@ -129,10 +105,7 @@ type appTokenRevoke struct {
 }
 
 func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asOperator(ctx, io, func(s *session) error {
-		if err := s.resolve(anApp, &c.App); err != nil {
-			return err
-		}
+	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		tokens := tokenKind("latchkey app token list --app "+c.App, func(s *session) (*adminv1.TokenList, error) {
 			answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})
 			return answer.GetData(), err
@@ -141,10 +114,7 @@ func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error 
 			return err
 		}
 		answer, err := adminv1.NewAppServiceClient(s.conn).RevokeClientToken(s, &adminv1.RevokeClientTokenRequest{AppId: c.App, Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("Revoked %s.", c.ID) })
+		return s.answer(answer, err, func() { s.say("Revoked %s.", c.ID) })
 	})
 }
 

@@ -48,7 +48,7 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 		if c.Bad {
 			none = "No arrival needs attention."
 		}
-		return s.answer(&propertyv1.ListArrivalsResponse{Data: all}, func() { s.arrivals(zone, none, all.GetList()) })
+		return s.answer(&propertyv1.ListArrivalsResponse{Data: all}, nil, func() { s.arrivals(zone, none, all.GetList()) })
 	})
 }
 

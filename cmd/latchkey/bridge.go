@@ -30,10 +30,7 @@ func (bridgeCreate) Help() string {
 func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateBridge(s, &propertyv1.CreateBridgeRequest{Name: c.Name})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
 			s.joinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt())
 		})
@@ -45,15 +42,9 @@ type bridgeJoinCode struct {
 }
 
 func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aBridge, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateJoinCode(s, &propertyv1.CreateJoinCodeRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.joinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt()) })
+		return s.answer(answer, err, func() { s.joinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt()) })
 	})
 }
 
@@ -70,10 +61,7 @@ type bridgeList struct{}
 func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			var rows [][]string
 			for _, b := range answer.GetData().GetList() {
 				state := b.GetState()
@@ -97,14 +85,8 @@ func (bridgeRevoke) Help() string {
 }
 
 func (c *bridgeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aBridge, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).RevokeBridge(s, &propertyv1.RevokeBridgeRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("Revoked %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.answer(answer, err, func() { s.say("Revoked %s, %s.", c.ID, answer.GetData().GetName()) })
 	})
 }

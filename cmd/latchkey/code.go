@@ -29,10 +29,7 @@ type codeList struct {
 }
 
 func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aLock, &c.Lock); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		if c.Lock != "" {
 			if _, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.Lock}); err != nil {
 				return err
@@ -42,7 +39,7 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListCodesResponse{Data: &propertyv1.CodeList{List: all}}, func() { s.codeTable(c.none(), all) })
+		return s.answer(&propertyv1.ListCodesResponse{Data: &propertyv1.CodeList{List: all}}, nil, func() { s.codeTable(c.none(), all) })
 	})
 }
 
@@ -77,15 +74,9 @@ type codeShow struct {
 }
 
 func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aCode, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).GetCode(s, &propertyv1.GetCodeRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			m := answer.GetData()
 			s.codes([]*propertyv1.Code{m})
 			s.say("")
@@ -147,10 +138,7 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).CreateCode(s, req)
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.codes([]*propertyv1.Code{answer.GetData()})
 			s.say("%s", s.withTypedFlags("To see the PIN: latchkey code reveal "+answer.GetData().GetId()))
 		})
@@ -162,15 +150,9 @@ type codeReveal struct {
 }
 
 func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aCode, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.facts("holder", answer.GetData().GetHolder(), "PIN", dash(answer.GetPin()))
 			for _, p := range answer.GetDoorPins() {
 				s.facts("PIN at "+p.GetDoorId(), p.GetPin())
@@ -184,15 +166,9 @@ type codeRevoke struct {
 }
 
 func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aCode, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevokeCode(s, &propertyv1.RevokeCodeRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.codes([]*propertyv1.Code{answer.GetData()})
 			s.say("%s", s.withTypedFlags("To see whether each lock has removed it: latchkey code show "+c.ID))
 		})
@@ -204,15 +180,9 @@ type codeSwap struct {
 }
 
 func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aLock, &c.Lock); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).SwapBackupCodes(s, &propertyv1.SwapBackupCodesRequest{LockId: c.Lock})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.codes(answer.GetData()) })
+		return s.answer(answer, err, func() { s.codes(answer.GetData()) })
 	})
 }
 

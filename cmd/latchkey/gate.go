@@ -34,10 +34,7 @@ func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := propertyv1.NewGateServiceClient(s.conn).CreateGate(s, &propertyv1.CreateGateRequest{Name: c.Name, Floor: c.Floor, SpaceIds: c.Space})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.gates([]*propertyv1.Gate{answer.GetData()})
 			s.next("latchkey lock assign LOCK " + answer.GetData().GetId() + "    assigns a lock to it (latchkey lock list)")
 		})
@@ -49,10 +46,7 @@ type gateList struct{}
 func (*gateList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).ListGates(s, &propertyv1.ListGatesRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.gates(answer.GetData().GetList()) })
+		return s.answer(answer, err, func() { s.gates(answer.GetData().GetList()) })
 	})
 }
 
@@ -68,10 +62,7 @@ func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.Name == nil && c.Floor == nil && len(c.Space) == 0 && !c.All {
 		return errNothing
 	}
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aGate, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aGate, &c.ID, func(s *session) error {
 		if err := s.resolveAll(aSpace, c.Space); err != nil {
 			return err
 		}
@@ -80,10 +71,7 @@ func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
 			req.Spaces = &propertyv1.SpaceIds{Ids: c.Space}
 		}
 		answer, err := propertyv1.NewGateServiceClient(s.conn).UpdateGate(s, req)
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.gates([]*propertyv1.Gate{answer.GetData()}) })
+		return s.answer(answer, err, func() { s.gates([]*propertyv1.Gate{answer.GetData()}) })
 	})
 }
 
@@ -92,15 +80,9 @@ type gateDelete struct {
 }
 
 func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aGate, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aGate, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).DeleteGate(s, &propertyv1.DeleteGateRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.answer(answer, err, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
 	})
 }
 

@@ -40,10 +40,7 @@ func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) er
 			return err
 		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ConnectApp(s, &propertyv1.ConnectAppRequest{AppId: c.App, Name: c.Name, Scopes: c.Scope})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			in := answer.GetData()
 			s.say("Connected %s: %s.", in.GetId(), in.GetName())
 			s.secret("access token", answer.GetAccessToken(), "; give it to the vendor")
@@ -60,10 +57,7 @@ type integrationList struct{}
 func (*integrationList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			var rows [][]string
 			for _, in := range answer.GetData().GetList() {
 				rows = append(rows, []string{in.GetId(), in.GetName(), dash(in.GetAppId()), fmt.Sprint(len(in.GetEndpoints())), when(in.GetSpacesReadAt())})
@@ -79,15 +73,9 @@ type integrationShow struct {
 }
 
 func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.showIntegration(answer.GetData()) })
+		return s.answer(answer, err, func() { s.showIntegration(answer.GetData()) })
 	})
 }
 
@@ -101,15 +89,9 @@ func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error 
 	if c.Name == nil && len(c.Scope) == 0 {
 		return errNothing
 	}
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).UpdateIntegration(s, &propertyv1.UpdateIntegrationRequest{Id: c.ID, Name: c.Name, Scopes: c.Scope})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.showIntegration(answer.GetData()) })
+		return s.answer(answer, err, func() { s.showIntegration(answer.GetData()) })
 	})
 }
 
@@ -119,15 +101,9 @@ type rotateToken struct {
 }
 
 func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: int32(c.Overlap)})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.secret("access token", answer.GetAccessToken(), "; give it to the vendor") })
+		return s.answer(answer, err, func() { s.secret("access token", answer.GetAccessToken(), "; give it to the vendor") })
 	})
 }
 
@@ -136,15 +112,9 @@ type revokeToken struct {
 }
 
 func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RevokeAccessToken(s, &propertyv1.RevokeAccessTokenRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.say("%s has no valid access token any more. Its reservations stay, and guests keep their access.", c.ID)
 		})
 	})
@@ -156,15 +126,9 @@ type rotateSecret struct {
 }
 
 func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateSigningSecret(s, &propertyv1.RotateSigningSecretRequest{Id: c.ID, DropPrevious: c.DropPrevious})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.secret("signing secret", answer.GetSigningSecret(), "; give it to the vendor") })
+		return s.answer(answer, err, func() { s.secret("signing secret", answer.GetSigningSecret(), "; give it to the vendor") })
 	})
 }
 
@@ -173,15 +137,9 @@ type readSpaces struct {
 }
 
 func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ReadSpaces(s, &propertyv1.ReadSpacesRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			d := answer.GetData()
 			s.say("%d spaces, %d of them mapped, %d conflicts open.", d.GetFound(), d.GetMapped(), d.GetOpenConflicts())
 			if d.GetMapped() < d.GetFound() {
@@ -217,15 +175,9 @@ func (endpointList) Help() string {
 }
 
 func (c *endpointList) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.endpoints(answer.GetData().GetEndpoints()) })
+		return s.answer(answer, err, func() { s.endpoints(answer.GetData().GetEndpoints()) })
 	})
 }
 

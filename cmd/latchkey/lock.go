@@ -37,7 +37,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		list := &propertyv1.LockList{List: all, Total: int32(len(all))} // a property's locks
-		return s.answer(&propertyv1.ListLocksResponse{Data: list}, func() { s.lockTable(c.none(), all) })
+		return s.answer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.lockTable(c.none(), all) })
 	})
 }
 
@@ -87,15 +87,9 @@ type lockShow struct {
 }
 
 func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aLock, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.showLock(answer) })
+		return s.answer(answer, err, func() { s.showLock(answer) })
 	})
 }
 
@@ -105,15 +99,9 @@ type lockRename struct {
 }
 
 func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aLock, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UpdateLock(s, &propertyv1.UpdateLockRequest{Id: c.ID, Name: c.Name})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
+		return s.answer(answer, err, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
 	})
 }
 
@@ -164,10 +152,7 @@ func assign(ctx context.Context, r *remote, io *streams, lock, door string) erro
 			return err
 		}
 		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: lock, DoorId: &door})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
+		return s.answer(answer, err, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
 	})
 }
 
@@ -209,16 +194,10 @@ var whyNot = map[string]string{
 }
 
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aLock, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
 		act := answer.GetData()
-		if err := s.answer(answer, func() { s.facts("command", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
+		if err := s.answer(answer, err, func() { s.facts("command", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
 			return err
 		}
 		if act.GetResult() != "opened" {

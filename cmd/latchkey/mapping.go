@@ -26,15 +26,12 @@ type mappingList struct {
 }
 
 func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		list, err := s.partnerSpaces(c.ID, c.Unmapped)
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListPartnerSpacesResponse{Data: list}, func() {
+		return s.answer(&propertyv1.ListPartnerSpacesResponse{Data: list}, nil, func() {
 			var rows [][]string
 			for _, p := range list.GetList() {
 				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), p.GetState(), dash(p.GetSpaceName()), dash(p.GetSpaceId()), suggestionOf(p)})
@@ -83,10 +80,7 @@ If a name matches two spaces of the property, there is no suggestion: use latchk
 }
 
 func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if c.Apply {
 			return c.apply(s)
 		}
@@ -98,7 +92,7 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListPartnerSpacesResponse{Data: list}, func() {
+		return s.answer(&propertyv1.ListPartnerSpacesResponse{Data: list}, nil, func() {
 			var rows [][]string
 			for _, p := range list.GetList() {
 				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), suggestionOf(p)})
@@ -129,10 +123,7 @@ func (c *mappingSuggest) apply(s *session) error {
 		return err
 	}
 	none, err := s.unread(c.ID, "")
-	if err != nil {
-		return err
-	}
-	return s.answer(answer, func() {
+	return s.answer(answer, err, func() {
 		if none != "" {
 			s.say("%s", s.withTypedFlags(none))
 			return
@@ -149,10 +140,7 @@ type mappingSet struct {
 }
 
 func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if err := s.resolve(aSpace, &c.Space); err != nil {
 			return err
 		}
@@ -160,10 +148,7 @@ func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).SetMapping(s, &propertyv1.SetMappingRequest{IntegrationId: c.ID, ExternalId: c.External, SpaceId: c.Space})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("Mapped %s to %s.", c.External, c.Space) })
+		return s.answer(answer, err, func() { s.say("Mapped %s to %s.", c.External, c.Space) })
 	})
 }
 
@@ -200,10 +185,7 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 	if err != nil {
 		return err
 	}
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		partners, err := s.partnerSpaces(c.ID, false)
 		if err != nil {
 			return err
@@ -220,7 +202,7 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return &atLines{error: err, list: "mappings", columns: map[string]string{"externalId": "partner", "spaceId": "space"}, lines: lines}
 		}
-		return s.answer(answer, func() {
+		return s.answer(answer, nil, func() {
 			s.say("Mapped %s.", count(int(answer.GetData().GetTotal()), "space"))
 			s.next("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
 		})
@@ -260,18 +242,12 @@ func (mappingUnset) Help() string {
 }
 
 func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
 			return err
 		}
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).UnsetMapping(s, &propertyv1.UnsetMappingRequest{IntegrationId: c.ID, ExternalId: c.External})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("%s is not mapped any more.", c.External) })
+		return s.answer(answer, err, func() { s.say("%s is not mapped any more.", c.External) })
 	})
 }
 
@@ -281,10 +257,7 @@ type mappingConflicts struct {
 }
 
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(anIntegration, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}
 		for token := ""; ; {
 			answer, err := propertyv1.NewMappingServiceClient(s.conn).ListConflicts(s, &propertyv1.ListConflictsRequest{
@@ -298,7 +271,7 @@ func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) erro
 				break
 			}
 		}
-		return s.answer(&propertyv1.ListConflictsResponse{Data: all}, func() {
+		return s.answer(&propertyv1.ListConflictsResponse{Data: all}, nil, func() {
 			var rows [][]string
 			for _, x := range all.GetList() {
 				rows = append(rows, []string{x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), when(x.GetOpenedAt()), when(x.GetClosedAt())})

@@ -15,8 +15,11 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// answer prints the server's answer: as JSON with --json, else by human.
-func (s *session) answer(m proto.Message, human func()) error {
+// answer prints the server's answer: as JSON with --json, else by human. It returns the error of the call, if there is one.
+func (s *session) answer(m proto.Message, err error, human func()) error {
+	if err != nil {
+		return err
+	}
 	if !s.JSON {
 		human()
 		return nil

@@ -55,10 +55,7 @@ func (propertyCreate) Help() string {
 func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewPropertyServiceClient(s.conn).CreateProperty(s, &adminv1.CreatePropertyRequest{Settings: c.with(&c.Name, &c.TimeZone)})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			p := answer.GetData()
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
 			s.next(
@@ -80,7 +77,7 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(&adminv1.ListPropertiesResponse{Data: &adminv1.PropertyList{List: all}}, func() {
+		return s.answer(&adminv1.ListPropertiesResponse{Data: &adminv1.PropertyList{List: all}}, nil, func() {
 			var rows [][]string
 			for _, p := range all {
 				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), when(p.GetCreatedAt())})
@@ -111,10 +108,7 @@ type propertyShow struct{}
 func (*propertyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.showProperty(answer.GetData()) })
+		return s.answer(answer, err, func() { s.showProperty(answer.GetData()) })
 	})
 }
 
@@ -135,10 +129,7 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).UpdateProperty(s, &propertyv1.UpdatePropertyRequest{Settings: c.with(c.Name, c.TimeZone)})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.showProperty(answer.GetData()) })
+		return s.answer(answer, err, func() { s.showProperty(answer.GetData()) })
 	})
 }
 
@@ -170,7 +161,7 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 			if done = answer.GetData().GetDone(); !done {
 				return err
 			}
-			return s.answer(answer, func() { s.say("Deleted %s.", r.Property) })
+			return s.answer(answer, err, func() { s.say("Deleted %s.", r.Property) })
 		})
 		if err != nil {
 			return err

@@ -142,6 +142,25 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 	})
 }
 
+// asOperatorOn is asOperator for a command on one object. It replaces the name of the object by its id.
+func (r *remote) asOperatorOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
+	return r.asOperator(ctx, io, resolved(k, word, f))
+}
+
+// asStaffOn is asStaff for a command on one object. It replaces the name of the object by its id.
+func (r *remote) asStaffOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
+	return r.asStaff(ctx, io, resolved(k, word, f))
+}
+
+func resolved(k kind, word *string, f func(s *session) error) func(s *session) error {
+	return func(s *session) error {
+		if err := s.resolve(k, word); err != nil {
+			return err
+		}
+		return f(s)
+	}
+}
+
 // target returns the server's address and the credentials of the connection.
 func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {

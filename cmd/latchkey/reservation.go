@@ -40,10 +40,7 @@ func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error
 	if c.Limit < 1 {
 		return fmt.Errorf("--limit must be at least 1")
 	}
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aSpace, &c.Space); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aSpace, &c.Space, func(s *session) error {
 		zone, err := s.zone()
 		if err != nil {
 			return err
@@ -123,7 +120,7 @@ func (s *session) showReservations(zone *time.Location, none string, limit int, 
 		return err
 	}
 	list := &propertyv1.ReservationList{List: all, NextPageToken: req.GetPageToken()}
-	return s.answer(&propertyv1.ListReservationsResponse{Data: list}, func() {
+	return s.answer(&propertyv1.ListReservationsResponse{Data: list}, nil, func() {
 		s.reservationTable(zone, none, all)
 		if more {
 			s.say("\nThere are more. To see them: --limit %d", 2*limit)
@@ -232,10 +229,7 @@ func (c *reservationExplain) Run(ctx context.Context, r *remote, io *streams) er
 			c.ID = x.GetId()
 		}
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.explanation(answer.GetData()) })
+		return s.answer(answer, err, func() { s.explanation(answer.GetData()) })
 	})
 }
 

@@ -56,10 +56,7 @@ func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {
 func createSpaces(ctx context.Context, r *remote, io *streams, spaces []*propertyv1.NewSpace) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).BatchCreateSpaces(s, &propertyv1.BatchCreateSpacesRequest{Spaces: spaces})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.spaces(answer.GetData().GetList())
 			s.next("latchkey lock list", "latchkey lock assign LOCK SPACE    assigns a lock to the door")
 		})
@@ -76,7 +73,7 @@ func (c *spaceList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: all, Total: int32(len(all))}}, func() { s.spaces(all) })
+		return s.answer(&propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: all, Total: int32(len(all))}}, nil, func() { s.spaces(all) })
 	})
 }
 
@@ -108,10 +105,7 @@ func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
 	if *c == (spaceSet{ID: c.ID}) {
 		return errNothing
 	}
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aSpace, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		if c.Dorm != nil {
 			if err := s.resolve(aSpace, c.Dorm); err != nil {
 				return err
@@ -120,10 +114,7 @@ func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).UpdateSpace(s, &propertyv1.UpdateSpaceRequest{
 			Id: c.ID, Name: c.Name, Floor: c.Floor, Type: c.Type, ParentSpaceId: c.Dorm, IsPrivate: c.Private, IsActive: c.Active,
 		})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.spaces([]*propertyv1.Space{answer.GetData()}) })
+		return s.answer(answer, err, func() { s.spaces([]*propertyv1.Space{answer.GetData()}) })
 	})
 }
 
@@ -132,15 +123,9 @@ type spaceDelete struct {
 }
 
 func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aSpace, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).DeleteSpace(s, &propertyv1.DeleteSpaceRequest{Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.answer(answer, err, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
 	})
 }
 

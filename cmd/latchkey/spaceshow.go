@@ -35,10 +35,7 @@ const (
 )
 
 func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
-	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.resolve(aSpace, &c.ID); err != nil {
-			return err
-		}
+	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).GetSpace(s, &propertyv1.GetSpaceRequest{Id: c.ID})
 		if err != nil {
 			return err

@@ -35,10 +35,7 @@ func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
 			PropertyId: property, Name: c.Name, Role: c.Role, TtlMinutes: inMinutes(c.TTL),
 		})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() {
+		return s.answer(answer, err, func() {
 			s.say("Created %s, %s of %s.", answer.GetData().GetId(), c.Role, property)
 			s.secret("token", answer.GetToken(), "")
 		})
@@ -54,10 +51,7 @@ func (*tokenList) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).ListStaffTokens(s, &adminv1.ListStaffTokensRequest{PropertyId: property})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.tokens(answer.GetData()) })
+		return s.answer(answer, err, func() { s.tokens(answer.GetData()) })
 	})
 }
 
@@ -79,10 +73,7 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeStaffToken(s, &adminv1.RevokeStaffTokenRequest{PropertyId: property, Id: c.ID})
-		if err != nil {
-			return err
-		}
-		return s.answer(answer, func() { s.say("Revoked %s.", c.ID) })
+		return s.answer(answer, err, func() { s.say("Revoked %s.", c.ID) })
 	})
 }
 
