@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// accessEvents lists the events of a property after one, each with the reservation whose access it changed. Evidence for a code
-// names its grant; an event about the whole access has the reservation as its subject.
+// accessEvents lists the events of a property after an event id, each with the reservation whose access it changed.
+// An event about a code names the code's grant; an event about the whole access has the reservation as its subject.
 const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events AS e
 	LEFT JOIN grants AS g ON g.id = e.grant_id AND g.property_id = e.property_id
 	LEFT JOIN reservations AS r ON r.id = COALESCE(g.reservation_id, e.subject) AND r.property_id = e.property_id
@@ -24,8 +24,8 @@ const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events A
 // eventBatch bounds the events that one statement reads.
 const eventBatch = 1000
 
-// ListByAccess returns a page of the reservations whose access changed since q.Since, the longest unchanged first, and the token
-// of the next page. A reservation that changes again while a client reads the pages is listed again.
+// ListByAccess returns a page of the reservations whose access changed since q.Since, oldest change first, and the
+// token of the next page. A reservation that changes again while a client reads the pages is listed again.
 func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	after, err := q.afterEvent(tx, s.PropertyID)
 	if err != nil {
@@ -75,7 +75,7 @@ func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, 
 	}
 }
 
-// accessEvent is a row of accessEvents. Its reservation is empty if it concerns none.
+// accessEvent is a row of the query accessEvents. The reservation is empty if the event concerns none.
 type accessEvent struct {
 	id                              int64
 	reservation, integration, state string
@@ -104,7 +104,8 @@ func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent
 	return all, rows.Err()
 }
 
-// afterEvent returns the event after which the list begins: the last one of the previous page, or the last one before q.Since.
+// afterEvent returns the event id after which the list begins: the last event of the previous page, or the last event
+// before q.Since.
 func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 	if q.Token != "" {
 		return parseEventToken(q.Token)
@@ -117,23 +118,23 @@ func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 	return last, nil
 }
 
-// eventToken is a page token for the last event of a page. It is shorter than any [PageToken], so neither list accepts the token
-// of the other.
+// eventToken encodes the last event of a page as a page token. Its length differs from that of a [PageToken], so that
+// neither list accepts the other's token.
 func eventToken(eventID int64) string {
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(eventID))) // read back the same way
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(eventID))) // parseEventToken converts back
 }
 
 func parseEventToken(token string) (int64, error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) == 8 {
-		if id := int64(binary.BigEndian.Uint64(b)); id >= 0 && eventToken(id) == token { // written the same way
+		if id := int64(binary.BigEndian.Uint64(b)); id >= 0 && eventToken(id) == token { // inverse of the conversion in eventToken
 			return id, nil
 		}
 	}
 	return 0, badPageToken()
 }
 
-// The access last changed with the last event of its grants, or with the reservation as subject.
+// The access last changed at the last event of the reservation or of one of its grants.
 const (
 	lastOfGrants = `SELECT e.created_at FROM grants AS g
 		JOIN events AS e ON e.id = (SELECT MAX(x.id) FROM events AS x WHERE x.grant_id = g.id)
@@ -142,8 +143,8 @@ const (
 		AND e.subject_sequence = (SELECT MAX(x.subject_sequence) FROM events AS x WHERE x.subject = e.subject)`
 )
 
-// AccessChangedAt returns when the access of a reservation last changed: new evidence for a code, a new PIN, an end. It is zero
-// if the reservation never had access, or if its events were deleted.
+// AccessChangedAt returns when the access of a reservation last changed: new evidence for a code, a new PIN, an end.
+// It returns zero if the reservation never had access, or if its events were deleted.
 func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (last time.Time, err error) {
 	for _, query := range []string{lastOfGrants, lastOfSubject} {
 		var at time.Time

@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// Horizon is how long before its beginning the first check of an arrival is due.
+	// Horizon is how long before its start an arrival is first checked.
 	Horizon = 24 * time.Hour
-	// Grace is how long after its beginning a late guest may still arrive.
+	// Grace is how long after the start of the stay a late guest may still arrive.
 	Grace = 12 * time.Hour
-	// horizonMargin extends the horizon for a changed reservation, because the sweep of a server with another clock may already
-	// have passed its beginning.
+	// horizonMargin extends Horizon for a changed reservation, because the sweep may run on a server with another
+	// clock and may already have passed the arrival.
 	horizonMargin = time.Hour
 )
 
-// Arriving are the states of a guest who is yet to arrive, or arrived early.
+// Arriving are the states of a reservation whose guest is still to arrive, or arrived early.
 var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
-// A new arrival is "ready" until its first check.
+// A new arrival has the status "ready" until its first check.
 const (
 	insertArrivals = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
 	enqueueArrival = insertArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`
-	// A concurrent change by the PMS may have inserted the same arrival.
+	// A concurrent change by the PMS may have inserted the same arrival, so a conflict is ignored.
 	enqueueArrivals = insertArrivals + `SELECT id, property_id, from_at, 0, 'ready', $1, $2 FROM reservations
 		WHERE from_at > $3 AND from_at <= $4 AND state IN ($5, $6) AND NOT EXISTS (SELECT 1 FROM arrivals WHERE arrivals.id = reservations.id)
 		ORDER BY from_at LIMIT $7 ON CONFLICT (id) DO NOTHING`
 	requeueArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`
 )
 
-// EnqueueDueArrivals enqueues the arrivals that came within the horizon since it was at after, at most limit. It returns their
-// number and the present horizon.
+// EnqueueDueArrivals enqueues up to limit arrivals that have come within the horizon since the last call, which
+// returned after. It returns their number and the new horizon.
 func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {
 	now := tx.Now()
 	if after.Before(now) {
@@ -53,7 +53,8 @@ func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until tim
 	return int(rows), until, nil
 }
 
-// rescheduleArrivalCheck makes the check of a near arrival due after its stay changed. before is the former row, or nil.
+// rescheduleArrivalCheck makes the check of a near arrival due after its reservation changed. before is the former
+// row, or nil.
 func rescheduleArrivalCheck(tx *db.Tx, row, before *ent.Reservation) error {
 	now := tx.Now()
 	near := func(from time.Time) bool { return !from.After(now.Add(Horizon + horizonMargin)) }

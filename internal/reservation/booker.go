@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Booker is who made a booking. The database holds it sealed, as one value.
+// Booker is the person who made a booking. The database holds it encrypted as one value.
 type Booker struct {
 	FirstName *string `json:"firstName,omitempty"`
 	LastName  string  `json:"lastName"`
@@ -26,7 +26,6 @@ type Booker struct {
 	Mobile    *string `json:"mobile,omitempty"`
 }
 
-// Booker decrypts the booker of a reservation. The booker of a reservation that a migration has restored is unknown.
 func (svc Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
 	if len(row.Booker) == 0 {
 		return Booker{}, nil
@@ -41,7 +40,7 @@ func (svc Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, 
 	return b, nil
 }
 
-// sealBooker seals a booker so that it opens only for this reservation.
+// sealBooker encrypts a booker so that it can be decrypted only for this reservation.
 func (svc Service) sealBooker(ctx context.Context, propertyID, reservationID string, b Booker) ([]byte, error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
@@ -54,7 +53,7 @@ func (svc Service) sealBooker(ctx context.Context, propertyID, reservationID str
 	return sealed, nil
 }
 
-// CopyBooker seals the booker of one reservation for another of the same property.
+// CopyBooker re-encrypts the booker of one reservation for another of the same property.
 func CopyBooker(ctx context.Context, keys *keyring.Ring, propertyID, fromID, toID string, sealed []byte) ([]byte, error) {
 	raw, err := keys.Open(ctx, propertyID, bookerPurpose(fromID), sealed)
 	if err != nil {
@@ -67,7 +66,6 @@ func bookerPurpose(reservationID string) string { return "booker/" + reservation
 
 func (b Booker) equal(other Booker) bool { return reflect.DeepEqual(b, other) }
 
-// words returns the words of the booker's name.
 func (b Booker) words() []string {
 	words := text.Words(b.LastName)
 	if b.FirstName != nil {
@@ -76,7 +74,7 @@ func (b Booker) words() []string {
 	return words
 }
 
-// maxWords bounds the indexed words of a booker.
+// maxWords bounds the words of a booker's name that are indexed.
 const maxWords = 8
 
 // indexPrefixes returns the prefixes under which a booker is indexed: see [indexPrefix].
@@ -90,9 +88,9 @@ func (b Booker) indexPrefixes() []string {
 	return out
 }
 
-// indexPrefix returns the part of a word that is indexed: its first three letters, in Chinese, Japanese and Korean the first one. A
-// shorter word is indexed as a whole. So the index reveals only that two names of a property begin alike, not a name or that two are equal. A search
-// decrypts the names that begin alike.
+// indexPrefix returns the part of a word that the name index stores: its first three letters, or the first letter in
+// Chinese, Japanese and Korean. A shorter word is indexed whole. So the index reveals only that two names at a
+// property begin with the same letters. A search decrypts all names with the same prefix.
 func indexPrefix(word string) string {
 	n := 3
 	if first, _ := utf8.DecodeRuneInString(word); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
@@ -107,15 +105,15 @@ func indexPrefix(word string) string {
 	return word
 }
 
-// tokenSize is the stored length of a keyed hash: enough that few other prefixes share it.
+// tokenSize is the stored length of a keyed hash in bytes: long enough that few prefixes share a hash.
 const tokenSize = 8
 
-// nameToken is the keyed hash of a prefix at one property.
+// nameToken is the keyed hash of a name's prefix at one property.
 func nameToken(keys *keyring.Ring, propertyID, beginning string) []byte {
 	return keys.MAC("name/"+propertyID, beginning)[:tokenSize]
 }
 
-// indexNames stores the index entries of a booker, in place of those of former.
+// indexNames replaces the index entries of the former booker by those of the new booker.
 func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Booker) error {
 	wanted := b.indexPrefixes()
 	if former != nil {
@@ -140,7 +138,6 @@ func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former 
 	return nil
 }
 
-// insertNames returns the statement that stores n index entries of a reservation.
 func insertNames(n int) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO reservation_names (property_id, reservation_id, token) VALUES ($1, $2, $3)")

@@ -7,8 +7,8 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// appendChangedEvent records a change by the PMS that affects access, so that explain can show it. A stay that has no access and
-// gets none records nothing.
+// appendChangedEvent records a change by the PMS that affects access, for explain. It records nothing for a
+// reservation that neither has nor gets access.
 func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Record, granted bool) error {
 	if !granted && merged.State != access.Started {
 		return nil
@@ -26,14 +26,14 @@ func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Re
 	})
 }
 
-// The parts of a reservation that access depends on.
+// Parts of a reservation that access depends on.
 const (
 	ChangedState = "state"
 	ChangedDates = "dates"
 	ChangedSpace = "space"
 )
 
-// changedParts returns the parts that changed; all for a new reservation.
+// changedParts returns the changed parts, or all parts for a new reservation.
 func changedParts(held *Record, merged Record) []string {
 	if held == nil {
 		return []string{ChangedState, ChangedDates, ChangedSpace}

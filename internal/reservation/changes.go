@@ -14,12 +14,12 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// insertChange appends a change. A reservation that a batch changes twice at one time gets one row.
+// insertChange appends a change. A reservation that one batch changes twice at the same time gets one row.
 const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
 	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
 
-// appendChange appends a stored reservation to the list of changes. Its earlier rows stay until a sweep deletes them, because
-// moving one would read and write another page.
+// appendChange appends a stored reservation to the list of changes. Its earlier rows stay until a sweep deletes them,
+// because deleting them here would read and write another database page.
 func appendChange(tx *db.Tx, row *ent.Reservation) error {
 	if _, err := tx.ExecContext(tx.Context(), insertChange, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
 		return fmt.Errorf("append a change of a reservation: %w", err)
@@ -27,13 +27,14 @@ func appendChange(tx *db.Tx, row *ent.Reservation) error {
 	return nil
 }
 
-// cursor is a position in the list of changes, which is ordered by time, then reservation.
+// cursor is a position in the list of changes, which is ordered by time, then reservation id.
 type cursor struct {
 	at time.Time
 	id string
 }
 
-// changesAfter lists the next changes that are the latest of their reservation, optionally only of reservations in one state.
+// changesAfter lists the next changes, only the latest of each reservation, optionally only of reservations in one
+// state.
 func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) ([]*ent.ReservationChange, error) {
 	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), afterCursor(p), isLatest(state))
 	if s.IntegrationID != "" {
@@ -54,9 +55,9 @@ func afterCursor(p cursor) predicate.ReservationChange {
 	}
 }
 
-// isLatest selects the latest change of each reservation. It compares with a subquery, which both databases evaluate in the order
-// of the index. For a join, PostgreSQL underestimates how often the two times are equal, and reads all remaining rows to find a
-// page; COALESCE prevents that estimate.
+// isLatest selects the latest change of each reservation. It uses a subquery, which both databases evaluate in index
+// order. For a join, PostgreSQL would underestimate the matches and read all remaining rows to find a page; COALESCE
+// prevents that estimate.
 func isLatest(state access.State) predicate.ReservationChange {
 	return compareWithLatest(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
 		b.WriteString("COALESCE").Wrap(func(b *sql.Builder) {
@@ -65,15 +66,15 @@ func isLatest(state access.State) predicate.ReservationChange {
 	}, state)
 }
 
-// isSuperseded selects changes with a later one, or of deleted reservations.
+// isSuperseded selects changes that have a later change of the same reservation, or whose reservation was deleted.
 func isSuperseded() predicate.ReservationChange {
 	return compareWithLatest(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
 		b.Ident(changedAt).WriteString(" IS DISTINCT FROM ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
 	}, "")
 }
 
-// compareWithLatest compares the time of a change with the last change of its reservation, which is NULL if the reservation is
-// not in the state; "" is any state.
+// compareWithLatest compares the time of a change with that of the last change of its reservation. The latter is NULL
+// if the reservation is not in the state; an empty state matches any.
 func compareWithLatest(compare func(b *sql.Builder, changedAt string, updatedAt *sql.Selector), state access.State) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		r := sql.Table(entreservation.Table)
@@ -86,8 +87,8 @@ func compareWithLatest(compare func(b *sql.Builder, changedAt string, updatedAt 
 	}
 }
 
-// loadInOrder loads the changed reservations in the order of the changes. It leaves out one that changed again since, because it
-// is listed again further on.
+// loadInOrder loads the changed reservations in the order of the changes. It omits a reservation that has changed
+// again since, because the list has it again further on.
 func loadInOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.Reservation, error) {
 	rows, err := tx.Reservation.Query().Where(s.inScope(), entreservation.IDIn(reservationIDs(changes)...)).All(tx.Context())
 	if err != nil {
@@ -114,7 +115,6 @@ func reservationIDs(changes []*ent.ReservationChange) []string {
 	return ids
 }
 
-// LastChange returns the id of the newest change, or 0.
 func LastChange(view *db.Tx) (int64, error) {
 	id, err := view.ReservationChange.Query().Order(reservationchange.ByID(sql.OrderDesc())).FirstID(view.Context())
 	if err != nil && !ent.IsNotFound(err) {
@@ -123,8 +123,8 @@ func LastChange(view *db.Tx) (int64, error) {
 	return id, nil
 }
 
-// Superseded checks up to limit changes with ids above after and up to last. It returns those with a later change, and the last
-// id that it checked.
+// Superseded checks up to limit changes with ids above after and up to last. It returns the changes that have a later
+// change of the same reservation, and the last checked id.
 func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until int64, err error) {
 	beyond := view.ReservationChange.Query().Where(reservationchange.IDGT(after), reservationchange.IDLTE(last)).Order(reservationchange.ByID())
 	until, err = beyond.Clone().Offset(limit - 1).FirstID(view.Context())
@@ -140,8 +140,8 @@ func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until i
 	return old, until, nil
 }
 
-// DeleteChanges deletes changes that were found superseded. It does not check their reservations again: on PostgreSQL that would
-// conflict with every concurrent change of one of them.
+// DeleteChanges deletes superseded changes without checking their reservations again: on PostgreSQL that check would
+// conflict with every concurrent change of them.
 func DeleteChanges(tx *db.Tx, ids []int64) error {
 	if _, err := tx.ReservationChange.Delete().Where(reservationchange.IDIn(ids...)).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("delete superseded changes of reservations: %w", err)

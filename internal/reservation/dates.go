@@ -7,14 +7,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Dates outside these years are typing errors.
+// Dates outside these years are rejected as typing errors.
 const (
 	firstYear = 2000
 	lastYear  = 2199
 )
 
-// datesAt returns the beginning and the end of a stay under the property's current hours. If they leave the stay no time, it
-// keeps its dates.
+// datesAt returns the start and the end of a stay under the property's current check-in and check-out hours. It
+// returns the stored dates if the hours would leave no time between them.
 func (r Record) datesAt(h Hours) (from, to time.Time) {
 	from, to = r.From, r.To
 	if r.FromDate != nil {
@@ -29,7 +29,7 @@ func (r Record) datesAt(h Hours) (from, to time.Time) {
 	return from, to
 }
 
-// dates sets the beginning and the end, each from an instant or from a day completed with the property's hours.
+// dates sets the start and the end, each from an instant, or from a day and the property's hours.
 func (m *merge) dates() {
 	wrong := len(m.wrong)
 	m.out.From, m.out.FromDate = m.instantOrDay(From, FromDate, m.hours.CheckIn, m.out.From, m.out.FromDate)
@@ -42,7 +42,7 @@ func (m *merge) dates() {
 	}
 }
 
-// failDateOrder reports a stay that does not begin before it ends, on a field that was sent.
+// failDateOrder reports a stay whose end is not after its start as the error of a field that the PMS sent.
 func (m *merge) failDateOrder() {
 	for _, f := range []Field{From, FromDate} {
 		if v, _ := m.patch.text(f); v != nil {
@@ -58,8 +58,8 @@ func (m *merge) failDateOrder() {
 	}
 }
 
-// instantOrDay sets one end of the stay. If an instant and its day are both sent and agree, the instant counts, so that a client
-// can send back an answer unchanged.
+// instantOrDay sets the start or the end of the stay. If an instant and its day are both sent and agree, the instant
+// counts, so that a client can send an answer back unchanged.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
@@ -108,7 +108,8 @@ func (m *merge) checkYear(f Field, t time.Time) {
 	}
 }
 
-// instantOn returns the first instant at which the clocks of a zone show an hour on a day, or the clock change that skips it.
+// instantOn returns the first instant at which clocks in a time zone show an hour on a day. If a clock change skips
+// the hour, it returns the instant of that change.
 func instantOn(day, hour string, zone *time.Location) time.Time {
 	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Day returns the beginning and the end of a day at a property: YYYY-MM-DD in its time zone, or today if empty.
+// Day returns the start and the end of a day in the property's time zone. The text is YYYY-MM-DD, or empty for today.
 func Day(property *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
 	zone, err := clock.Zone(property.TimeZone)
 	if err != nil {
@@ -28,12 +28,12 @@ func Day(property *ent.Property, text string, now time.Time) (begins, ends time.
 	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
 }
 
-// recomputedUntil is how long after its end a stay is still recomputed: another time zone and check-out hour move its end by two
-// days at most.
+// recomputedUntil is how long after its end a stay is still recomputed: a change of the time zone and of the
+// check-out hour moves the end by at most two days.
 const recomputedUntil = 48 * time.Hour
 
-// ListByDays lists the reservations of a property that were given by days and have not ended, ordered by id, at most limit after
-// one id.
+// ListByDays lists up to limit reservations after an id whose dates the PMS gave as days and that have not ended,
+// ordered by id.
 func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) {
 	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(view.Now().Add(-recomputedUntil)),
 		entreservation.Or(entreservation.FromDateNotNil(), entreservation.ToDateNotNil())).
@@ -44,8 +44,8 @@ func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, err
 	return ids, nil
 }
 
-// CompleteDays recomputes the dates of reservations that were given by days from the property's current hours and time zone, and
-// replans those that are checked in. The PMS changed nothing, so their pmsMeta.updatedAt stays.
+// CompleteDays recomputes the dates of reservations that were given as days, because the property's hours or time
+// zone changed, and replans those that are checked in. pmsMeta.updatedAt stays, because the PMS changed nothing.
 func (svc Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	_, hours, err := loadRules(tx, propertyID)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Hours are the settings of the property that complete a day to an instant.
+// Hours are the property's hours that turn a day of arrival or departure into an instant.
 type Hours struct {
 	Zone     *time.Location
-	CheckIn  string // HH:MM, completes a day of arrival
-	CheckOut string // HH:MM, completes a day of departure
+	CheckIn  string // CheckIn is HH:MM and completes a day of arrival
+	CheckOut string // CheckOut is HH:MM and completes a day of departure
 }
 
-// maxClockAhead is how far the PMS's clock may be ahead of the server's.
+// maxClockAhead is how far the PMS's clock may be ahead of the server's clock.
 const maxClockAhead = 5 * time.Minute
 
-// Merge applies a patch to a stored record; held is nil for a new reservation. It returns every wrong field; use the result only
-// if there is none. A field that the patch names without a value is cleared. For arrival and departure, a time replaces an earlier
-// day, and a day an earlier time. Erased fields stay empty.
+// Merge applies a patch to a stored record; held is nil for a new reservation. It returns all wrong fields; if there
+// are any, do not use the record. A field that the patch names without a value is cleared. For arrival and departure,
+// an instant replaces an earlier day, and a day an earlier instant. Erased fields stay empty.
 func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {
@@ -54,7 +54,7 @@ func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
 }
 
-// required sets a field that every reservation has. It keeps the value unchanged.
+// required sets a mandatory field to the sent value, without trimming it.
 func (m *merge) required(f Field, to *string, what string) {
 	if v, named := m.patch.text(f); named {
 		*to = valueOrZero(v)
@@ -64,7 +64,7 @@ func (m *merge) required(f Field, to *string, what string) {
 	}
 }
 
-// optional sets a field that may be absent. An empty string clears it.
+// optional sets an optional field. An empty string clears it.
 func (m *merge) optional(f Field, to **string) {
 	v, named := m.patch.text(f)
 	if !named {
@@ -133,9 +133,9 @@ func (m *merge) state() {
 	}
 }
 
-// space sets the partner's space, under either of its names, or the Latchkey space. One form replaces the other; both at once are
-// an error. A room without a bed is a private room, so it also replaces a stored bed; a bed without a room replaces a stored
-// private room.
+// space sets the PMS's space, under either of its field names, or the Latchkey space. Each form replaces the other;
+// both at once are an error. A room without a bed is a private room, so it also replaces a stored bed; a bed without
+// a room replaces a stored private room.
 func (m *merge) space() {
 	bed, bedNamed := m.alias(SpaceID, BedID)
 	room, roomNamed := m.alias(ParentID, RoomID)
@@ -169,10 +169,10 @@ func (m *merge) space() {
 	}
 }
 
-// differs reports whether a value was sent that is not the stored one.
+// differs reports whether a value was sent that differs from the stored value.
 func differs(sent, held *string) bool { return sent != nil && (held == nil || *held != *sent) }
 
-// alias reads a field that has two names.
+// alias reads a field that has two names in the API.
 func (m *merge) alias(f, other Field) (value *string, named bool) {
 	a, aNamed := m.patch.text(f)
 	b, bNamed := m.patch.text(other)

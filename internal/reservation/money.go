@@ -10,11 +10,11 @@ import (
 	"latchkey.dev/internal/money"
 )
 
-// defaultDecimals are the decimals of an amount without a currency: the most that any common currency has.
+// defaultDecimals are the decimals of an amount without a currency: the most that a common currency has.
 const defaultDecimals = 3
 
-// money sets price, owing and their currency. Amounts are stored in minor units; when only the currency changes, they keep their
-// value.
+// money sets price, owing and their currency. Amounts are stored in minor units. If only the currency changes, the
+// amounts keep their value.
 func (m *merge) money(before Record) {
 	wrong := len(m.wrong)
 	if v, named := m.patch.text(Currency); named {
@@ -74,7 +74,7 @@ func (m *merge) parseMinor(f Field, literal string) *int64 {
 	return &a.Minor
 }
 
-// toMinorUnits parses a decimal as an integer with the given number of decimals.
+// toMinorUnits parses a decimal number as an integer of minor units.
 func toMinorUnits(literal string, places int) (int64, bool) {
 	whole, fraction, _ := strings.Cut(literal, ".")
 	if len(fraction) > places || len(whole) > 14 {
@@ -84,7 +84,7 @@ func toMinorUnits(literal string, places int) (int64, bool) {
 	return n, err == nil
 }
 
-// Decimal formats minor units of a currency, or "" for none, as a decimal number.
+// Decimal formats minor units of a currency as a decimal number. An empty currency is allowed.
 func Decimal(minor int64, currency string) string {
 	places := defaultDecimals
 	if currency != "" {

@@ -27,10 +27,8 @@ func notFound() error {
 	return fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
 }
 
-// Row is a reservation as stored.
 type Row = ent.Reservation
 
-// Get returns a reservation by its Latchkey id.
 func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	row, err := tx.Reservation.Query().Where(s.inScope(), entreservation.ID(reservationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -39,7 +37,7 @@ func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	return row, err
 }
 
-// Find returns a reservation by the PMS's id, which several integrations may use.
+// Find returns a reservation by the PMS's id. It is an error if several integrations use the id.
 func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reservation, error) {
 	where := []predicate.Reservation{s.inScope(), entreservation.PmsID(pmsID)}
 	if s.IntegrationID == "" {
@@ -57,7 +55,6 @@ func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reserva
 	return rows[0], nil
 }
 
-// Query narrows a list.
 type Query struct {
 	Size  int
 	Token string
@@ -65,7 +62,7 @@ type Query struct {
 	State access.State
 }
 
-// List returns a page of reservations, the longest unchanged first, and the token of the next page.
+// List returns a page of reservations, oldest change first, and the token of the next page.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	from, err := q.startCursor()
 	if err != nil {
@@ -89,10 +86,11 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 	return rows, next, nil
 }
 
-// startCursor is the cursor after which the list begins. Stored times have microseconds, so a finer q.Since is rounded up.
+// startCursor returns the cursor after which the list begins. Stored times have microseconds, so a finer q.Since is
+// rounded up.
 func (q Query) startCursor() (cursor, error) {
 	since := cursor{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
-	if since.at.Year() > 9999 { // its text would sort before all others
+	if since.at.Year() > 9999 { // a year of five digits would sort before all others
 		since.at = q.Since
 	}
 	if q.Token == "" {
@@ -111,7 +109,7 @@ func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 	return place, err
 }
 
-// Plan returns the access plan of a reservation without changing anything.
+// Plan returns the access plan of a reservation without storing anything.
 func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, error) {
 	rules, err := access.SettingsOf(property).Rules()
 	if err != nil {
@@ -120,17 +118,18 @@ func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property)
 	return access.Show(tx, svc.Keys, stayOf(row, false), rules)
 }
 
-// PageToken returns the token of a page, in a list ordered by a time, then id: the last reservation of the page.
+// PageToken encodes the last reservation of a page, in a list ordered by a time, then id.
 func PageToken(at time.Time, reservationID string) string {
-	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) // read back the same way
+	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) // ParsePageToken converts back
 	return base64.RawURLEncoding.EncodeToString(append(b, reservationID...))
 }
 
-// ParsePageToken returns the arguments of PageToken. Callers send the token, so it refuses every other string.
+// ParsePageToken is the inverse of PageToken. It rejects every string that PageToken does not return, because clients
+// send the token.
 func ParsePageToken(token string) (at time.Time, reservationID string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {
-		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) // written the same way
+		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) // inverse of the conversion in PageToken
 		if at.Year() >= 1970 && at.Year() < 9999 && id.Valid(id.Reservation, reservationID) && PageToken(at, reservationID) == token {
 			return at, reservationID, nil
 		}

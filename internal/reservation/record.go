@@ -1,5 +1,5 @@
-// Package reservation stores the reservations of the PMS. Latchkey never changes a field that the PMS owns. One transaction stores a
-// change and plans the access that follows from it.
+// Package reservation stores the reservations of the PMS. Latchkey never changes a field that the PMS owns. A change
+// and the access plan that follows from it are stored in one transaction.
 package reservation
 
 import (
@@ -8,36 +8,36 @@ import (
 	"latchkey.dev/internal/access"
 )
 
-// Record is a reservation as the PMS last described it.
+// Record is a reservation as the PMS last sent it.
 type Record struct {
 	PMSID        string
 	GroupID      *string
-	SpaceID      *string // the partner's bed or room
-	ParentID     *string // the partner's room: with SpaceID the room of that bed, without it a private room
+	SpaceID      *string // SpaceID is the PMS's bed or room
+	ParentID     *string // ParentID is the PMS's room: the room of the bed SpaceID, or a private room if SpaceID is nil
 	CompanionIDs []string
 	PMSUpdatedAt *time.Time
 
 	Number string
 	Booker
-	Erased bool // Booker and CompanionIDs were erased
+	Erased bool // Erased means that Booker and CompanionIDs were erased
 
 	State    access.State
-	FromDate *string // YYYY-MM-DD, if the PMS gave a day
+	FromDate *string // FromDate is YYYY-MM-DD if the PMS gave a day, else nil
 	ToDate   *string
-	From, To time.Time // zero: not given
+	From, To time.Time // From and To are zero if the PMS gave none
 
 	Adults, Children *int
-	Price, Owing     *int64 // minor units of Currency
+	Price, Owing     *int64 // Price and Owing are in minor units of Currency
 	Currency         *string
 
 	SourceName     *string
 	ChannelManager *string
 	ChannelNumber  *string
 
-	OwnSpaceID *string // a Latchkey space, named instead of the partner's
+	OwnSpaceID *string // OwnSpaceID is a Latchkey space that is named instead of the PMS's space
 }
 
-// SpaceKey is the partner's space that decides: the bed or room, else the parent room.
+// SpaceKey returns the PMS's space that determines access: the bed or room, else the parent room.
 func (r Record) SpaceKey() string {
 	if r.SpaceID != nil {
 		return *r.SpaceID
@@ -52,10 +52,9 @@ func valueOrZero[T any](p *T) (v T) {
 	return v
 }
 
-// Field is a field of a reservation, as the API spells it.
+// Field is the name of a reservation's field in the API.
 type Field string
 
-// The fields the PMS may send.
 const (
 	PMSID          Field = "pmsMeta.id"
 	GroupID        Field = "pmsMeta.groupId"
@@ -82,11 +81,11 @@ const (
 	ChannelManager Field = "channelManager"
 	ChannelNumber  Field = "channelNumber"
 	OwnSpaceID     Field = "parentSpaceId"
-	RoomID         Field = "roomId" // an alias of ParentID
-	BedID          Field = "bedId"  // an alias of SpaceID
+	RoomID         Field = "roomId" // roomId is an alias of parentId
+	BedID          Field = "bedId"  // bedId is an alias of spaceId
 )
 
-// Patch is one change from the PMS: the named fields, each with its value, or nil to clear it.
+// Patch is one change from the PMS: the sent fields with their values; nil clears a field.
 type Patch map[Field]any
 
 // The values of a Patch are strings, except these.
@@ -96,7 +95,7 @@ type Patch map[Field]any
 //	Adults Children int
 //	Price Owing     float64
 
-// text returns a string field: whether the patch names it, and its value, nil to clear it.
+// text returns the value of a string field, and whether the patch names the field. A nil value clears it.
 func (p Patch) text(f Field) (value *string, named bool) {
 	v, named := p[f]
 	if s, ok := v.(string); ok {

@@ -31,18 +31,18 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// tombstoneMAC finds the tombstone of a removed reservation.
+// tombstoneMAC returns the keyed hash of a PMS id, by which the tombstone of a removed reservation is found.
 func (svc Service) tombstoneMAC(s Scope, pmsID string) []byte {
 	return svc.Keys.MAC("tombstone/"+s.PropertyID, s.IntegrationID, pmsID)
 }
 
-// deleteTombstone deletes the tombstone of an id that the PMS uses again.
+// deleteTombstone deletes the tombstone of a PMS id when the PMS uses the id for a new reservation.
 func (svc Service) deleteTombstone(tx *db.Tx, s Scope, pmsID string) error {
 	_, err := tx.Tombstone.Delete().Where(enttombstone.PropertyID(s.PropertyID), enttombstone.MAC(svc.tombstoneMAC(s, pmsID))).Exec(tx.Context())
 	return err
 }
 
-// DeleteTombstones deletes up to limit tombstones that were created before a time, and returns how many.
+// DeleteTombstones deletes up to limit tombstones that were created before a time, and returns their number.
 func DeleteTombstones(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ids, err := tx.Tombstone.Query().Where(enttombstone.CreatedAtLT(before)).Limit(limit).IDs(tx.Context())
 	if err != nil || len(ids) == 0 {
@@ -51,7 +51,7 @@ func DeleteTombstones(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return tx.Tombstone.Delete().Where(enttombstone.IDIn(ids...)).Exec(tx.Context())
 }
 
-// DueStays lists the next stays of all properties whose retention period is over, after one of them in the order of their beginning.
+// DueStays lists reservations of all properties whose retention period is over, by start time and after a cursor.
 func (svc Service) DueStays(view *db.Tx, after *ent.Reservation, limit int) ([]*ent.Reservation, error) {
 	over := view.Now().Add(-svc.Keep)
 	q := view.Reservation.Query().Where(entreservation.FromAtLTE(over), entreservation.ToAtLTE(over))
@@ -66,8 +66,9 @@ func (svc Service) DueStays(view *db.Tx, after *ent.Reservation, limit int) ([]*
 	return rows, nil
 }
 
-// Remove removes those stays of a property whose retention period is over, and leaves their tombstones. It counts the blocked ones by
-// reason. A blocked stay whose access has ended loses its personal data already, and staff are notified if it stays blocked.
+// Remove deletes the given reservations of a property whose retention period is over, and leaves tombstones. It
+// counts the blocked reservations by reason. A blocked reservation whose access has ended already loses its personal
+// data, and staff are notified if it stays blocked.
 func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed int, blocked map[Block]int, err error) {
 	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
 	if err != nil {
@@ -82,7 +83,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 	var freeGrants []string
 	for _, row := range rows {
 		if !retentionOver(row.ToAt, tx.Now(), svc.Keep) {
-			continue // the PMS changed it meanwhile
+			continue // the PMS changed the reservation meanwhile
 		}
 		block := has[row.ID].blockedBy()
 		if block == "" {
@@ -100,7 +101,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 	return len(free), blocked, svc.removeAll(tx, propertyID, free, freeGrants)
 }
 
-// loadRemains loads what some stays still have, and the ids of their grants, both by reservation.
+// loadRemains loads by reservation what still blocks the removal, and the ids of the grants.
 func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains, map[string][]string, error) {
 	ctx, has, grants := tx.Context(), map[string]remains{}, map[string][]string{}
 	set := func(reservationID string, change func(r *remains)) {
@@ -112,7 +113,7 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the access of stays to remove: %w", err)
 	}
-	stayOf := map[string]string{} // by grant, and by subject of events
+	stayOf := map[string]string{} // stayOf has the reservation of each grant and of each subject of events
 	var grantIDs, subjects []string
 	for _, g := range rows {
 		stayOf[g.ID], grantIDs = g.ReservationID, append(grantIDs, g.ID)
@@ -151,10 +152,11 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 	return has, grants, nil
 }
 
-// blockNotices are the kinds of notices about reasons that last until a person acts.
+// blockNotices are the notices for reasons that block a removal until a person acts.
 var blockNotices = map[Block]string{BlockedByAccess: "retentionBlockedByAccess", BlockedByLock: "retentionBlockedByLock"}
 
-// handleBlocked does for a blocked stay what can be done already.
+// handleBlocked erases the personal data of a blocked reservation if its access has ended, and notifies staff if it
+// stays blocked.
 func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) error {
 	if block != BlockedByAccess {
 		if err := svc.EraseBooker(tx, row); err != nil {
@@ -168,8 +170,8 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) e
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: row.ID + "/" + kind})
 }
 
-// EraseBooker clears the personal data of a reservation: the booker, the index of names, the companions and the names of phones. Later changes of the PMS do
-// not restore them.
+// EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of
+// phones. Later changes by the PMS do not restore them.
 func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	if row.ErasedAt != nil {
 		return nil
@@ -196,10 +198,12 @@ func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	return appendChange(tx, &erased)
 }
 
-// inGrantIndex is the condition of the index of acts by grant. As a parameter, the databases would not recognize it.
+// inGrantIndex repeats the condition of the partial index of commands by grant. Neither database would use the index
+// if the condition were a parameter.
 func inGrantIndex(s *sql.Selector) { s.Where(sql.ExprP("grant_id <> ''")) }
 
-// removeAll removes stays with all that belongs to them. No lock holds a code of the grants, and no number of the status list is theirs.
+// removeAll deletes reservations with all that belongs to them. The caller made sure that no lock holds a code of
+// their grants and that the status list needs none of their numbers.
 func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservation, grantIDs []string) error {
 	ctx := tx.Context()
 	tombstones := make([]*ent.TombstoneCreate, len(rows))

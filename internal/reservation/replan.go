@@ -18,17 +18,19 @@ import (
 )
 
 const (
-	// planDoors bounds how many doors one transaction plans: a property may have many gates, and each stay may open them all.
+	// planDoors bounds how many doors one transaction plans: a property may have many gates, and each reservation may
+	// open them all.
 	planDoors = 300
-	// planRetry is the wait before the next attempt to plan a stay whose plan failed.
+	// planRetry is the wait before the next attempt to plan a reservation whose plan failed.
 	planRetry = time.Minute
-	// maxTouched bounds the spaces that one query names. SQLite allows 1,000 levels of an expression.
+	// maxTouched bounds the spaces in one query. SQLite allows 1,000 levels of an expression.
 	maxTouched = 200
 )
 
-// Replan replans the access of the checked-in stays that a change of the property's settings, spaces, mapping, doors or locks
-// touches. It plans the first of them in the transaction of that change and marks the others for [Service.PlanDue]. It also
-// recomputes their dates from the property's current hours; [Service.CompleteDays] does so for stays in other states.
+// Replan replans the checked-in reservations that a change of the property's settings, spaces, mapping, doors or
+// locks affects. It plans the first of them in the transaction of that change and marks the others for
+// [Service.PlanDue]. It also recomputes their dates from the property's current hours; [Service.CompleteDays] does
+// that for reservations in other states.
 func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
@@ -43,9 +45,9 @@ func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	return svc.markAndPlan(tx, propertyID, which)
 }
 
-// markAndPlan marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
-// place in the queue. If a plan fails, all of them stay marked: the error of one stay must not refuse the change, and
-// [Service.PlanDue] retries each.
+// markAndPlan marks the reservations that match a condition as due to be planned, and plans the first of them. A
+// reservation that is already due keeps its place in the queue. If a plan fails, all of them stay marked: the error
+// of one reservation must not reject the change, and [Service.PlanDue] retries each.
 func (svc Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
 	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
 	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
@@ -61,15 +63,15 @@ func (svc Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Res
 	return nil
 }
 
-// Due are stays of one property whose access is due to be planned.
+// Due are reservations of one property whose access is due to be planned.
 type Due struct {
 	PropertyID string
 	IDs        []string
 }
 
-// PlanDue plans the next due stays of one property, as many as one transaction may plan, and returns them; none means that no
-// stay is due. It removes their marks in the same transaction, so a killed process leaves them for the next one. With an error
-// it returns the stays that it could not plan.
+// PlanDue plans the next due reservations of one property, as many as one transaction may plan, and returns them. It
+// returns none if none is due. It removes their marks in the same transaction, so that a crash loses none. With an
+// error it returns the reservations that it could not plan.
 func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
 	first, err := tx.Reservation.Query().Where(entreservation.PlanDueAtLTE(tx.Now())).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
@@ -83,18 +85,18 @@ func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
 	return Due{PropertyID: first.PropertyID, IDs: ids}, err
 }
 
-// PlanOne plans one stay if it is due.
+// PlanOne plans one reservation if it is due.
 func (svc Service) PlanOne(tx *db.Tx, propertyID, id string) error {
 	_, err := svc.planNext(tx, propertyID, entreservation.ID(id))
 	return err
 }
 
-// PostponePlan schedules another attempt for a stay whose plan failed.
+// PostponePlan schedules a retry for a reservation whose plan failed.
 func PostponePlan(tx *db.Tx, propertyID, id string) error {
 	return tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.ID(id)).SetPlanDueAt(tx.Now().Add(planRetry)).Exec(tx.Context())
 }
 
-// planNext plans the first stays of a property that are due and match which, as many as one transaction may plan.
+// planNext plans the first reservations of a property that are due and match, as many as one transaction may plan.
 func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
 	ctx := tx.Context()
 	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Count(ctx)
@@ -117,7 +119,7 @@ func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Res
 	return ids, svc.replanStarted(tx, propertyID, rows)
 }
 
-// replanStarted replans the access of the stays that are checked in.
+// replanStarted replans the access of reservations that are checked in.
 func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
 	rules, hours, err := loadRules(tx, propertyID)
 	if err != nil {
@@ -137,8 +139,8 @@ func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reser
 	return nil
 }
 
-// touchedStays matches the checked-in stays that name a touched space or have access to one; all checked-in stays if more spaces are
-// touched than a query can name.
+// touchedStays matches the checked-in reservations that name a changed space or have access to one. It matches all
+// checked-in reservations if more spaces changed than one query can name.
 func touchedStays(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservation, error) {
 	started := entreservation.State(string(access.Started))
 	if t.All || len(t.SpaceIDs)+len(t.Externals) > maxTouched {
@@ -157,8 +159,8 @@ func touchedStays(tx *db.Tx, propertyID string, t space.Touched) (predicate.Rese
 	return entreservation.And(started, entreservation.Or(named...)), nil
 }
 
-// Affected lists up to 100 reservations of a property, arriving or staying, that name one of a partner's spaces. A conflict of the
-// mapping affects them.
+// Affected lists up to 100 reservations of a property that have not ended and name one of a PMS's spaces. It serves
+// to show whom a mapping conflict affects.
 func Affected(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error) {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IntegrationID(integrationID),
 		entreservation.Or(entreservation.SpaceKeyIn(externalIDs...), entreservation.PmsParentSpaceIDIn(externalIDs...)),

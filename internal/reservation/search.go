@@ -20,36 +20,35 @@ import (
 	texts "latchkey.dev/internal/text"
 )
 
-// Search narrows a list of the reservations of a property.
 type Search struct {
-	Text    string // the number or an id of a reservation, or words that each begin a word of the booker's name; empty: any
-	State   string // empty: any
-	SpaceID string // only stays in this space, or in a bed of it
-	Day     string // only stays that include this day, YYYY-MM-DD at the property, and began at most longestStay days before
+	Text    string // Text is the number or an id of a reservation, or prefixes of words of the booker's name; empty matches all
+	State   string // State is empty for any state
+	SpaceID string // SpaceID selects reservations of this space, or of a bed in it
+	Day     string // Day selects reservations that include this day, YYYY-MM-DD at the property, and began at most longestStay days earlier
 	Size    int
 	Token   string
 }
 
-// Found is a reservation with its booker and space.
 type Found struct {
 	Row    *ent.Reservation
 	Booker Booker
-	Space  *ent.Space // nil: none
+	Space  *ent.Space // Space is nil if the reservation has none
 }
 
 const (
 	searchBatch = 200
-	// maxSearched bounds the reservations that one call decrypts. The call then returns what it found, and a token to continue.
+	// maxSearched bounds the reservations that one call decrypts. At the bound, the call returns what it found and a
+	// token to continue.
 	maxSearched = 2000
-	// longestStay bounds how many days before a day a stay on it may begin. So the index of arrivals suffices, and no index of
-	// departures slows each change down.
+	// longestStay bounds how many days before Day a matching reservation may begin. So the index of arrivals
+	// suffices, and no index of departures slows down each change.
 	longestStay = 400
 	// maxSameNumber bounds the reservations that share a number.
 	maxSameNumber = 500
 )
 
-// Search returns a page of the matching reservations of a property, the latest arrival first, and the token of the next page. A
-// page may hold fewer than Size and still not be the last.
+// Search returns a page of the matching reservations of a property, latest arrival first, and the token of the next
+// page. A page with fewer than Size results is not always the last.
 func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
 	where, words, err := svc.conditions(view, propertyID, s)
 	if err != nil || where == nil {
@@ -93,7 +92,7 @@ func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Fou
 	return found, PageToken(at, id), nil
 }
 
-// conditions returns the part of a search that the database decides, and the words that the booker's name must match. No
+// conditions splits a search into conditions for the database and the words that the decrypted name must match. No
 // condition means that nothing matches.
 func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
 	where = []predicate.Reservation{entreservation.PropertyID(propertyID)}
@@ -127,7 +126,7 @@ func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where [
 		return append(where, entreservation.IDIn(ids...)), nil, err
 	}
 	if words = texts.Words(text); len(words) == 0 {
-		return nil, nil, nil // only punctuation
+		return nil, nil, nil // the text has only punctuation
 	}
 	for _, w := range words[:min(len(words), maxWords)] {
 		where = append(where, hasName(propertyID, nameToken(svc.Keys, propertyID, indexPrefix(w))))
@@ -150,8 +149,8 @@ func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 	return ids, nil
 }
 
-// inSpace selects the stays that may be in a space, or in a bed of it, under the current mapping. openIfMatching decides for
-// each, because a bed has priority over its room.
+// inSpace selects the reservations that may be in a space, or in a bed of it, under the current mapping.
+// openIfMatching then decides for each, because a bed takes precedence over its room.
 func inSpace(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, error) {
 	if _, err := space.Get(view.Context(), view.Client, propertyID, spaceID); err != nil {
 		return nil, err
@@ -164,7 +163,7 @@ func inSpace(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, er
 	if err != nil {
 		return nil, fmt.Errorf("list the mappings of a space: %w", err)
 	}
-	externals := map[string][]string{} // by integration
+	externals := map[string][]string{} // externals has the PMS's ids of the space, by integration
 	for _, m := range mapped {
 		externals[m.IntegrationID] = append(externals[m.IntegrationID], m.ExternalID)
 	}
@@ -181,7 +180,8 @@ func afterInList(at time.Time, id string) predicate.Reservation {
 	return entreservation.Or(entreservation.FromAtLT(at), entreservation.And(entreservation.FromAt(at), entreservation.IDLT(id)))
 }
 
-// openIfMatching decrypts a reservation. It returns nil if the booker's name does not match, or the stay is in another space.
+// openIfMatching decrypts the booker of a reservation. It returns nil if the name does not match or the reservation
+// is in another space.
 func (svc Service) openIfMatching(view *db.Tx, row *ent.Reservation, words []string, spaceID string) (*Found, error) {
 	b, err := svc.Booker(view.Context(), row)
 	if err != nil {
@@ -203,7 +203,7 @@ func (svc Service) openIfMatching(view *db.Tx, row *ent.Reservation, words []str
 	return &Found{row, b, place.Space}, nil
 }
 
-// hasName matches the reservations whose booker has a name with this token.
+// hasName matches the reservations whose booker has a name with this hash.
 func hasName(propertyID string, token []byte) predicate.Reservation {
 	return func(s *sql.Selector) {
 		names := sql.Table(entname.Table)

@@ -15,10 +15,10 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// These statements are hand-written, because each change of a reservation runs two of them and ent takes several times as long.
+// Each change of a reservation runs two of these statements. They are SQL because ent takes several times as long.
 
-// columns are the columns that a PMS may change, in the order of valuesOf. The last one is indexed: SQLite would rewrite its
-// index entry, another page, even if the value stays, so update leaves it out then.
+// columns are the columns that a PMS may change, in the order of valuesOf. The last column is indexed: SQLite would
+// rewrite its index entry, another page, even if the value is unchanged, so update omits the column then.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at", "pms_number",
 	"booker", "state", "from_date", "to_date", "to_at",
@@ -26,7 +26,7 @@ var columns = []string{
 	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "from_at",
 }
 
-// valuesOf returns the values of columns; booker is sealed.
+// valuesOf returns the values in the order of columns. booker is encrypted.
 func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
 	var companions any
 	if len(r.CompanionIDs) > 0 {
@@ -57,14 +57,14 @@ var (
 	updateInPlace   = updateStatementFor(columns[:len(columns)-1])
 )
 
-// updateStatementFor finds the row by the same index as loadQuery, because another index would be another page to read.
+// updateStatementFor returns an UPDATE that finds the row by the same index as loadQuery, because another index would
+// be another page to read.
 func updateStatementFor(columns []string) string {
 	n := len(columns)
 	return `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + placeholders(n) + `)
 		WHERE integration_id = $` + strconv.Itoa(n+1) + ` AND pms_id = $` + strconv.Itoa(n+2) + ` AND property_id = $` + strconv.Itoa(n+3)
 }
 
-// placeholders returns the first n placeholders.
 func placeholders(n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -73,23 +73,20 @@ func placeholders(n int) string {
 	return strings.Join(all, ", ")
 }
 
-// Settings are the settings of a property that its reservations depend on.
 type Settings struct {
 	access.Settings
-	CheckIn, CheckOut string // HH:MM, complete a day of arrival or departure
+	CheckIn, CheckOut string // CheckIn and CheckOut are HH:MM and complete a day of arrival or departure
 }
 
 func settingsOf(p *ent.Property) Settings {
 	return Settings{access.SettingsOf(p), p.CheckInTime, p.CheckOutTime}
 }
 
-// rules returns the rules of access at a property, and the hours that complete a day there.
 func (s Settings) rules() (access.Rules, Hours, error) {
 	r, err := s.Rules()
 	return r, Hours{Zone: r.Zone, CheckIn: s.CheckIn, CheckOut: s.CheckOut}, err
 }
 
-// loadRules is [Settings.rules] of a stored property.
 func loadRules(tx *db.Tx, propertyID string) (access.Rules, Hours, error) {
 	p, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -98,15 +95,16 @@ func loadRules(tx *db.Tx, propertyID string) (access.Rules, Hours, error) {
 	return settingsOf(p).rules()
 }
 
-// current is the stored state that a change starts from.
+// current is the stored state before a change.
 type current struct {
 	settings Settings
-	row      *ent.Reservation // without PlanDueAt, which marks the row and is no part of the reservation; nil: none yet
-	removed  *time.Time       // without a row: the last pmsMeta.updatedAt of the removed reservation with this id
-	granted  bool             // it has or had access; most never had, and need no query of their grants
+	row      *ent.Reservation // row is nil if there is none; its PlanDueAt is not set, because that only marks the row for planning
+	removed  *time.Time       // removed is the last pmsMeta.updatedAt of a removed reservation with this id, if there is no row
+	granted  bool             // granted means that the reservation has or had access; others need no query of grants
 }
 
-// loadCurrent loads the settings of a property and its reservation, or its tombstone, by the PMS's id, or "" for none.
+// loadCurrent loads the settings of a property and a reservation by its PMS id, or the reservation's tombstone. An
+// empty id loads the settings only.
 func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 	r := &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
 	p := Settings{Settings: access.Settings{PropertyID: s.PropertyID}}
@@ -141,7 +139,7 @@ func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error
 	return current{settings: p, row: r, granted: granted}, nil
 }
 
-// recordOf reads a record from its row, without the booker. Times are in UTC, so that equal records compare equal.
+// recordOf converts a row to a record, without the booker. Times are in UTC, so that equal records compare equal.
 func recordOf(r *ent.Reservation) Record {
 	out := Record{
 		PMSID: r.PmsID, GroupID: r.PmsGroupID, SpaceID: r.PmsSpaceID, ParentID: r.PmsParentSpaceID,
@@ -158,7 +156,6 @@ func recordOf(r *ent.Reservation) Record {
 	return out
 }
 
-// rowOf returns the row with a record and the sealed booker written to it.
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
 	out.PmsGroupID, out.PmsSpaceID, out.PmsParentSpaceID, out.PmsCompanionIds = r.GroupID, r.SpaceID, r.ParentID, r.CompanionIDs
@@ -193,7 +190,7 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	return row, recordChange(tx, row, nil)
 }
 
-// update stores a record in place of held. It seals and indexes the booker again only if it changed.
+// update stores a changed record. It encrypts and indexes the booker only if the booker changed.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
 	if rebooked {
@@ -222,7 +219,8 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 	return row, recordChange(tx, row, before)
 }
 
-// recordChange lists a stored reservation as changed and reschedules the check of its arrival. before is its former row, or nil.
+// recordChange appends a stored reservation to the list of changes and reschedules the check of its arrival. before
+// is the former row, or nil.
 func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
 	if err := appendChange(tx, row); err != nil {
 		return err
@@ -230,7 +228,7 @@ func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
 	return rescheduleArrivalCheck(tx, row, before)
 }
 
-// execOne runs a statement that must change one row.
+// execOne returns an error unless the statement changes exactly one row.
 func execOne(tx *db.Tx, statement string, values []any) error {
 	done, err := tx.ExecContext(tx.Context(), statement, values...)
 	if err == nil {

@@ -15,30 +15,28 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Scope limits a call to the reservations of one property, and of one integration.
+// Scope limits a call to the reservations of one property, and optionally of one integration.
 type Scope struct {
 	PropertyID    string
-	IntegrationID string // empty: all integrations of the property, for reading
+	IntegrationID string // IntegrationID is empty to read all integrations of the property
 }
 
 // Stored is a reservation with its access plan.
 type Stored struct {
-	Row      *ent.Reservation // nil: the patch is late, and there is no reservation (see isLate)
+	Row      *ent.Reservation // Row is nil if the patch is late and there is no reservation (see isLate)
 	Property Settings
-	// Booker is the decrypted booker of Row.
-	Booker Booker
-	Plan   access.Plan
-	Stale  bool // the patch was older than the stored reservation, or late; nothing changed
+	Booker   Booker
+	Plan     access.Plan
+	Stale    bool // Stale means that the patch was late, or older than the stored reservation, and changed nothing
 }
 
-// Service stores reservations. Keys seal their bookers and PINs.
 type Service struct {
 	Keys *keyring.Ring
-	Keep time.Duration // how long stays are kept after their end; 0: forever
+	Keep time.Duration // Keep is the retention period after the end of a stay; 0 means forever
 }
 
-// Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. The error names the wrong
-// fields found here and those that the caller found before.
+// Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. The error has
+// all wrong fields: those found here and those that the caller passes in wrong.
 func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
 	found, err := svc.loadCurrent(tx, s, valueOrZero(pmsID))
@@ -93,7 +91,7 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	return Stored{Row: row, Property: found.settings, Booker: merged.Booker, Plan: plan}, err
 }
 
-// fieldErrors returns one error of all wrong fields, without repeating a field.
+// fieldErrors returns one error with all wrong fields, each field once.
 func fieldErrors(wrong, more []fault.Field) error {
 	for _, f := range more {
 		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path || isSameMistake(w, f) }) {
@@ -110,20 +108,20 @@ func fieldErrors(wrong, more []fault.Field) error {
 	return err
 }
 
-// isSameMistake reports whether a wrong day is the reason why an instant is missing.
+// isSameMistake reports whether a missing instant only follows from a wrong day, so that one error suffices.
 func isSameMistake(day, missing fault.Field) bool {
 	return missing.Reason == fault.Required &&
 		(day.Path == string(FromDate) && missing.Path == string(From) || day.Path == string(ToDate) && missing.Path == string(To))
 }
 
-// isStale reports whether the PMS made the patch before the stored version.
+// isStale reports whether the PMS made the patch before the version that is stored.
 func isStale(p Patch, row *ent.Reservation) bool {
 	at, ok := p[PMSUpdatedAt].(time.Time)
 	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
 }
 
-// checkOwnSpace refuses a Latchkey space that this property does not have, if the patch names it. A stored one that was deleted
-// since is no error.
+// checkOwnSpace rejects a patch that names a Latchkey space of another property, or none. A stored space that was
+// deleted since is no error.
 func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	if v, _ := p.text(OwnSpaceID); v == nil || r.OwnSpaceID == nil {
 		return nil
@@ -138,7 +136,6 @@ func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	return nil
 }
 
-// stayOf returns the part of a reservation that access depends on.
 func stayOf(row *ent.Reservation, fresh bool) access.Stay {
 	return access.Stay{
 		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, Fresh: fresh,

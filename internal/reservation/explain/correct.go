@@ -10,34 +10,33 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// codeLocation is a code of the stay on a lock: the lock, and the grant of the code.
+// codeLocation is one code of the stay, named by its grant, on one lock at one door.
 type codeLocation struct{ grantID, lockID, doorID string }
 
 func locationOf(h Event) codeLocation { return codeLocation{h.GrantID, h.LockID, h.DoorID} }
 
-// isTyped reports whether a code of the stay was typed at a door.
+// isTyped reports whether the event is the typing of a code of the stay at a door.
 func (h Event) isTyped() bool { return h.OfStay && !h.SmartKey && h.isOpening() }
 
-// isOpening reports whether a door was opened, or an attempt refused.
+// isOpening reports whether the event is an opened door or a refused attempt.
 func (h Event) isOpening() bool { return h.Kind == event.DoorOpened || h.Kind == event.DoorDenied }
 
-// clocks corrects only times that cannot be right:
-//   - No event happened after the server stored it.
-//   - Evidence for one code on one lock keeps the order in which it was stored.
-//   - No door opened with a grant before the server created it. Then the clock on site is wrong, and the opening moves after the
-//     first evidence for its code so far.
+// clocks corrects event times from clocks on site that cannot be right:   - No event happened after the server stored
+// it.   - Evidence for one code on one lock keeps the order in which it was stored.   - No door opened with a grant
+// before the server created it. Then the clock on site is wrong, and the opening moves after the     first evidence
+// for its code so far.
 //
 // An opening that is reported late keeps its time: later evidence does not move it.
 type clocks struct {
-	granted     map[string]time.Time       // when each grant was created, by id
-	first, last map[codeLocation]time.Time // of the evidence for each code
+	granted     map[string]time.Time       // granted has the creation time of each grant, by id
+	first, last map[codeLocation]time.Time // first and last are the times of the first and last evidence for each code
 }
 
 func newClocks(granted map[string]time.Time) clocks {
 	return clocks{granted, map[codeLocation]time.Time{}, map[codeLocation]time.Time{}}
 }
 
-// correct returns the time of the next event in stored order.
+// correct returns the corrected time of the next event. Events must be passed in stored order.
 func (c clocks) correct(h Event) time.Time {
 	if !h.Stored.IsZero() && h.At.After(h.Stored) {
 		h.At = h.Stored
@@ -63,10 +62,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// provenCodes are the codes that are proven to be on their lock, as events pass in stored order.
+// provenCodes are the codes that are proven to be on their lock, up to the current event in stored order.
 type provenCodes map[codeLocation]bool
 
-// firstProvenByUse reports whether the use of a code is the first proof that its lock has it.
+// firstProvenByUse reports whether the use of a code is the first proof that its lock has the code.
 func (k provenCodes) firstProvenByUse(h Event) bool {
 	at := locationOf(h)
 	switch {
@@ -84,7 +83,7 @@ func (k provenCodes) firstProvenByUse(h Event) bool {
 	return false
 }
 
-// withoutRepeats removes steps with the same text at the same time, except openings, which may occur twice.
+// withoutRepeats removes steps with equal text and time, except openings, which may really occur twice.
 func withoutRepeats(steps []Step) []Step {
 	type words struct {
 		at         time.Time
@@ -103,39 +102,38 @@ func withoutRepeats(steps []Step) []Step {
 	return out
 }
 
-// period is the time in which a code of the stay was at a door.
+// period is the time in which a code of the stay was on a lock at a door.
 type period struct {
 	from, to time.Time
-	open     bool // it has not ended
+	open     bool // open means that the period has not ended
 }
 
 func (s period) includes(at time.Time) bool {
 	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
 }
 
-// overlaps reports whether a period has an instant in common with the time [from, end).
+// overlaps reports whether a period overlaps the time [from, end).
 func (s period) overlaps(from, end time.Time) bool {
 	return !s.from.IsZero() && s.from.Before(end) && (s.open || !from.After(s.to))
 }
 
-// periods are when a code of the stay was on a lock at a door, as far as the events so far show. A plan names no lock, so until
-// there is evidence for its code, any lock at the door counts.
+// periods are the times in which a code of the stay was on a lock at a door, up to the current event. An access plan
+// names no lock, so any lock at the door counts until there is evidence for the code.
 type periods map[lockAtDoor]period
 
-// lockAtDoor is a lock at a door.
 type lockAtDoor struct{ lockID, doorID string }
 
-// include reports whether a code of the stay was at the place of an event at its time.
+// include reports whether a code of the stay was on the event's lock and door at the event's time.
 func (all periods) include(h Event) bool {
 	return all[lockAtDoor{h.LockID, h.DoorID}].includes(h.At) || all[lockAtDoor{"", h.DoorID}].includes(h.At)
 }
 
-// overlap reports whether a code of the stay was where something happened, at some time from its beginning until an end.
+// overlap reports whether a code of the stay was on the event's lock and door at some time between the event and end.
 func (all periods) overlap(h Event, end time.Time) bool {
 	return all[lockAtDoor{h.LockID, h.DoorID}].overlaps(h.At, end) || all[lockAtDoor{"", h.DoorID}].overlaps(h.At, end)
 }
 
-// add adds the next event in stored order, and reports whether a code of the stay is new at a door.
+// add applies the next event in stored order, and reports whether it put a code of the stay on a door that had none.
 func (all periods) add(h Event) (begins bool) {
 	for at, s := range all {
 		over := h.endsStay() || h.isPlan() && !slices.Contains(h.Expected, at.doorID) || h.isOfCode() && !h.FormerLock && h.DoorID == at.doorID
@@ -167,7 +165,7 @@ func (all periods) add(h Event) (begins bool) {
 	return begins
 }
 
-// open reports whether a code of the stay is at a door, or will be.
+// open reports whether a code of the stay is on a lock at a door now, or will be.
 func (all periods) open(doorID string) bool {
 	for at, s := range all {
 		if at.doorID == doorID && s.open {
@@ -177,17 +175,17 @@ func (all periods) open(doorID string) bool {
 	return false
 }
 
-// isPlan reports whether an event is an access plan.
+// isPlan reports whether the event is about an access plan.
 func (h Event) isPlan() bool {
 	return slices.Contains([]event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed}, h.Kind)
 }
 
-// endsStay reports whether an event ends the right to all doors.
+// endsStay reports whether the event ends the guest's access to all doors.
 func (h Event) endsStay() bool {
 	return h.Kind == event.ReservationChanged && h.State != access.Started
 }
 
-// isOfCode reports whether an event is about the present code of the stay for a door, on any lock.
+// isOfCode reports whether the event is about the stay's current code for a door, on any lock.
 func (h Event) isOfCode() bool {
 	return h.OfStay && !h.SmartKey && h.DoorID != "" && !h.FormerCode
 }

@@ -1,8 +1,8 @@
-// Package explain says why the doors of a stay open, or do not: each door now, and the steps that led there, from the PMS's update
-// to the keypad.
+// Package explain says why the doors of a stay do or do not open: each door now, and the steps that led there, from
+// the PMS's update to the keypad.
 //
-// [Explain] decides from values; [Load] gathers them with few, bounded queries. Every text may be shown to the guest: none
-// contains a PIN or data of another person.
+// [Explain] decides from values; [Load] gathers them with few, bounded queries. Every text may be shown to the guest:
+// none contains a PIN or data of another person.
 package explain
 
 import (
@@ -18,65 +18,64 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// MaxSteps bounds a timeline to its latest steps.
+// MaxSteps bounds a timeline. Older steps are omitted.
 const MaxSteps = 200
 
-// Facts are the input of Explain.
 type Facts struct {
 	Now              time.Time
 	ReservationID    string
 	State            access.State
-	Created, Updated time.Time // of the reservation
-	ByDays           bool      // the PMS gave days, so the property's hours change the dates too
+	Created, Updated time.Time // Created and Updated are times of the reservation
+	ByDays           bool      // ByDays means that the PMS gave days, so that the property's hours also determine the dates
 	Plan             access.Plan
-	Doors            map[string]Door      // facts about doors that the plan does not have, by id
-	Events           []Event              // in stored order
-	Granted          map[string]time.Time // when each grant of the stay was created, by id
-	More             bool                 // there are older events, which were not loaded
-	MissingUntil     time.Time            // the events that were not loaded were stored until this time; zero: none
-	Gaps             bool                 // events of more grants or locks were not loaded, whenever they were
-	Since            time.Time            // events before this time were deleted; zero: none were
+	Doors            map[string]Door      // Doors has facts about doors that the plan does not contain, by door id
+	Events           []Event              // Events are in the order in which they were stored
+	Granted          map[string]time.Time // Granted has the creation time of each grant of the stay, by id
+	More             bool                 // More means that older events exist that were not loaded
+	MissingUntil     time.Time            // MissingUntil is the stored time of the last event that was not loaded; zero if none is missing
+	Gaps             bool                 // Gaps means that events of some grants or locks were not loaded at all
+	Since            time.Time            // Since is the time before which events were deleted; zero if none were
 }
 
-// Door has the facts about a door and its lock that the plan does not have.
+// Door has facts about a door and its lock that the plan does not contain.
 type Door struct {
 	Name     string
-	Private  bool // one party at a time holds it
-	Locked   bool // a lock is on it
-	Online   bool // its lock can be reached
-	ReadBack bool // what its lock holds can be read
+	Private  bool // Private means that one reservation at a time has the door
+	Locked   bool // Locked means that the door has a lock
+	Online   bool // Online means that the lock can be reached
+	ReadBack bool // ReadBack means that the slots of the lock can be read
 	Jammed   bool
 }
 
-// Event is an event about the stay, or about a lock of its doors.
 type Event struct {
-	At          time.Time // by the clock of the device that reported it
-	Stored      time.Time // by the server's clock; zero: unknown
+	At          time.Time // At is the time by the clock of the device that reported the event
+	Stored      time.Time // Stored is the time by the server's clock; zero if unknown
 	Kind        event.Kind
-	DoorID      string // of then
+	DoorID      string // DoorID is the door that the lock was on at the event
 	LockID      string
-	OfStay      bool // it is about a code or phone of this stay
-	OfOtherStay bool // it is about a code or phone of another stay
-	Staff       bool // a staff member did it
-	SmartKey    bool // it is about a SmartKey, not a code
-	// Of a change by the PMS.
+	OfStay      bool // OfStay means that the event is about a code or phone of this stay
+	OfOtherStay bool // OfOtherStay means that the event is about a code or phone of another stay
+	Staff       bool // Staff means that a staff member caused the event
+	SmartKey    bool // SmartKey means that the event is about a SmartKey, not a code
+	// Changed has the changed parts in an event about a change by the PMS.
 	Changed            []string
 	State, StateBefore access.State
-	GrantID            string // the grant of the stay; empty: unknown
-	// Of evidence, and of a plan: the worst evidence of its doors.
+	GrantID            string // GrantID is the grant of the stay; empty if unknown
+	// Evidence is set in an event about evidence, and in an event about a plan: there it is the worst evidence of the
+	// doors.
 	Evidence slot.Evidence
-	// Of evidence: the lock had left the door, or the stay had another grant by then. It does not concern the door.
+	// FormerLock and FormerCode are set in an event about evidence that no longer concerns the door: the lock had
+	// left the door, or the stay had another grant by then.
 	FormerLock, FormerCode bool
 	Reason                 string
-	Expected               []string      // of a plan: the doors whose lock has a code of the stay, or will get one
-	Accessible             []string      // of a plan: the doors that the stay may open and is not leaving
-	Unreachable            []string      // of a plan: the doors whose lock could not be reached
-	Pause                  time.Duration // of event.KeypadPaused
+	Expected               []string      // in an event about a plan: the doors whose lock has a code of the stay, or will get one
+	Accessible             []string      // in an event about a plan: the doors that the stay may open and keeps
+	Unreachable            []string      // in an event about a plan: the doors whose lock could not be reached
+	Pause                  time.Duration // Pause is the duration in an event of the kind KeypadPaused
 
-	proves bool // of an opening: the first proof that the lock has the code
+	proves bool // proves means that this opening is the first proof that the lock has the code
 }
 
-// Explanation is the answer: each door now, and the timeline.
 type Explanation struct {
 	ReservationID string
 	State         access.State
@@ -85,14 +84,12 @@ type Explanation struct {
 	Truncated     bool
 	Forgotten     bool
 	AsOf          time.Time
-	CompleteAfter time.Time // of truncated steps: the steps after this time are complete, and there are no others; zero: unknown
+	CompleteAfter time.Time // CompleteAfter is the time after which no step of a truncated timeline is missing; zero if unknown
 	Text, Advice  message.Message
 }
 
-// Actor is the party that caused a step.
 type Actor string
 
-// The actors.
 const (
 	PMS      Actor = "pms"
 	Latchkey Actor = "latchkey"
@@ -102,7 +99,6 @@ const (
 	Staff    Actor = "staff"
 )
 
-// Step is one entry of the timeline.
 type Step struct {
 	At        time.Time
 	Actor     Actor
@@ -111,11 +107,10 @@ type Step struct {
 	DoorName  string
 	Evidence  slot.Evidence
 	Reason    string
-	Text      message.Message // for the guest; see [ForStaff]
-	isOpening bool            // a door was opened, or an attempt refused
+	Text      message.Message // Text is the text for the guest; for staff see [ForStaff]
+	isOpening bool            // isOpening means that a door was opened or an attempt refused
 }
 
-// Explain makes an explanation from facts.
 func Explain(f Facts) Explanation {
 	e := Explanation{ReservationID: f.ReservationID, State: f.State, AsOf: f.Now, Truncated: f.More, Forgotten: !f.Since.IsZero()}
 	for _, d := range f.Plan.Doors {
@@ -135,8 +130,8 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
-// truncate leaves out all but the last MaxSteps. Up to a time until which events are missing, it keeps the steps that are known: many
-// events of one kind, such as wrong PINs, must not hide the others.
+// truncate keeps the last MaxSteps steps. It also keeps all steps before missingUntil, because many loaded events of
+// one kind, such as wrong PINs, must not hide the few others.
 func (e *Explanation) truncate(missingUntil time.Time) {
 	e.CompleteAfter = missingUntil
 	if n := len(e.Steps) - MaxSteps; n > 0 {
@@ -146,7 +141,7 @@ func (e *Explanation) truncate(missingUntil time.Time) {
 	}
 }
 
-// steps returns the timeline by time; steps at the same time keep the order in which their events were stored.
+// steps returns the timeline by time. Steps at the same time keep the order of their stored events.
 func (f Facts) steps() []Step {
 	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Text: stepText("bookingReceived")}}
 	if !f.Since.IsZero() {
@@ -170,26 +165,25 @@ func (f Facts) steps() []Step {
 	return withoutRepeats(out)
 }
 
-// isComplete reports whether no older event is missing.
+// isComplete reports whether all events of the stay were loaded.
 func (f Facts) isComplete() bool { return !f.More && f.Since.IsZero() }
 
-// stepBuilder turns events into steps in stored order. The steps of an event depend only on events stored before it, so later
-// events add steps but neither change nor remove any.
+// stepBuilder converts events to steps in stored order. The steps of an event depend only on earlier stored events,
+// so later events only add steps.
 type stepBuilder struct {
 	f                Facts
 	clocks           clocks
 	proven           provenCodes
 	spans            periods
-	unreachableDoors map[string]bool // doors whose lock was reported unreachable
-	pauses           []Event         // pauses of keypads that have no step yet
-	accessible       []string        // the doors that the stay may open and is not leaving, by its last plan
+	unreachableDoors map[string]bool // unreachableDoors are the doors whose lock was reported unreachable
+	pauses           []Event         // pauses are the keypad pauses that have no step yet
+	accessible       []string        // accessible are the doors that the stay may open and keeps, by its last plan
 }
 
 func newStepBuilder(f Facts) *stepBuilder {
 	return &stepBuilder{f: f, clocks: newClocks(f.Granted), proven: provenCodes{}, spans: periods{}, unreachableDoors: map[string]bool{}}
 }
 
-// next returns the steps of the next event.
 func (t *stepBuilder) next(h Event) []Step {
 	h.At = t.clocks.correct(h)
 	steps := t.stepsOf(h)
@@ -199,7 +193,7 @@ func (t *stepBuilder) next(h Event) []Step {
 	return append(steps, t.pauseSteps()...)
 }
 
-// stepsOf returns the steps of one happening by itself.
+// stepsOf returns the steps of one event without those of waiting keypad pauses.
 func (t *stepBuilder) stepsOf(h Event) []Step {
 	h.proves = t.proven.firstProvenByUse(h) && t.f.isComplete()
 	if t.spans.add(h) && h.Kind == event.CredentialChanged {
@@ -229,7 +223,7 @@ func (t *stepBuilder) stepsOf(h Event) []Step {
 	return nil
 }
 
-// changes returns the steps of one change by the PMS: one for each part that access depends on.
+// changes returns the steps of a change by the PMS: one for each part that access depends on.
 func changes(h Event) []Step {
 	var out []Step
 	add := func(kind string) { out = append(out, Step{At: h.At, Actor: PMS, Kind: kind, Text: stepText(kind)}) }
@@ -241,7 +235,7 @@ func changes(h Event) []Step {
 		add(cmp.Or(kind, "stateChanged"))
 	}
 	if h.StateBefore == "" {
-		return out // the dates and room of a new booking are no change
+		return out // a new booking is one step: its dates and room are not changes
 	}
 	if slices.Contains(h.Changed, reservation.ChangedDates) {
 		add("datesChanged")
@@ -252,7 +246,6 @@ func changes(h Event) []Step {
 	return out
 }
 
-// planned returns the step of an access plan.
 func planned(h Event) Step {
 	kind := planSteps[h.Kind]
 	s := Step{At: h.At, Actor: Latchkey, Kind: kind, Evidence: h.Evidence, Reason: h.Reason, Text: stepText(kind)}
@@ -266,7 +259,7 @@ func planned(h Event) Step {
 	return s
 }
 
-// unreachable returns the steps of doors whose lock could not be reached when a plan was made.
+// unreachable returns a step for each door whose lock could not be reached when a plan was made.
 func (t *stepBuilder) unreachable(h Event) []Step {
 	var out []Step
 	for _, doorID := range h.Unreachable {
@@ -280,7 +273,7 @@ func (t *stepBuilder) unreachable(h Event) []Step {
 	return out
 }
 
-// evidence returns the step of new evidence for a code on a lock.
+// evidence returns the steps for new evidence that a lock holds, or no longer holds, a code.
 func (f Facts) evidence(h Event) []Step {
 	w, ok := evidenceSteps[h.Evidence]
 	if !ok || !h.OfStay {
@@ -288,21 +281,21 @@ func (f Facts) evidence(h Event) []Step {
 	}
 	s := f.at(h, w.actor, w.kind)
 	s.Text = evidenceText(w.kind, s.DoorName, h.FormerLock, h.FormerCode)
-	if h.FormerLock || h.FormerCode { // it does not concern the door
+	if h.FormerLock || h.FormerCode { // the evidence is about a former lock or code and does not concern the door
 		s.Kind, s.Evidence = "former"+capitalize(w.kind), ""
 	}
 	return []Step{s}
 }
 
-// at returns a step at a door.
+// at returns a step that names the event's door.
 func (f Facts) at(h Event, who Actor, kind string) Step {
 	name := f.Doors[h.DoorID].Name
 	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason,
 		Text: message.Message{Kind: "step." + kind, Params: message.Params{"door": doorParam(name)}}}
 }
 
-// link returns the step of a lock that became unreachable or reachable while the stay had a code on it: each loss once, and a
-// return only after a loss.
+// link returns the step of a lock that went offline or came online while the stay had a code on it. Each
+// disconnection is shown once, and a reconnection only after a disconnection.
 func (t *stepBuilder) link(h Event) []Step {
 	lost := h.Kind == event.LockOffline
 	if !t.spans.include(h) || t.unreachableDoors[h.DoorID] == lost {
@@ -315,8 +308,8 @@ func (t *stepBuilder) link(h Event) []Step {
 	return []Step{t.f.at(h, Bridge, "lockOnline")}
 }
 
-// atDoor returns the step of an opening or refusal at a door. Those without a code or phone of the stay are shown only at doors
-// that the stay has for itself, while it has them.
+// atDoor returns the step of an opened door or a refused attempt. An event without a code or phone of the stay is
+// shown only at a door that the stay has for itself, in that time.
 func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	f := t.f
 	near := t.spans.include(h) && slices.Contains(t.accessible, h.DoorID) && f.Doors[h.DoorID].Private
@@ -347,7 +340,8 @@ func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	return Step{}, false
 }
 
-// linkActor returns the party that reported an unreachable lock: its bridge, or Latchkey about the bridge.
+// linkActor returns the party that reported an unreachable lock: the lock's bridge, or Latchkey if the bridge itself
+// is offline.
 func linkActor(reason string) Actor {
 	if reason == lock.LockOffline {
 		return Bridge

@@ -26,18 +26,18 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Bounds of the queries.
+// Limits of the queries.
 const (
-	maxEvents       = MaxSteps // events of the stay, and as many again of its codes
+	maxEvents       = MaxSteps // the most events of the stay, and as many again of its codes
 	maxGrants       = 20
-	maxLocks        = 12 // whose own events are loaded
+	maxLocks        = 12 // the most locks whose own events are loaded
 	maxPhones       = 100
-	maxLossesOfLock = 100      // losses of each lock, and returns, while the stay had a code on it
-	maxVisitors     = MaxSteps // openings by others at each lock, while the stay had a code on it
-	mostPauses      = 50       // of the keypad of each
+	maxLossesOfLock = 100      // the most connection losses and returns of each lock while the stay had a code on it
+	maxVisitors     = MaxSteps // the most openings by others at each lock while the stay had a code on it
+	mostPauses      = 50       // the most keypad pauses of each lock
 )
 
-// Of explains a reservation.
+// Of explains why the doors of a reservation do or do not open.
 func Of(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID string) (Explanation, error) {
 	f, err := Load(tx, svc, s, reservationID)
 	if err != nil {
@@ -78,10 +78,10 @@ type loader struct {
 	tx     *db.Tx
 	row    *ent.Reservation
 	f      Facts
-	grant  []*ent.Grant      // of the stay, the latest first
-	phone  []string          // of the stay, as actors
-	lockAt []*ent.Lock       // of the doors that the stay has
-	doorOf map[string]string // of these locks
+	grant  []*ent.Grant      // grant has the grants of the stay, latest first
+	phone  []string          // phone has the phones of the stay, as actors of events
+	lockAt []*ent.Lock       // lockAt has the locks of the doors that the stay has
+	doorOf map[string]string // doorOf has the door of each of these locks
 	rows   []*ent.Event
 }
 
@@ -98,7 +98,7 @@ func (l *loader) grants() (err error) {
 	return err
 }
 
-// wasReplaced reports whether the stay had a later grant at a time.
+// wasReplaced reports whether the stay had a later grant than this one at a time.
 func (l *loader) wasReplaced(grantID string, at time.Time) bool {
 	for _, g := range l.grant {
 		if !g.CreatedAt.After(at) {
@@ -118,7 +118,7 @@ func (l *loader) phones() error {
 	return err
 }
 
-// doors loads the locks of the planned doors and their states.
+// doors loads the locks of the planned doors with their states.
 func (l *loader) doors() error {
 	l.f.Doors, l.doorOf = map[string]Door{}, map[string]string{}
 	ids := make([]string, 0, len(l.f.Plan.Doors))
@@ -147,7 +147,6 @@ func (l *loader) doors() error {
 	return nil
 }
 
-// stay loads the events of the stay itself.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
 		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
@@ -158,7 +157,6 @@ func (l *loader) stay() error {
 	return nil
 }
 
-// codes loads the events of the codes of the stay.
 func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
@@ -174,8 +172,9 @@ func (l *loader) grantIDs() []string {
 	return ids
 }
 
-// findForgotten finds out whether older events of the stay were deleted. Events of a subject are numbered from 1, and the sweep
-// keeps the last one of a subject. The facts are complete from the first event on that was not kept for that reason alone.
+// findForgotten finds out whether older events of the stay were deleted. Events of a subject are numbered from 1, and
+// the retention sweep keeps the last event of each subject. The facts are complete from the first event that was not
+// kept only as such a last event.
 func (l *loader) findForgotten() error {
 	swept := false
 	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
@@ -206,7 +205,7 @@ func (l *loader) findForgotten() error {
 	return nil
 }
 
-// sequenceOfFirst returns the number of the first event of a subject in an order, or 0.
+// sequenceOfFirst returns the number of the first event of a subject in the given order, or 0 if there is none.
 func (l *loader) sequenceOfFirst(subject string, order entevent.OrderOption) (int64, error) {
 	e, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID), entevent.Subject(subject)).Order(order).First(l.tx.Context())
 	if ent.IsNotFound(err) {
@@ -218,7 +217,8 @@ func (l *loader) sequenceOfFirst(subject string, order entevent.OrderOption) (in
 	return e.SubjectSequence, nil
 }
 
-// plannedDoors returns the ids of the doors of an access plan that may open, or nil if the event is about no plan.
+// plannedDoors returns the ids of the doors that a stay may open by the access plan in an event, or nil if the event
+// has no plan.
 func plannedDoors(e *ent.Event) (ids []string) {
 	doors, _ := e.Body["doors"].([]any)
 	for _, d := range doors {
@@ -230,7 +230,7 @@ func plannedDoors(e *ent.Event) (ids []string) {
 	return ids
 }
 
-// loadLatest loads the last events that match, and records whether there are more.
+// loadLatest loads the last matching events, and records whether there are more.
 func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predicate.Event) error {
 	rows, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID)).Where(where...).Order(order).Limit(most + 1).All(l.tx.Context())
 	if err != nil {
@@ -244,7 +244,8 @@ func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predi
 	return nil
 }
 
-// loadDoorNames loads the names of the doors that the stay had before, and which doors one party has for itself.
+// loadDoorNames loads the names of the doors that the stay had before, and whether each door is for one reservation
+// at a time.
 func (l *loader) loadDoorNames() error {
 	ids := map[string]bool{}
 	for doorID := range l.f.Doors {
@@ -292,13 +293,12 @@ func (l *loader) isOfStay(e *ent.Event) bool {
 	return granted || slices.Contains(l.phone, bodyText(e, "actor"))
 }
 
-// isOfSmartKey reports whether an event at a door is about a SmartKey.
+// isOfSmartKey reports whether an event at a door was caused by a SmartKey.
 func isOfSmartKey(e *ent.Event) bool {
 	reason := bodyText(e, "reason")
 	return strings.HasPrefix(bodyText(e, "actor"), lock.PhoneActorPrefix) || reason == lock.OpenedBySmartKey || strings.HasPrefix(reason, lock.RefusedKeyPrefix)
 }
 
-// toEvent converts a stored event.
 func (l *loader) toEvent(e *ent.Event) Event {
 	h := Event{
 		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: bodyText(e, "doorId"), LockID: bodyText(e, "lockId"),

@@ -14,8 +14,9 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// locks loads events of the locks that the stay had a code on, from its first code on: losses of the lock, and what others did at
-// the doors that the stay has for itself. Each kind has its own limit, so that many visitors do not crowd out a loss.
+// locks loads events of the locks that the stay has or had a code on, since its first code: disconnections of the
+// lock, and actions of others at doors that the stay has for itself. Each kind has its own limit, so that many
+// visitors do not hide a disconnection.
 func (l *loader) locks() error {
 	ids, err := l.lockIDs()
 	if err != nil {
@@ -55,7 +56,7 @@ func (l *loader) locks() error {
 	return nil
 }
 
-// byOthers selects events without a known grant at the doors that the stay has or had for itself.
+// byOthers selects events without a known grant at doors that the stay has or had for itself.
 func (l *loader) byOthers() predicate.Event {
 	var private []any
 	for doorID, d := range l.f.Doors {
@@ -72,10 +73,11 @@ func (l *loader) byOthers() predicate.Event {
 	})
 }
 
-// byStaff selects remote openings.
+// byStaff selects remote openings by staff.
 func byStaff(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) }
 
-// eventRange returns the first event of the stay, nil if it has none, and the last if its access has ended since, else nil.
+// eventRange returns the first and the last event of the stay. first is nil if the stay has no events, and last is
+// nil while its access has not ended.
 func (l *loader) eventRange() (first, last *ent.Event) {
 	for _, e := range l.rows {
 		if !l.isOfStay(e) && e.Subject != l.row.ID {
@@ -94,8 +96,8 @@ func (l *loader) eventRange() (first, last *ent.Event) {
 	return first, last
 }
 
-// lockIDs returns the locks that the stay has or had a code on: those with a slot of one of its grants, and those that its events
-// name, because a slot may now belong to another grant.
+// lockIDs returns the locks that the stay has or had a code on: locks with a slot of its grants, and locks that its
+// events name, because their slots may now belong to another grant.
 func (l *loader) lockIDs() (ids []string, err error) {
 	add := func(id string) {
 		if id != "" && !slices.Contains(ids, id) {

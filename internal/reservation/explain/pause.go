@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// pausedBetween selects the pauses of keypads that may overlap the time from one event to another. A pause that a bridge reports
-// late belongs to its own time, so the events' ids do not bound it. A nil last event has no end.
+// pausedBetween selects the keypad pauses that may overlap the time between two events. It compares times, not event
+// ids, because a bridge may report a pause late. A nil last event means no end.
 func pausedBetween(first, last *ent.Event) predicate.Event {
 	where := entevent.OccurredAtGT(first.CreatedAt.Add(-lock.MaxKeypadPause))
 	if last != nil {
@@ -20,7 +20,7 @@ func pausedBetween(first, last *ent.Event) predicate.Event {
 	return where
 }
 
-// pauseOf returns how long a lock.keypadPaused event says that the keypad was paused; 0 for other events.
+// pauseOf returns the duration of the pause in a lock.keypadPaused event, or 0 for other events.
 func pauseOf(e *ent.Event) time.Duration {
 	until, err := time.Parse(time.RFC3339, bodyText(e, "until"))
 	if err != nil {
@@ -29,8 +29,8 @@ func pauseOf(e *ent.Event) time.Duration {
 	return max(until.Sub(e.OccurredAt), 0)
 }
 
-// pauseSteps returns the steps of the pauses that have none yet and overlap the time of a code of the stay at the door. A pause
-// may be stored before the code that it concerns.
+// pauseSteps returns steps for keypad pauses that overlap the time of a code of the stay at the door and have no step
+// yet. A pause may be stored before the code.
 func (t *stepBuilder) pauseSteps() (steps []Step) {
 	waiting := t.pauses[:0]
 	for _, h := range t.pauses {
@@ -46,7 +46,7 @@ func (t *stepBuilder) pauseSteps() (steps []Step) {
 	return steps
 }
 
-// inWords returns a duration as a text, rounded up to a second.
+// inWords formats a duration, rounded up to a second.
 func inWords(d time.Duration) message.Message {
 	n := int((d + time.Second - 1) / time.Second)
 	if n >= 60 && n%60 == 0 {

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// ForStaff returns the text for staff of a text for the guest.
+// ForStaff returns the variant for staff of a text for the guest.
 func ForStaff(m message.Message) message.Message {
 	if m.Kind != "" {
 		m.Kind += ".staff"
@@ -18,13 +18,13 @@ func ForStaff(m message.Message) message.Message {
 	return m
 }
 
-// wholeStay are the reasons that are about the whole stay, not one door.
+// wholeStay are the reasons that concern the whole stay, not one door.
 var wholeStay = []string{
 	space.SpaceInactive, space.SpaceUnknown, space.SpaceNotMapped, space.RoomNotAssigned, access.NotCheckedIn, access.NotFirm,
 	access.CheckedOut, access.ReservationCanceled, access.WindowPast, access.WindowInFuture,
 }
 
-// textOf returns the text of a reason for the guest, or nothing.
+// textOf returns the guest's text for a reason, or an empty message.
 func textOf(reason string) message.Message {
 	m := message.Message{Kind: "reason." + reason}
 	if m.Check() != nil {
@@ -33,7 +33,7 @@ func textOf(reason string) message.Message {
 	return m
 }
 
-// adviceOn returns what staff can do about a reason, or nothing.
+// adviceOn returns what staff can do about a reason, or an empty message.
 func adviceOn(reason string) message.Message {
 	m := message.Message{Kind: "reason." + reason + ".staff"}
 	if m.Check() != nil {
@@ -42,23 +42,23 @@ func adviceOn(reason string) message.Message {
 	return m
 }
 
-// stateSteps maps a new state of the stay to the kind of its step.
+// stateSteps maps a new state of the reservation to the kind of step that shows it.
 var stateSteps = map[access.State]string{
 	access.Started: "checkedIn", access.Confirmed: "confirmed", access.Processed: "checkedOut", access.Canceled: "canceled",
 }
 
-// planSteps maps an event about the stay's access to the kind of its step.
+// planSteps maps an event about the stay's access to the kind of step that shows it.
 var planSteps = map[event.Kind]string{
 	event.AccessIssued: "accessIssued", event.AccessUpdated: "accessUpdated", event.AccessRemoved: "accessRemoved", event.AccessFailed: "accessFailed",
 }
 
-// evidenceStep has the actor and kind of a step about new evidence.
 type evidenceStep struct {
 	actor Actor
 	kind  string
 }
 
-// evidenceSteps maps new evidence for a code on a lock to its step. slot.Used has none: the step of the opening shows the use.
+// evidenceSteps maps new evidence for a code on a lock to the step that shows it. slot.Used has none, because the
+// step of the opened door shows the use.
 var evidenceSteps = map[slot.Evidence]evidenceStep{
 	slot.Sent:        {Bridge, "codeSent"},
 	slot.Accepted:    {Lock, "codeAccepted"},
@@ -69,10 +69,8 @@ var evidenceSteps = map[slot.Evidence]evidenceStep{
 	slot.Removed:     {Lock, "codeRemoved"},
 }
 
-// stepText returns the text of a step without parameters.
 func stepText(kind string) message.Message { return message.Message{Kind: "step." + kind} }
 
-// doorParam returns a door as a parameter of a text.
 func doorParam(name string) any {
 	if name == "" {
 		return message.Message{Kind: "door.unnamed"}
@@ -80,8 +78,8 @@ func doorParam(name string) any {
 	return name
 }
 
-// evidenceText returns the text of a step about new evidence. A lock that has left the door, and a code of a replaced grant, have
-// another text.
+// evidenceText returns the text of a step about new evidence. It has variants for a lock that has left the door and
+// for a code of a replaced grant.
 func evidenceText(kind, door string, formerLock, formerCode bool) message.Message {
 	which := message.Message{Kind: "lock.of", Params: message.Params{"door": doorParam(door)}}
 	if formerLock {
@@ -93,5 +91,4 @@ func evidenceText(kind, door string, formerLock, formerCode bool) message.Messag
 	return message.Message{Kind: "step." + kind, Params: message.Params{"lock": which}}
 }
 
-// capitalize returns a word with a capital letter.
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

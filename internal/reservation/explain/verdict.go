@@ -11,38 +11,36 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Outcome is what a door does now.
+// Outcome says whether a door opens now with the code of the stay.
 type Outcome string
 
-// The outcomes.
 const (
 	Opens       Outcome = "opens"
-	OpensAt     Outcome = "opensAt"     // the code is installed, and its time comes
-	Uncertain   Outcome = "uncertain"   // there is no proof either way
-	DoesNotOpen Outcome = "doesNotOpen" // not with the code of this stay
+	OpensAt     Outcome = "opensAt"     // the code is installed and its window has not begun
+	Uncertain   Outcome = "uncertain"   // there is no proof whether the door opens
+	DoesNotOpen Outcome = "doesNotOpen" // the door does not open with the code of this stay
 )
 
-// Reasons of a verdict that are not reasons of a plan.
+// Reasons of a verdict that an access plan does not have.
 const (
 	OnItsWay    = "onItsWay"    // the code has not reached the lock yet
-	Unconfirmed = "unconfirmed" // the code was sent to the lock, without an answer
-	NotReadBack = "notReadBack" // the lock accepted the code, and the bridge has not read it back yet
+	Unconfirmed = "unconfirmed" // the code was sent to the lock, and the lock did not answer
+	NotReadBack = "notReadBack" // the lock accepted the code, and the bridge has not read the code back yet
 	LockJammed  = access.LockJammed
 )
 
-// Verdict is the outcome of one door.
+// Verdict is the answer for one door of the stay.
 type Verdict struct {
 	DoorID, Name string
 	Kind         access.Kind
 	Outcome      Outcome
-	At           time.Time // of OpensAt
+	At           time.Time // At is when the door opens, if the outcome is OpensAt
 	Evidence     slot.Evidence
 	Reason       string
-	Text         message.Message // for the guest; see [ForStaff]
-	Advice       message.Message // for staff
+	Text         message.Message // Text is for the guest; for staff see [ForStaff]
+	Advice       message.Message // Advice is for staff
 }
 
-// judge returns the verdict on a door.
 func (f Facts) judge(d access.PlannedDoor) Verdict {
 	v := Verdict{DoorID: d.ID, Name: d.Name, Kind: d.Kind, Evidence: d.PIN}
 	v.Outcome, v.Reason = f.outcome(d)
@@ -57,7 +55,7 @@ func (f Facts) judge(d access.PlannedDoor) Verdict {
 	return v
 }
 
-// outcome returns the outcome and its reason.
+// outcome returns whether a door opens, and the reason.
 func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	switch {
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
@@ -77,7 +75,8 @@ func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	return word, reason
 }
 
-// withoutRight is the outcome of a door that the stay may not open. A code that is not yet removed may still open it.
+// withoutRight returns the outcome of a door that the stay may not open. A code that is not removed yet may still
+// open the door.
 func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
 	reason := cmp.Or(d.Reason, f.firstReason())
 	if f.Plan.Window != nil {
@@ -97,7 +96,7 @@ func (f Facts) firstReason() string {
 	return f.Plan.Reasons[0]
 }
 
-// byEvidence is the outcome of a door that the stay may open, by the evidence for its code alone.
+// byEvidence returns the outcome of a door that the stay may open, from the evidence for its code alone.
 func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	door := f.Doors[d.ID]
 	switch d.PIN {
@@ -111,7 +110,7 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	case slot.Unconfirmed:
 		return Uncertain, Unconfirmed
 	case slot.Sent:
-		// A bridge that keeps the schedule of a lock puts the code there when its time comes.
+		// A bridge that sets and removes the codes of a lock on time sends the code when its window begins.
 		if f.Plan.Window.From.After(f.Now) {
 			if door.Online {
 				return Opens, ""
@@ -120,7 +119,7 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 		}
 	}
 	word := DoesNotOpen
-	if d.MayBeInstalled { // an offline bridge may have installed the code, or may have kept the code before it
+	if d.MayBeInstalled { // an offline bridge may have installed the code before it lost the connection
 		word = Uncertain
 	}
 	switch d.Reason {
@@ -130,10 +129,10 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	return word, d.Reason
 }
 
-// installed is the outcome of a code that is proven to be on its lock.
+// installed returns the outcome of a code that is proven to be on its lock.
 func installed(d access.PlannedDoor) (Outcome, string) {
 	switch d.Reason {
-	case access.ClockUntrusted, lock.SlotsFull: // on the lock that the door had before
+	case access.ClockUntrusted, lock.SlotsFull: // the reason is about the lock that the door had before
 		return Uncertain, d.Reason
 	case access.MovingOut, access.OwnPIN:
 		return Opens, d.Reason

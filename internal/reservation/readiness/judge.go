@@ -1,7 +1,9 @@
-// Package readiness checks stays before they begin: whether their doors will open, and what to fix before the guest arrives.
+// Package readiness checks stays before they begin: whether their doors will open, and what to fix before the guest
+// arrives.
 //
-// [Judge] decides from values; [Load] gathers them with few, bounded queries; [CheckDue] checks each arrival 24 hours, 2 hours and
-// 15 minutes before it, and in between when something may have changed; [Check.Store] notifies staff of new problems.
+// [Judge] decides from values; [Load] gathers them with few, bounded queries; [CheckDue] checks each arrival 24
+// hours, 2 hours and 15 minutes before it, and in between when something may have changed; [Check.Store] notifies
+// staff of new problems.
 package readiness
 
 import (
@@ -16,23 +18,20 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Status summarizes an arrival.
 type Status string
 
-// The statuses.
 const (
 	Ready    Status = "ready"
-	AtRisk   Status = "atRisk"   // a door may not open
-	NotReady Status = "notReady" // a door will not open unless a person acts
+	AtRisk   Status = "atRisk"   // a door may not open for the guest
+	NotReady Status = "notReady" // a door will not open for the guest unless a person acts
 )
 
-// Rank orders statuses: the higher, the worse.
+// Rank orders statuses: a higher rank is worse.
 func (w Status) Rank() int { return slices.Index([]Status{Ready, AtRisk, NotReady}, w) }
 
-// Severity says how much a fix matters.
+// Severity says how urgent a fix is.
 type Severity string
 
-// The severities.
 const (
 	Blocks Severity = "blocks"
 	Risks  Severity = "risks"
@@ -41,7 +40,7 @@ const (
 
 var order = []Severity{Blocks, Risks, Note}
 
-// Reasons of a fix. Fixes also have the reasons of an access plan.
+// Reasons of a fix, in addition to the reasons of an access plan.
 const (
 	BridgeOffline   = "bridgeOffline"
 	BatteryLow      = "batteryLow"
@@ -54,38 +53,36 @@ const (
 	Guessable       = "guessable"
 )
 
-// Facts are the input of Judge.
 type Facts struct {
-	Now, From       time.Time // From: when the stay begins
+	Now, From       time.Time // From is when the stay begins
 	State           access.State
 	Plan            access.Plan
-	Locks           map[string]Lock // by door
-	Conflict        bool            // the mapping of its space is in conflict
-	Failing         []string        // actions of the PMS's endpoints that fail
+	Locks           map[string]Lock // Locks has the lock of each door
+	Conflict        bool            // Conflict means that the mapping of the reservation's space is in conflict
+	Failing         []string        // Failing are the actions of the PMS's endpoints that keep failing
 	ReservationID   string
-	ExternalSpaceID string // the PMS's id of the space that decides; empty: none
+	ExternalSpaceID string // ExternalSpaceID is the PMS's id of the reservation's space; empty if none
 }
 
-// Lock is the state of the lock of a door.
 type Lock struct {
-	Online       bool // it can be reached
+	Online       bool // Online means that the lock can be reached
 	BridgeOnline bool
 	ReadBack     bool
-	OwnSchedule  bool          // it opens and closes windows by its own clock
-	Clock        time.Duration // how far its clock is ahead, if known
-	BridgeClock  time.Duration // how far the clock of its bridge is ahead
-	Battery      *int          // percent
-	Free         int           // slots that a new code may take
+	OwnSchedule  bool          // OwnSchedule means that the lock opens and closes windows by its own clock
+	Clock        time.Duration // Clock is how far the lock's clock is ahead, if known
+	BridgeClock  time.Duration // BridgeClock is how far the clock of the lock's bridge is ahead
+	Battery      *int          // Battery is in percent
+	Free         int           // Free is the number of slots that a new code can use
 	Jammed       bool
-	OfflineCause string // why its bridge reaches no lock, as lock.Status says; empty: the lock itself is offline
-	Guessable    bool   // nothing slows the guessing of PINs at it
+	OfflineCause string // OfflineCause is why the lock's bridge reaches no lock, from lock.Status; empty if only this lock is offline
+	Guessable    bool   // Guessable means that nothing slows the guessing of PINs at the lock
 }
 
-// Fix is one problem, or possible problem.
+// Fix is one problem, or possible problem, that staff can fix.
 type Fix struct {
 	Reason       string
 	Severity     Severity
-	DoorID, Door string // empty: it is about the stay, or the PMS
+	DoorID, Door string // DoorID and Door are empty if the fix is about the stay or the PMS
 	Params       message.Params
 }
 
@@ -94,18 +91,17 @@ func (f Fix) Message() message.Message {
 	return message.Message{Kind: "fix." + f.Reason, Params: f.Params}
 }
 
-// Verdict is the result of Judge.
 type Verdict struct {
 	Status Status
-	Fixes  []Fix // the worst first
+	Fixes  []Fix // Fixes are sorted, worst first
 }
 
-// A problem that may resolve itself blocks an arrival from blockingAhead before it on.
+// A problem that may resolve itself is treated as blocking from blockingAhead before the arrival.
 const blockingAhead = 2 * time.Hour
 
-// Bounds of what a lock may show without comment.
+// Limits that a lock may reach before staff are warned.
 const (
-	lowBattery   = 20 // percent
+	lowBattery   = 20 // battery percentage below which staff are warned
 	emptyBattery = 5
 	clockOff     = 2 * time.Minute
 )
@@ -126,7 +122,7 @@ func Judge(f Facts) Verdict {
 	return Verdict{Status: statusOf(j.fixes), Fixes: j.fixes}
 }
 
-// statusOf summarizes fixes that are sorted, the worst first.
+// statusOf returns the status of an arrival from its fixes, which are sorted worst first.
 func statusOf(fixes []Fix) Status {
 	if len(fixes) == 0 {
 		return Ready
@@ -134,8 +130,8 @@ func statusOf(fixes []Fix) Status {
 	return map[Severity]Status{Blocks: NotReady, Risks: AtRisk, Note: Ready}[fixes[0].Severity]
 }
 
-// withoutEndpoints is the verdict without the failing endpoints of the PMS. They concern every arrival, so staff get one notice
-// of them rather than one for each arrival.
+// withoutEndpoints returns the verdict without the failing endpoints of the PMS. These affect every arrival, so staff
+// get one separate notice of them.
 func (v Verdict) withoutEndpoints() Verdict {
 	fixes := slices.DeleteFunc(slices.Clone(v.Fixes), func(f Fix) bool { return f.Reason == EndpointFailing })
 	return Verdict{Status: statusOf(fixes), Fixes: fixes}
@@ -143,13 +139,13 @@ func (v Verdict) withoutEndpoints() Verdict {
 
 type judgement struct {
 	Facts
-	beginsSoon bool // it begins soon
+	beginsSoon bool // beginsSoon means that the stay begins soon
 	fixes      []Fix
 }
 
 func (j *judgement) add(f Fix) { j.fixes = append(j.fixes, f) }
 
-// recoverable is the severity of a problem that may resolve itself before the guest arrives.
+// recoverable returns the severity of a problem that may resolve itself before the guest arrives.
 func (j *judgement) recoverable() Severity {
 	if j.beginsSoon {
 		return Blocks
@@ -157,7 +153,6 @@ func (j *judgement) recoverable() Severity {
 	return Risks
 }
 
-// checkSpace checks the space of the stay.
 func (j *judgement) checkSpace() {
 	for _, r := range j.Plan.Reasons {
 		switch r {
@@ -180,7 +175,6 @@ func (j *judgement) checkSpace() {
 	}
 }
 
-// checkDoor checks one door of the stay.
 func (j *judgement) checkDoor(d access.PlannedDoor) {
 	if d.Left {
 		return
@@ -209,7 +203,7 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 	j.checkLock(l, add)
 }
 
-// hasSlot reports whether the stay has a slot of the lock, by its evidence.
+// hasSlot reports whether the evidence shows that the stay has a slot of the lock.
 func hasSlot(e slot.Evidence) bool {
 	switch e {
 	case access.None, slot.Planned, "":
@@ -218,7 +212,7 @@ func hasSlot(e slot.Evidence) bool {
 	return true
 }
 
-// checkLink checks the connection to a lock. If the code is installed, the door opens without one.
+// checkLink checks the connection to a lock. An installed code opens the door without a connection.
 func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	severity := j.recoverable()
 	if there {
@@ -237,7 +231,7 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 	}
 }
 
-// checkCode checks the code of a stay that has one.
+// checkCode checks whether the code of the stay will be on the lock in time.
 func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	switch {
 	case d.Reason == access.ClockUntrusted:
@@ -246,15 +240,14 @@ func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func
 	case d.PIN == slot.Failed:
 		add(cmp.Or(d.Reason, access.LockRefused), Blocks)
 	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now):
-		// A bridge that keeps the schedule of a lock installs the code when the window begins.
+		// A bridge that sets and removes the codes of a lock on time installs the code when the window begins.
 	case l.Online && l.BridgeOnline && hasSlot(d.PIN):
 		add(CodeNotVerified, Risks)
 	}
 }
 
-// checkLock checks the battery, the clocks and the keypad protection of a lock.
 func (j *judgement) checkLock(l Lock, add func(string, Severity)) {
-	if l.Guessable { // a property of the lock, on each of its arrivals: it does not keep this door from opening
+	if l.Guessable { // the lock can always be guessed at: a note, because the guest's code still works
 		add(Guessable, Note)
 	}
 	switch {
@@ -266,7 +259,7 @@ func (j *judgement) checkLock(l Lock, add func(string, Severity)) {
 	}
 	switch {
 	case l.OwnSchedule && l.Clock.Abs() > clockOff:
-		add(LockClockOff, Note) // its bridge writes windows in the lock's own time
+		add(LockClockOff, Note) // only a note, because the bridge compensates the offset when it writes windows
 	case !l.OwnSchedule && l.BridgeClock.Abs() > clockOff:
 		add(BridgeClockOff, Risks)
 	}

@@ -12,13 +12,13 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Arrival is a stay that begins, with its verdict.
+// Arrival is a reservation that begins, with its verdict.
 type Arrival struct {
 	Row *ent.Reservation
 	Facts
 	Verdict
-	Space     string // the name of the space; empty: none
-	CheckedAt int    // the last checkpoint that was checked, in minutes before the beginning; 0: none
+	Space     string // Space is the name of the space; empty if none
+	CheckedAt int    // CheckedAt is the last checkpoint, in minutes before the start; 0 if none
 }
 
 // Query selects a day, YYYY-MM-DD in the property's time zone or empty for today, and a page of it.
@@ -28,7 +28,7 @@ type Query struct {
 	Token string
 }
 
-// List returns a page of the arrivals of a day, by the beginning of the stay, and the token of the next page.
+// List returns a page of the arrivals of a day, by start time, and the token of the next page.
 func List(tx *db.Tx, svc reservation.Service, propertyID string, q Query) (list []Arrival, next string, err error) {
 	property, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -74,7 +74,7 @@ func List(tx *db.Tx, svc reservation.Service, propertyID string, q Query) (list 
 	return list, next, nil
 }
 
-// arrivalsOnDay returns a page of the reservations that begin on a day, and one more if there is another page.
+// arrivalsOnDay returns a page of the reservations that begin on a day, plus one if there is another page.
 func arrivalsOnDay(tx *db.Tx, property *ent.Property, q Query) ([]*ent.Reservation, error) {
 	begins, ends, err := reservation.Day(property, q.Day, tx.Now())
 	if err != nil {

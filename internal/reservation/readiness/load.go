@@ -18,10 +18,11 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// failingAfter is the number of failed calls in a row from which an endpoint counts as failing. A single failure is normal.
+// failingAfter is the number of failed calls in a row after which an endpoint counts as failing. A single failure is
+// normal.
 const failingAfter = 3
 
-// Load gathers the facts of the arrivals of one property, in the order given. It reads what they share once.
+// Load loads the facts of the arrivals of one property, in the given order. It reads shared facts only once.
 func Load(tx *db.Tx, svc reservation.Service, property *ent.Property, rows []*ent.Reservation) ([]Facts, error) {
 	l := loader{tx: tx, property: property}
 	out := make([]Facts, len(rows))
@@ -58,18 +59,17 @@ func Load(tx *db.Tx, svc reservation.Service, property *ent.Property, rows []*en
 	return out, nil
 }
 
-// externalSpace is a space of a partner.
+// externalSpace is a space in a PMS.
 type externalSpace struct{ integrationID, externalID string }
 
 type loader struct {
 	tx         *db.Tx
 	property   *ent.Property
-	lockAtDoor map[string]Lock     // by door
-	failing    map[string][]string // by integration
+	lockAtDoor map[string]Lock     // lockAtDoor has the lock of each door
+	failing    map[string][]string // failing has the failing endpoint actions of each integration
 	conflict   map[externalSpace]bool
 }
 
-// loadLocks loads the locks of doors and their states.
 func (l *loader) loadLocks(doors []string) error {
 	l.lockAtDoor = make(map[string]Lock, len(doors))
 	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.property.ID, doors)
@@ -117,8 +117,8 @@ func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	return out
 }
 
-// loadPartners loads which endpoints of the arrivals' PMSs keep failing, and which of the spaces that the arrivals name have an open
-// conflict.
+// loadPartners loads which endpoints of the arrivals' PMSs keep failing, and which spaces of the arrivals have an
+// open mapping conflict.
 func (l *loader) loadPartners(rows []*ent.Reservation) error {
 	var ids, spaces []string
 	for _, row := range rows {

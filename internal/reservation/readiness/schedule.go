@@ -6,17 +6,17 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// checkpoints are how long before its beginning every arrival is checked.
+// checkpoints are the times before its start at which every arrival is checked.
 var checkpoints = []time.Duration{reservation.Horizon, 2 * time.Hour, 15 * time.Minute}
 
 const (
-	recheckInterval = 15 * time.Minute // the longest wait between checks of a ready arrival
-	recheckJitter   = 5 * time.Minute  // a random part of it, so that arrivals that began together spread
-	firstRetry      = 10 * time.Second // the wait after an arrival became bad; it doubles each time
-	maxRetry        = time.Minute      // up to this
+	recheckInterval = 15 * time.Minute // longest wait between checks of a ready arrival
+	recheckJitter   = 5 * time.Minute  // random part of recheckInterval, which spreads the checks of arrivals that start together
+	firstRetry      = 10 * time.Second // wait before the first recheck of an arrival that is not ready; it doubles each time
+	maxRetry        = time.Minute      // longest wait between rechecks of an arrival that is not ready
 )
 
-// lastCheckpoint returns the last checkpoint that has passed, in minutes before the beginning, or false.
+// lastCheckpoint returns the last checkpoint that has passed, in minutes before the start, or false if none has.
 func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	for _, m := range checkpoints {
 		if from.Sub(now) <= m {
@@ -26,15 +26,15 @@ func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	return minutes, ok
 }
 
-// needsChecks reports whether an arrival is still checked. A ready one is not after its beginning; a bad one is as long as the
-// guest may arrive.
+// needsChecks reports whether an arrival is still checked. A ready arrival is checked until its start, another one as
+// long as the guest may arrive.
 func needsChecks(now, from time.Time, w Status) bool {
 	left := from.Sub(now)
 	return left <= reservation.Horizon && (left > 0 || w != Ready && left > -reservation.Grace)
 }
 
-// nextCheck returns the time of the next check. before is the wait before this one, or zero if the status has just changed.
-// jitter, below recheckJitter, shortens the wait of a ready arrival.
+// nextCheck returns the time of the next check. before is the last wait, or zero if the status has just changed.
+// jitter, at most recheckJitter, shortens the wait of a ready arrival.
 func nextCheck(now, from time.Time, w Status, before, jitter time.Duration) time.Time {
 	wait := recheckInterval - jitter
 	if w != Ready {

@@ -19,17 +19,16 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Check is the result of one check of an arrival.
 type Check struct {
 	at       time.Time
-	before   *ent.Arrival // the arrival before this check
+	before   *ent.Arrival // before is the stored arrival before this check
 	property *ent.Property
-	row      *ent.Reservation // nil: the guest no longer arrives
+	row      *ent.Reservation // row is nil if the guest no longer arrives
 	minutes  int
 	verdict  Verdict
 }
 
-// CheckDue checks the arrivals that are due, at most limit. It changes nothing: see [Check.Store].
+// CheckDue checks up to limit arrivals that are due. It stores nothing: see [Check.Store].
 func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	due, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
 	if err != nil {
@@ -43,7 +42,7 @@ func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	return looks, judgeAll(tx, svc, by)
 }
 
-// judgeAll judges arrivals by their reservations, property by property.
+// judgeAll judges arrivals, property by property.
 func judgeAll(tx *db.Tx, svc reservation.Service, looks map[string]*Check) error {
 	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(looks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
@@ -77,8 +76,9 @@ func judgeAll(tx *db.Tx, svc reservation.Service, looks map[string]*Check) error
 	return nil
 }
 
-// Store stores a check. It notifies staff of an arrival that became bad, and resolves the notice when it is good again or the
-// guest no longer arrives. It stores nothing if the arrival became due again meanwhile, because this check is outdated.
+// Store stores a check. It notifies staff of an arrival with new problems, and resolves the notice when the arrival
+// is ready again or the guest no longer arrives. It stores nothing if the arrival became due again meanwhile, because
+// the check is then outdated.
 func (l *Check) Store(tx *db.Tx) error {
 	kept, err := l.storeArrival(tx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *Check) Store(tx *db.Tx) error {
 	}
 }
 
-// storeArrival returns the number of changed rows, one or none.
+// storeArrival returns the number of updated rows, which is 0 if the arrival became due again meanwhile.
 func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 	asFound := entarrival.And(entarrival.ID(l.before.ID), entarrival.PropertyID(l.before.PropertyID), entarrival.AgainAt(*l.before.AgainAt))
 	if l.row == nil {
@@ -105,7 +105,7 @@ func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 		SetJudgedAt(l.at).SetAgainAt(at).Save(tx.Context())
 }
 
-// previousWait is the wait between the previous check and this one, or zero if the status has changed.
+// previousWait returns the wait before this check, or zero if the status has changed.
 func (l *Check) previousWait() time.Duration {
 	if l.before.Verdict != string(l.verdict.Status) {
 		return 0
@@ -113,7 +113,7 @@ func (l *Check) previousWait() time.Duration {
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
-// notify notifies staff once of the problems of this arrival, and resolves notices of past ones.
+// notify notifies staff once of the arrival's present problems, and resolves notices of past problems.
 func (l *Check) notify(tx *db.Tx) error {
 	own := l.verdict.withoutEndpoints()
 	word := own.Status
@@ -132,7 +132,6 @@ func (l *Check) notify(tx *db.Tx) error {
 // maxFixesInNotice bounds the fixes that a notice lists.
 const maxFixesInNotice = 4
 
-// listed returns the texts of the fixes that a notice lists.
 func (v Verdict) listed() (texts []message.Message) {
 	for _, f := range v.Fixes {
 		if f.Severity == Note {
@@ -154,7 +153,7 @@ var noticeKinds = map[Status]string{AtRisk: "arrivalAtRisk", NotReady: "arrivalN
 
 func onceKey(reservationID string, w Status) string { return reservationID + "/" + noticeKinds[w] }
 
-// resolveNotices resolves the notices of an arrival except that of its present status.
+// resolveNotices resolves the notices of an arrival except those of its current status.
 func resolveNotices(tx *db.Tx, reservationID string, current Status) error {
 	for w := range noticeKinds {
 		if w == current {
@@ -167,10 +166,10 @@ func resolveNotices(tx *db.Tx, reservationID string, current Status) error {
 	return nil
 }
 
-// recheckDelay is the wait before a recheck, so that a burst of changes causes one check.
+// recheckDelay is the debounce of a recheck: a burst of changes causes one check.
 const recheckDelay = time.Second
 
-// RecheckSoon makes the arrivals of properties, and these single ones, due again soon.
+// RecheckSoon makes all arrivals of some properties, and some single arrivals, due again soon.
 func RecheckSoon(tx *db.Tx, propertyIDs, reservationIDs []string) error {
 	at := tx.Now().Add(recheckDelay)
 	err := tx.Arrival.Update().Where(entarrival.AgainAtGT(at), entarrival.Or(entarrival.PropertyIDIn(propertyIDs...), entarrival.IDIn(reservationIDs...))).
