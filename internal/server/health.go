@@ -25,7 +25,8 @@ func (p *parts) setServing(serves bool) {
 	}
 }
 
-// watchHealth updates the gRPC health status at intervals.
+// watchHealth updates the gRPC health status at once and at intervals. Only it does so between start and stop: with a second writer,
+// an older result could overwrite a newer one.
 func (s *Server) watchHealth(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()

@@ -196,7 +196,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.serve(g)
 	s.parts.ready.Store(true)
-	s.parts.setServing(s.condition(running).ready())
+	g.Go(func() error { return s.watchHealth(running) })
 	s.log.Info("serving", "http", s.HTTPAddr(), "grpc", s.GRPCAddr(), "bridges", s.BridgeAddr(), "operations", s.OpsAddr(), "version", s.version)
 	select {
 	case <-ctx.Done():

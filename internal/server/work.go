@@ -19,7 +19,6 @@ func (s *Server) wireWork(p *parts) {
 	p.readings.AddTo(workers)
 	p.days.AddTo(workers)
 	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
-	p.background["health"] = s.watchHealth
 	if !s.db.SQLite() {
 		p.background["clock"] = s.nodeClock.Run
 	}
