@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -153,6 +154,22 @@ func (h *testProperty) put(p reservation.Patch) reservation.Stored {
 	s, err := h.try(p)
 	h.must(err)
 	return s
+}
+
+// putUntilStored stores a patch from one of many goroutines. It retries as a client does: on a slow machine, a change that collides with
+// many others on PostgreSQL is refused for now.
+func (h *testProperty) putUntilStored(p reservation.Patch) {
+	h.t.Helper()
+	for {
+		_, err := h.try(p)
+		if f, ok := fault.Of(err); ok && (f.Kind == fault.Aborted || f.Kind == fault.Unavailable) || errors.Is(err, context.DeadlineExceeded) {
+			continue
+		}
+		if err != nil {
+			h.t.Error(err)
+		}
+		return
+	}
 }
 
 // booking is a confirmed stay from this afternoon for three nights.
