@@ -50,13 +50,7 @@ func moves(t *testing.T, w *e2etest.World, p *e2etest.Proxy, cut e2etest.Cut, id
 
 	p.Cut(cut, cut)
 	g.push(room("R102"))
-	w.Await("the move is over", func(context.Context) (bool, error) {
-		old, moved := types(t, w, "Room 101", pin), types(t, w, "Room 102", pin)
-		if !old && !moved {
-			t.Fatal("the guest stands before two locked doors")
-		}
-		return !old, nil
-	})
+	g.awaitMove(pin, "Room 101", "Room 102")
 	g.truthful("issued", pin)
 
 	p.Cut(cut, cut)

@@ -135,6 +135,16 @@ func (g *guest) opens(pin string, doors ...string) {
 	}
 }
 
+// awaitMove waits until the PIN no longer opens the door of the former room, and fails if it does not open the new door then. It types
+// the PIN at the new door only then, because a lock pauses its keypad after a few wrong PINs.
+func (g *guest) awaitMove(pin, from, to string) {
+	g.t.Helper()
+	g.w.Await("the move is over", func(context.Context) (bool, error) { return !types(g.t, g.w, from, pin), nil })
+	if !types(g.t, g.w, to, pin) {
+		g.t.Fatal("the guest stands before two locked doors")
+	}
+}
+
 // doorsOfHouse is every door of the sandbox.
 var doorsOfHouse = slices.Concat(sandbox.RoomNames, []string{sandbox.DormName}, sandbox.BedNames, []string{sandbox.FrontDoor})
 

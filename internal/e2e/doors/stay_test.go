@@ -140,13 +140,7 @@ func TestRoomMoveOpensNewDoorFirst(t *testing.T) {
 		if p := g.push(room("R102")); p.status != "updating" || p.why["Room 101"] != "movingOut" {
 			t.Errorf("moving: %+v", p)
 		}
-		w.Await("the move is over", func(context.Context) (bool, error) {
-			old, moved := types(t, w, "Room 101", pin), types(t, w, "Room 102", pin)
-			if !old && !moved {
-				t.Fatal("the guest stands before two locked doors")
-			}
-			return !old, nil
-		})
+		g.awaitMove(pin, "Room 101", "Room 102")
 		g.settles("issued")
 		if now := g.pin(); now != pin {
 			t.Errorf("the move changed the PIN from %s to %s", pin, now)
@@ -167,13 +161,7 @@ func TestLocksThatCannotBeRead(t *testing.T) {
 			pin := g.pin()
 			g.opens(pin, "Room 101", front)
 			g.push(room("R102"))
-			w.Await("the move is over", func(context.Context) (bool, error) {
-				old, moved := types(t, w, "Room 101", pin), types(t, w, "Room 102", pin)
-				if !old && !moved {
-					t.Fatal("the guest stands before two locked doors")
-				}
-				return !old, nil
-			})
+			g.awaitMove(pin, "Room 101", "Room 102")
 			g.settlesWith("issued", proof)
 			g.opens(pin, "Room 102", front)
 			g.leaves()
