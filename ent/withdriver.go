@@ -13,7 +13,9 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofAct               ActClient
 		ofApp               AppClient
 		ofArrival           ArrivalClient
+		ofAttempts          AttemptsClient
 		ofBridge            BridgeClient
+		ofCheckInSettings   CheckInSettingsClient
 		ofCode              CodeClient
 		ofConflict          ConflictClient
 		ofDoorRule          DoorRuleClient
@@ -22,13 +24,20 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofGate              GateClient
 		ofGrant             GrantClient
 		ofGuesses           GuessesClient
+		ofGuest             GuestClient
+		ofGuestLink         GuestLinkClient
+		ofGuestProfile      GuestProfileClient
+		ofGuestSession      GuestSessionClient
 		ofIdempotency       IdempotencyClient
 		ofIntegration       IntegrationClient
 		ofIssuer            IssuerClient
 		ofIssuerKey         IssuerKeyClient
 		ofKeySet            KeySetClient
 		ofKeyStatus         KeyStatusClient
+		ofKiosk             KioskClient
 		ofLock              LockClient
+		ofMail              MailClient
+		ofMailSettings      MailSettingsClient
 		ofMapping           MappingClient
 		ofNode              NodeClient
 		ofNotice            NoticeClient
@@ -44,6 +53,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofSecret            SecretClient
 		ofSlot              SlotClient
 		ofSpace             SpaceClient
+		ofStay              StayClient
 		ofToken             TokenClient
 		ofTombstone         TombstoneClient
 	}{
@@ -51,7 +61,9 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofAct:               ActClient{config: cfg},
 		ofApp:               AppClient{config: cfg},
 		ofArrival:           ArrivalClient{config: cfg},
+		ofAttempts:          AttemptsClient{config: cfg},
 		ofBridge:            BridgeClient{config: cfg},
+		ofCheckInSettings:   CheckInSettingsClient{config: cfg},
 		ofCode:              CodeClient{config: cfg},
 		ofConflict:          ConflictClient{config: cfg},
 		ofDoorRule:          DoorRuleClient{config: cfg},
@@ -60,13 +72,20 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofGate:              GateClient{config: cfg},
 		ofGrant:             GrantClient{config: cfg},
 		ofGuesses:           GuessesClient{config: cfg},
+		ofGuest:             GuestClient{config: cfg},
+		ofGuestLink:         GuestLinkClient{config: cfg},
+		ofGuestProfile:      GuestProfileClient{config: cfg},
+		ofGuestSession:      GuestSessionClient{config: cfg},
 		ofIdempotency:       IdempotencyClient{config: cfg},
 		ofIntegration:       IntegrationClient{config: cfg},
 		ofIssuer:            IssuerClient{config: cfg},
 		ofIssuerKey:         IssuerKeyClient{config: cfg},
 		ofKeySet:            KeySetClient{config: cfg},
 		ofKeyStatus:         KeyStatusClient{config: cfg},
+		ofKiosk:             KioskClient{config: cfg},
 		ofLock:              LockClient{config: cfg},
+		ofMail:              MailClient{config: cfg},
+		ofMailSettings:      MailSettingsClient{config: cfg},
 		ofMapping:           MappingClient{config: cfg},
 		ofNode:              NodeClient{config: cfg},
 		ofNotice:            NoticeClient{config: cfg},
@@ -82,13 +101,16 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofSecret:            SecretClient{config: cfg},
 		ofSlot:              SlotClient{config: cfg},
 		ofSpace:             SpaceClient{config: cfg},
+		ofStay:              StayClient{config: cfg},
 		ofToken:             TokenClient{config: cfg},
 		ofTombstone:         TombstoneClient{config: cfg},
 	}
 	all.Act = &all.ofAct
 	all.App = &all.ofApp
 	all.Arrival = &all.ofArrival
+	all.Attempts = &all.ofAttempts
 	all.Bridge = &all.ofBridge
+	all.CheckInSettings = &all.ofCheckInSettings
 	all.Code = &all.ofCode
 	all.Conflict = &all.ofConflict
 	all.DoorRule = &all.ofDoorRule
@@ -97,13 +119,20 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Gate = &all.ofGate
 	all.Grant = &all.ofGrant
 	all.Guesses = &all.ofGuesses
+	all.Guest = &all.ofGuest
+	all.GuestLink = &all.ofGuestLink
+	all.GuestProfile = &all.ofGuestProfile
+	all.GuestSession = &all.ofGuestSession
 	all.Idempotency = &all.ofIdempotency
 	all.Integration = &all.ofIntegration
 	all.Issuer = &all.ofIssuer
 	all.IssuerKey = &all.ofIssuerKey
 	all.KeySet = &all.ofKeySet
 	all.KeyStatus = &all.ofKeyStatus
+	all.Kiosk = &all.ofKiosk
 	all.Lock = &all.ofLock
+	all.Mail = &all.ofMail
+	all.MailSettings = &all.ofMailSettings
 	all.Mapping = &all.ofMapping
 	all.Node = &all.ofNode
 	all.Notice = &all.ofNotice
@@ -119,6 +148,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Secret = &all.ofSecret
 	all.Slot = &all.ofSlot
 	all.Space = &all.ofSpace
+	all.Stay = &all.ofStay
 	all.Token = &all.ofToken
 	all.Tombstone = &all.ofTombstone
 	return &all.Client
