@@ -134,13 +134,14 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type propertyDelete struct {
-	Confirm string `placeholder:"NAME" help:"The name of the property, for scripts. Left out: the command asks for it."`
+	Confirm      string   `placeholder:"NAME" help:"The name of the property, for scripts. Left out: the command asks for it."`
+	AbandonLocks []string `placeholder:"ID,..." help:"Locks that are gone for good, from the list in the server's refusal. They may open to old codes for ever."`
 }
 
 func (propertyDelete) Help() string {
 	return `Deletes stays, guests, locks, bridges, credentials, history and keys of the property. This cannot be undone, and only a backup
-still has them. The server refuses while a lock may still hold a code: end the stays and revoke the codes before. If the command is
-interrupted, run it again.
+still has them. The server refuses while a lock may still hold a code, or a phone a SmartKey: end the stays and revoke the codes before. The refusal
+lists the locks. If a lock is gone for good, add --abandon-locks. If the command is interrupted, run it again with the same flags.
 
 Example:
   latchkey property delete --property "Harbour Hostel"`
@@ -157,7 +158,9 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 				line, _ := bufio.NewReader(io.in).ReadString('\n')
 				c.Confirm = strings.TrimSpace(line)
 			}
-			answer, err := adminv1.NewPropertyServiceClient(s.conn).DeleteProperty(s, &adminv1.DeletePropertyRequest{Id: r.Property, Name: c.Confirm})
+			answer, err := adminv1.NewPropertyServiceClient(s.conn).DeleteProperty(s, &adminv1.DeletePropertyRequest{
+				Id: r.Property, Name: c.Confirm, AbandonedLockIds: c.AbandonLocks,
+			})
 			if done = answer.GetData().GetDone(); !done {
 				return err
 			}

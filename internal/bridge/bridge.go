@@ -8,6 +8,7 @@ import (
 
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -82,6 +83,20 @@ func Revoke(tx *db.Tx, propertyID, bridgeID string, lost Lost) (*ent.Bridge, err
 		return br, err
 	}
 	return markOffline(tx, br, Revoked, lost, tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt())
+}
+
+// RevokeAll revokes the bridges of a property that will be deleted, and ends their sessions.
+func RevokeAll(tx *db.Tx, propertyID string) error {
+	valid := []predicate.Bridge{entbridge.PropertyID(propertyID), entbridge.RevokedAtIsNil()}
+	ids, err := tx.Bridge.Query().Where(valid...).IDs(tx.Context())
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	for _, id := range ids {
+		tx.Notify(Changed, id)
+	}
+	return tx.Bridge.Update().Where(valid...).SetRevokedAt(tx.Now()).SetOnline(false).SetOfflineReason(string(Revoked)).
+		ClearJoinMAC().ClearJoinExpiresAt().Exec(tx.Context())
 }
 
 // markOffline stores a change after which a bridge's session must end, and ends the session. It reports the bridge and its locks as lost if

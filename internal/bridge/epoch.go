@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,9 +77,18 @@ func RevokedSince(ctx context.Context, c *ent.Client, since time.Time) ([]string
 	return c.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(ctx)
 }
 
-// CurrentEpoch returns a bridge's current epoch, and whether the bridge is revoked.
+// Missing returns those of some bridges that have no row, because their property was deleted.
+func Missing(ctx context.Context, c *ent.Client, bridgeIDs []string) ([]string, error) {
+	found, err := c.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...)).IDs(ctx)
+	return slices.DeleteFunc(slices.Clone(bridgeIDs), func(id string) bool { return slices.Contains(found, id) }), err
+}
+
+// CurrentEpoch returns a bridge's current epoch, and whether the bridge is revoked or was deleted with its property.
 func CurrentEpoch(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, revoked bool, err error) {
 	br, err := c.Bridge.Get(ctx, bridgeID)
+	if ent.IsNotFound(err) {
+		return 0, true, nil
+	}
 	if err != nil {
 		return 0, false, err
 	}

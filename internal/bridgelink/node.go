@@ -3,6 +3,7 @@ package bridgelink
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -201,7 +202,8 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// recordSeen stores, in one transaction, the last-seen time of all bridges that recently sent a message.
+// recordSeen stores, in one transaction, the last-seen time of all bridges that recently sent a message. It also ends the
+// sessions of deleted bridges, in case the notification of the deletion was lost.
 func (n *Node) recordSeen(ctx context.Context) {
 	epochs := map[string]int64{}
 	for id, s := range n.openSessions() {
@@ -213,6 +215,15 @@ func (n *Node) recordSeen(ctx context.Context) {
 		return
 	}
 	n.writeOrLog(ctx, "recording which bridges are connected", func(tx *db.Tx) error { return lock.RecordHeartbeats(tx, n.cfg.Name, epochs) })
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(epochs)), 500) {
+		missing, err := bridge.Missing(ctx, n.cfg.DB.Read(), ids)
+		if err != nil {
+			return // the next heartbeat queries again
+		}
+		for _, id := range missing {
+			n.end(id, revoked)
+		}
+	}
 }
 
 // sweepDeadNodes marks bridges of crashed nodes offline and ends their commands. It skips bridges for a while after a database outage,

@@ -73,7 +73,7 @@ func (n *Node) notifyHere(key string) {
 	}
 }
 
-// recheck ends those sessions of the bridge that are revoked or superseded according to the database.
+// recheck ends the bridge's sessions if the bridge is revoked or deleted, and superseded sessions.
 func (n *Node) recheck(ctx context.Context, bridgeID string) {
 	epoch, revokedBridge, err := bridge.CurrentEpoch(ctx, n.cfg.DB.Read(), bridgeID)
 	if err != nil {

@@ -210,6 +210,37 @@ func TestRevocationEndsTheSession(t *testing.T) {
 	}
 }
 
+// The row of a bridge is gone when its property was deleted.
+func TestDeletionEndsTheSession(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("wake-up lost: %v", lost), func(t *testing.T) {
+			s := newSite(t, "sqlite")
+			s.pace.heartbeat = time.Hour
+			if lost {
+				s.pace.heartbeat = 20 * time.Millisecond
+			}
+			n, address := s.node("nod_a")
+			b := s.enrol("front")
+			b.connect(address)
+			if lost {
+				n = nil
+			}
+			s.write(n, func(tx *db.Tx) error {
+				for _, table := range []string{"slots", "locks", "bridges"} {
+					if _, err := tx.ExecContext(tx.Context(), "DELETE FROM "+table+" WHERE property_id = $1", s.house); err != nil {
+						return err
+					}
+				}
+				tx.Notify(bridge.Changed, b.id)
+				return nil
+			})
+			if why, err := b.end(); why != "revoked" || status.Code(err) != codes.PermissionDenied {
+				t.Errorf("the session ended with %q, %v", why, err)
+			}
+		})
+	}
+}
+
 func TestSilentBridgeIsDisconnected(t *testing.T) {
 	s := newSite(t, "sqlite")
 	s.pace.silence, s.pace.heartbeat = 300*time.Millisecond, 20*time.Millisecond

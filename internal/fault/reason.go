@@ -36,6 +36,7 @@ const (
 	Ambiguous              Reason = "ambiguous"
 	InUse                  Reason = "inUse"
 	CodesOnLocks           Reason = "codesOnLocks"
+	SmartkeysInUse         Reason = "smartkeysInUse"
 )
 
 // Reasons why a check-in is blocked.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"latchkey.dev/ent"
 	entgate "latchkey.dev/ent/gate"
@@ -52,24 +53,33 @@ func slotsOfLocks(ctx context.Context, c *ent.Client, propertyID string, lockIDs
 	return by, nil
 }
 
-// RefuseWithCodes returns an error if a slot of the property may still hold a code.
-func RefuseWithCodes(tx *db.Tx, propertyID string) error {
-	inUse := []predicate.Slot{entslot.PropertyID(propertyID), MayHoldCode()}
-	first, err := tx.Slot.Query().Where(inUse...).First(tx.Context())
-	if ent.IsNotFound(err) {
+// maxListed bounds the locks that one error lists.
+const maxListed = 100
+
+// RefuseWithCodes returns an error that lists the locks of the property that may still hold a code, unless the operator has
+// abandoned all of them.
+func RefuseWithCodes(tx *db.Tx, propertyID string, abandoned []string) error {
+	ids, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), MayHoldCode()).Unique(true).Select(entslot.FieldLockID).Strings(tx.Context())
+	if err != nil {
+		return fmt.Errorf("find the locks with codes: %w", err)
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(abandoned, id) })
+	if len(ids) == 0 {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("find a slot with a code: %w", err)
+	slices.Sort(ids)
+	var listed []string
+	for _, id := range ids[:min(len(ids), maxListed)] {
+		lk, err := Get(tx.Context(), tx.Client, propertyID, id)
+		if err != nil {
+			return err
+		}
+		listed = append(listed, fmt.Sprintf("%s (%.64q)", id, lk.Name))
 	}
-	total, err := tx.Slot.Query().Where(inUse...).Count(tx.Context())
-	if err != nil {
-		return fmt.Errorf("count slots with codes: %w", err)
-	}
-	lk, err := Get(tx.Context(), tx.Client, propertyID, first.LockID)
-	if err != nil {
-		return err
+	if more := len(ids) - len(listed); more > 0 {
+		listed = append(listed, fmt.Sprintf("and %d more", more))
 	}
 	return fault.New(fault.Precondition, fault.CodesOnLocks,
-		"%d codes may still be on locks, for example on %q; end the stays and revoke the codes of the property, and try again when the locks have removed them", total, lk.Name)
+		"codes may still be on locks: %s; end the stays and revoke the codes of the property, and try again when the locks have removed them; for locks that are gone for good, send abandonedLockIds (--abandon-locks): they may open to old codes for ever",
+		strings.Join(listed, ", "))
 }

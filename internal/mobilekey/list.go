@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	entsql "entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	entdoorrule "latchkey.dev/ent/doorrule"
 	entgrant "latchkey.dev/ent/grant"
@@ -20,6 +22,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/smartkey"
 )
@@ -286,6 +289,20 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	}
 	_, digest, err := i.nextListContent()
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
+}
+
+// RefuseWithSmartKeys returns a fault while a token of the property may open a door. Without the property, nobody could revoke it.
+func RefuseWithSmartKeys(tx *db.Tx, propertyID string) error {
+	last, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.EndsAtGTE(tx.Now().Add(-statusRetention))).
+		Order(entkeystatus.ByEndsAt(entsql.OrderDesc())).First(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find SmartKeys in use: %w", err)
+	}
+	return fault.New(fault.Precondition, fault.SmartkeysInUse,
+		"SmartKeys of phones may still open doors of the property; end the stays, and try again after %s", last.EndsAt.Add(statusRetention).UTC().Format(time.RFC3339))
 }
 
 // Sweep deletes expired indexes and links, at most most of each.

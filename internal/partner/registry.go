@@ -33,6 +33,9 @@ func New(d *db.DB, keys *keyring.Ring, c clock.Clock) *Registry {
 // credentialsChanged is the topic of changes after which cached callers must be authenticated again. Its key is empty.
 const credentialsChanged db.Topic = "partner.credentialsChanged"
 
+// NotifyCredentialsChanged makes the registry authenticate all cached callers again after the commit.
+func (*Registry) NotifyCredentialsChanged(tx *db.Tx) { tx.Notify(credentialsChanged, "") }
+
 // rotateToken creates a token and ends the other tokens of its owner.
 func (r *Registry) rotateToken(tx *db.Tx, s credential.Spec, overlap time.Duration) (*ent.Token, string, error) {
 	tx.Notify(credentialsChanged, "")

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"context"
 	"fmt"
 
 	"latchkey.dev/internal/db"
@@ -12,7 +13,7 @@ var deleteOrder = []string{
 	"tokens", "slots", "door_rules", "locks", "bridges",
 	"pins", "key_statuses", "codes", "grants", "phones", "mails", "guests", "stays", "reservations", "tombstones", "reservation_changes",
 	"conflicts", "mappings", "partner_spaces", "endpoints", "integrations", "gates", "spaces",
-	"events", "acts", "notices", "guesses", "idempotency_keys", "issuer_keys", "key_sets",
+	"events", "acts", "notices", "guesses", "issuer_keys", "key_sets",
 	"kiosks", "guest_profiles", "attempts",
 }
 
@@ -22,7 +23,6 @@ func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error
 	for _, statement := range []string{
 		"UPDATE locks SET door_id = NULL WHERE property_id = $1 AND door_id IS NOT NULL",
 		"DELETE FROM event_cursors WHERE EXISTS (SELECT 1 FROM events AS e WHERE e.subject = event_cursors.subject AND e.property_id = $1)",
-		"DELETE FROM river_job WHERE args ->> 'propertyId' = $1 AND state <> 'running'",
 	} {
 		if _, err := tx.ExecContext(tx.Context(), statement, propertyID); err != nil {
 			return false, fmt.Errorf("close a property: %w", err)
@@ -38,6 +38,33 @@ func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error
 		}
 	}
 	return false, nil
+}
+
+// unindexed are statements that delete rows that no index finds by property, from a range of ids.
+var unindexed = map[string]string{
+	"idempotency_keys": "DELETE FROM idempotency_keys WHERE property_id = $1 AND id > $2 AND id <= $3",
+	"river_job":        "DELETE FROM river_job WHERE args ->> 'propertyId' = $1 AND state <> 'running' AND id > $2 AND id <= $3",
+}
+
+// rangeSize is how many ids one statement covers.
+const rangeSize = 10_000
+
+// DeleteUnindexed deletes the rows of a property that no index finds. It reads each table once, in short transactions.
+func DeleteUnindexed(ctx context.Context, d *db.DB, propertyID string) error {
+	for table, statement := range unindexed {
+		var from, last int64
+		_, err := d.View(ctx).ReadOne("SELECT COALESCE(MIN(id), 1) - 1, COALESCE(MAX(id), 0) FROM "+table, nil, &from, &last)
+		for ; err == nil && from < last; from += rangeSize {
+			err = d.Write(ctx, func(tx *db.Tx) error {
+				_, err := tx.ExecContext(tx.Context(), statement, propertyID, from, from+rangeSize)
+				return err
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("delete from %s: %w", table, err)
+		}
+	}
+	return nil
 }
 
 // Delete deletes a property without rows, and its data key.

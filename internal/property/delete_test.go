@@ -1,6 +1,7 @@
 package property_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -123,6 +124,9 @@ func TestDeleteTakesAllRowsOfOneProperty(t *testing.T) {
 		if batches < 5 {
 			t.Errorf("%d batches", batches)
 		}
+		if err := property.DeleteUnindexed(t.Context(), d, gone); err != nil {
+			t.Fatal(err)
+		}
 		if err := d.Write(t.Context(), func(tx *db.Tx) error { return property.Delete(tx, gone) }); err != nil {
 			t.Fatal(err)
 		}
@@ -134,6 +138,53 @@ func TestDeleteTakesAllRowsOfOneProperty(t *testing.T) {
 		}
 		if err := d.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// Each statement reads only its range of ids, however large the table is.
+func TestUnindexedRowsAreReadInRanges(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for table, statement := range property.Unindexed {
+			explain, want := "EXPLAIN QUERY PLAN ", "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+			if !d.SQLite() {
+				explain, want = "EXPLAIN ", table+"_pkey"
+			}
+			plan := ""
+			err := d.Write(t.Context(), func(tx *db.Tx) error {
+				if !d.SQLite() {
+					if _, err := tx.ExecContext(tx.Context(), "SET LOCAL enable_seqscan = off"); err != nil {
+						return err
+					}
+				}
+				rows, err := tx.QueryContext(tx.Context(), explain+strings.NewReplacer("$1", "'prp_gone'", "$2", "5", "$3", "10").Replace(statement))
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, rows.Close()) }()
+				for rows.Next() {
+					columns, err := rows.Columns()
+					if err != nil {
+						return err
+					}
+					into, line := make([]any, len(columns)), ""
+					for i := range into {
+						into[i] = new(any)
+					}
+					into[len(into)-1] = &line
+					if err := rows.Scan(into...); err != nil {
+						return err
+					}
+					plan += line + "\n"
+				}
+				return rows.Err()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(plan, want) {
+				t.Errorf("%s: %s", table, plan)
+			}
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	propertyapi "latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -280,5 +282,79 @@ func TestDeleteProperty(t *testing.T) {
 		}
 		refused(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: propertyID}))(o.T, "deleted", fault.PropertyNotFound)
 		refused(del(name))(o.T, "again", fault.PropertyNotFound)
+	})
+}
+
+// An operator may give up locks that are gone for good, after the refusal named them.
+func TestDeletePropertyWithAbandonedLocks(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		propertyID := o.property("House")
+		for _, n := range []string{"1", "2"} {
+			dbtest.Insert(o.T, o.d, "locks", dbtest.Values{"id": "lck_" + n, "property_id": propertyID, "name": "Room " + n})
+			dbtest.Insert(o.T, o.d, "slots", dbtest.Values{"id": "slt_" + n, "lock_id": "lck_" + n, "property_id": propertyID, "present": true, "evidence": "verified"})
+		}
+		del := func(ids ...string) (*adminv1.DeletePropertyResponse, error) {
+			return o.Property.DeleteProperty(o.ctx, &adminv1.DeletePropertyRequest{Id: propertyID, Name: "House", AbandonedLockIds: ids})
+		}
+		_, err := del()
+		if text := err.Error(); !strings.Contains(text, `lck_1 ("Room 1"), lck_2 ("Room 2")`) {
+			t.Errorf("the refusal lists no locks: %s", text)
+		}
+		_, err = del("lck_1")
+		if text := err.Error(); !fault.Has(err, fault.CodesOnLocks) || strings.Contains(text, "lck_1") || !strings.Contains(text, "lck_2") {
+			t.Errorf("with one of two abandoned locks: %s", text)
+		}
+		if !must(del("lck_1", "lck_2"))(o.T).GetData().GetDone() {
+			t.Error("not done")
+		}
+	})
+}
+
+// Without its property, nobody could revoke a SmartKey.
+func TestSmartKeysRefuseTheDeletion(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		propertyID := o.property("House")
+		del := func() (*adminv1.DeletePropertyResponse, error) {
+			return o.Property.DeleteProperty(o.ctx, &adminv1.DeletePropertyRequest{Id: propertyID, Name: "House"})
+		}
+		dbtest.Insert(o.T, o.d, "key_statuses", dbtest.Values{"id": "kst_1", "property_id": propertyID, "ends_at": time.Now().Add(-time.Minute)})
+		refused(del())(o.T, "within the margin of a bridge's clock", fault.SmartkeysInUse)
+		err := o.d.Write(o.ctx, func(tx *db.Tx) error {
+			return tx.KeyStatus.UpdateOneID("kst_1").SetEndsAt(time.Now().Add(-2 * time.Hour)).Exec(tx.Context())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !must(del())(o.T).GetData().GetDone() {
+			t.Error("not done")
+		}
+	})
+}
+
+// The first transaction revokes the bridges and notifies of them, and cached callers are refused at once.
+func TestDeletionEndsSessions(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		propertyID := o.property("House")
+		dbtest.Insert(o.T, o.d, "bridges", dbtest.Values{"id": "brg_1", "property_id": propertyID, "revoked_at": nil})
+		var changed []string
+		o.d.Subscribe(bridge.Changed, func(key string) { changed = append(changed, key) })
+		var key string
+		err := o.d.Write(o.ctx, func(tx *db.Tx) (err error) {
+			_, key, err = o.partners.CreateAPIKey(tx, propertyID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.partners.Authenticate(o.ctx, partner.Credentials{APIKey: key}); err != nil {
+			t.Fatal(err)
+		}
+		must(o.Property.DeleteProperty(o.ctx, &adminv1.DeletePropertyRequest{Id: propertyID, Name: "House"}))(o.T)
+		if !slices.Contains(changed, "brg_1") {
+			t.Errorf("notified of %v", changed)
+		}
+		if _, err := o.partners.Authenticate(o.ctx, partner.Credentials{APIKey: key}); err == nil {
+			t.Error("a cached caller still works")
+		}
 	})
 }

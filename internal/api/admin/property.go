@@ -7,10 +7,12 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/api/idem"
 	propertyapi "latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/property"
 )
 
@@ -108,7 +110,7 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 		return nil, fault.Fields(fault.Field{Path: "name", Reason: fault.WrongValue, Message: "must be the name of the property"})
 	}
 	for began := time.Now(); ; {
-		left, err := s.deleteRows(ctx, row.ID)
+		left, err := s.deleteRows(ctx, row.ID, r.GetAbandonedLockIds())
 		if err != nil {
 			return nil, err
 		}
@@ -119,15 +121,25 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 			return &adminv1.DeletePropertyResponse{Data: &adminv1.PropertyDeletion{}}, nil
 		}
 	}
+	if err := property.DeleteUnindexed(ctx, s.DB, row.ID); err != nil {
+		return nil, err
+	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.DeletePropertyResponse, error) {
 		return &adminv1.DeletePropertyResponse{Data: &adminv1.PropertyDeletion{Done: true}}, property.Delete(tx, row.ID)
 	})
 }
 
-// deleteRows deletes a batch of a property's rows in its own transaction. left reports whether rows remain.
-func (s *properties) deleteRows(ctx context.Context, propertyID string) (left bool, err error) {
+// deleteRows deletes some rows of a property in a transaction of its own. The first one ends the sessions of its bridges and callers.
+func (s *properties) deleteRows(ctx context.Context, propertyID string, abandoned []string) (left bool, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := lock.RefuseWithCodes(tx, propertyID); err != nil {
+		s.Partners.NotifyCredentialsChanged(tx)
+		if err := lock.RefuseWithCodes(tx, propertyID, abandoned); err != nil {
+			return err
+		}
+		if err := mobilekey.RefuseWithSmartKeys(tx, propertyID); err != nil {
+			return err
+		}
+		if err := bridge.RevokeAll(tx, propertyID); err != nil {
 			return err
 		}
 		left, err = property.DeleteRows(tx, propertyID, deleteBatch)

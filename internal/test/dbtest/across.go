@@ -37,6 +37,8 @@ var acrossProperties = map[string]string{
 	"lock.AssignSlot":                     loaded,
 	"bridge.RevokedSince":                 session,
 	"bridge.CurrentEpoch":                 session,
+	"bridge.Missing":                      session,
+	"property.DeleteUnindexed":            "it reads the first and last id of the table",
 	"lock.MarkAllBridgesOffline":          sweep,
 	"lock.EndAbandonedCommands":           sweep,
 	"lock.MarkSilentBridgesOffline":       sweep,

@@ -475,9 +475,11 @@ type DeletePropertyRequest struct {
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The name of the property, as a confirmation.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Ids of locks that are gone for good and may still hold a code. Nothing can remove the code later.
+	AbandonedLockIds []string `protobuf:"bytes,3,rep,name=abandoned_lock_ids,json=abandonedLockIds,proto3" json:"abandoned_lock_ids,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *DeletePropertyRequest) Reset() {
@@ -522,6 +524,13 @@ func (x *DeletePropertyRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *DeletePropertyRequest) GetAbandonedLockIds() []string {
+	if x != nil {
+		return x.AbandonedLockIds
+	}
+	return nil
 }
 
 // DeletePropertyResponse answers with the progress.
@@ -643,11 +652,12 @@ const file_latchkey_admin_v1_property_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12J\n" +
 	"\bsettings\x18\x02 \x01(\v2&.latchkey.property.v1.PropertySettingsB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"L\n" +
 	"\x16UpdatePropertyResponse\x122\n" +
-	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data\"R\n" +
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data\"\x93\x01\n" +
 	"\x15DeletePropertyRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"Q\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\x12?\n" +
+	"\x12abandoned_lock_ids\x18\x03 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\x90N\"\x06r\x04\x10\x01\x18@R\x10abandonedLockIds\"Q\n" +
 	"\x16DeletePropertyResponse\x127\n" +
 	"\x04data\x18\x01 \x01(\v2#.latchkey.admin.v1.PropertyDeletionR\x04data\"&\n" +
 	"\x10PropertyDeletion\x12\x12\n" +

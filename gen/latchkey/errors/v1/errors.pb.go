@@ -82,8 +82,10 @@ const (
 	Reason_REASON_AMBIGUOUS Reason = 25
 	// 409. Still in use. The message names the user.
 	Reason_REASON_IN_USE Reason = 26
-	// 409. A lock of the property may still hold a code. The message names one.
+	// 409. Locks of the property may still hold a code. The message lists them.
 	Reason_REASON_CODES_ON_LOCKS Reason = 27
+	// 409. SmartKeys may still open doors of the property. The message says until when.
+	Reason_REASON_SMARTKEYS_IN_USE Reason = 28
 	// 499. The caller canceled the call.
 	Reason_REASON_CANCELED Reason = 80
 	// 404. No such app, or not yours.
@@ -251,6 +253,7 @@ var (
 		25:  "REASON_AMBIGUOUS",
 		26:  "REASON_IN_USE",
 		27:  "REASON_CODES_ON_LOCKS",
+		28:  "REASON_SMARTKEYS_IN_USE",
 		80:  "REASON_CANCELED",
 		81:  "REASON_APP_NOT_FOUND",
 		82:  "REASON_BRIDGE_NOT_FOUND",
@@ -347,6 +350,7 @@ var (
 		"REASON_AMBIGUOUS":                 25,
 		"REASON_IN_USE":                    26,
 		"REASON_CODES_ON_LOCKS":            27,
+		"REASON_SMARTKEYS_IN_USE":          28,
 		"REASON_CANCELED":                  80,
 		"REASON_APP_NOT_FOUND":             81,
 		"REASON_BRIDGE_NOT_FOUND":          82,
@@ -556,7 +560,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xae\x13\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xcb\x13\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -586,7 +590,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x14REASON_UNIMPLEMENTED\x10\x18\x12\x14\n" +
 	"\x10REASON_AMBIGUOUS\x10\x19\x12\x11\n" +
 	"\rREASON_IN_USE\x10\x1a\x12\x19\n" +
-	"\x15REASON_CODES_ON_LOCKS\x10\x1b\x12\x13\n" +
+	"\x15REASON_CODES_ON_LOCKS\x10\x1b\x12\x1b\n" +
+	"\x17REASON_SMARTKEYS_IN_USE\x10\x1c\x12\x13\n" +
 	"\x0fREASON_CANCELED\x10P\x12\x18\n" +
 	"\x14REASON_APP_NOT_FOUND\x10Q\x12\x1b\n" +
 	"\x17REASON_BRIDGE_NOT_FOUND\x10R\x12\x1d\n" +

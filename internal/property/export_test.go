@@ -1,0 +1,4 @@
+package property
+
+// Unindexed are the statements that delete rows that no index finds by property.
+var Unindexed = unindexed
