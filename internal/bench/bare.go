@@ -23,8 +23,8 @@ import (
 	"latchkey.dev/internal/bridgelink"
 )
 
-// bareServer is the floor of the fleet benchmark: a gRPC server with the TLS, options and messages of the product's bridge listener that
-// decides and stores nothing.
+// bareServer is the baseline of the fleet benchmark: a gRPC server with the TLS, options and messages of the product's listener for
+// bridges, which decides and stores nothing.
 type bareServer struct {
 	lockv1.UnimplementedBridgeServiceServer
 	grpc    *grpc.Server
@@ -34,12 +34,12 @@ type bareServer struct {
 	serving sync.WaitGroup
 
 	mu      sync.Mutex
-	streams map[string]*bareStream // by boot id
+	streams map[string]*bareStream // streams by the boot id of their bridge
 }
 
 type bareStream struct {
 	stream grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
-	mu     sync.Mutex // of sending, and of one act at a time
+	mu     sync.Mutex // mutex for sending and for one unlock command at a time
 	done   chan string
 }
 
@@ -98,7 +98,7 @@ func (s *bareServer) certificate(name string, use x509.ExtKeyUsage) (tls.Certifi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: s.key}, err
 }
 
-// newTicket creates the address and credentials of simulated bridge n.
+// newTicket creates the address and credentials of the simulated bridge with number n.
 func (s *bareServer) newTicket(n int) (ticket, error) {
 	boot := fmt.Sprintf("bare-%d", n)
 	cert, err := s.certificate(boot, x509.ExtKeyUsageClientAuth)
@@ -160,7 +160,7 @@ func (s *bareServer) sendUnlock(ctx context.Context, boot string) error {
 	}
 }
 
-// Close ends every stream.
+// Close ends all streams.
 func (s *bareServer) Close() error {
 	if s == nil {
 		return nil
@@ -170,17 +170,17 @@ func (s *bareServer) Close() error {
 	return nil
 }
 
-// barePart is a bare server in its own process. Like the product, it has a listener for unlock commands.
+// barePart runs a bareServer in its own process. Like the product, it has a listener for unlock commands.
 type barePart struct {
 	process
 	server *bareServer
 	front  *grpc.Server
 }
 
-// actMethod is the call that sends an unlock command through the bare server.
+// actMethod is the RPC that sends an unlock command through the bareServer.
 const actMethod = "/latchkey.bench/Act"
 
-// Bare has the addresses of a bare server.
+// Bare is the addresses of a bareServer.
 type Bare struct {
 	Front   string
 	Tickets []ticket
@@ -190,7 +190,7 @@ func (p *barePart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start)})
 }
 
-// Start starts the server and creates a ticket for each stream.
+// Start starts the bareServer and creates credentials for the given number of bridges.
 func (p *barePart) Start(streams int, out *Bare) (err error) {
 	if p.server, err = newBareServer(); err != nil {
 		return err
@@ -224,7 +224,6 @@ func (p *barePart) Start(streams int, out *Bare) (err error) {
 	return nil
 }
 
-// Close stops the server.
 func (p *barePart) Close() error {
 	if p.front == nil {
 		return errors.New("the bare server was not started")

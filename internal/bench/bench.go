@@ -1,6 +1,6 @@
-// Package bench compares the product with a floor, the least work that the machine needs for the same result. Each round
-// measures the floor and the product one after the other, and the medians of the rounds are compared. The measured programs run
-// in their own processes, on loopback, in a temporary directory.
+// Package bench compares the product with a baseline, called floor: the least work that the machine needs for the same result. Each round
+// measures the floor and then the product. The result compares the medians of the rounds. The measured programs run in their own processes,
+// on loopback, in a temporary directory.
 package bench
 
 import (
@@ -18,28 +18,28 @@ type Result struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
 	Unit     string  `json:"unit"`
-	Floor    float64 `json:"floor"` // in the same unit; 0: there is none
-	Ratio    float64 `json:"ratio"` // value to floor
-	P50      float64 `json:"p50"`   // milliseconds, of the product
+	Floor    float64 `json:"floor"` // Floor is the value of the baseline in the same unit; 0: there is none
+	Ratio    float64 `json:"ratio"` // Ratio is value divided by floor
+	P50      float64 `json:"p50"`   // P50 is the product's median time in milliseconds
 	P99      float64 `json:"p99"`
 	FloorP50 float64 `json:"floorP50"`
 	FloorP99 float64 `json:"floorP99"`
 	Rounds   int     `json:"rounds"`
-	Cores    int     `json:"cores"` // shared by all processes of the benchmark
+	Cores    int     `json:"cores"` // Cores is the number of CPU cores, which all processes of the benchmark share
 	Checks   []Check `json:"checks"`
 	Notes    []Note  `json:"notes"`
 }
 
-// Check compares a number with its aim.
+// Check compares a measured number with its aim.
 type Check struct {
 	What    string  `json:"what"`
 	Value   float64 `json:"value"`
 	Aim     float64 `json:"aim"`
-	AtLeast bool    `json:"atLeast"` // else at most
+	AtLeast bool    `json:"atLeast"` // AtLeast means that the aim is a minimum; otherwise it is a maximum
 	Met     bool    `json:"met"`
 }
 
-// Note is an additional number.
+// Note is an additional measured number.
 type Note struct {
 	What  string  `json:"what"`
 	Value float64 `json:"value"`
@@ -58,7 +58,7 @@ func (r *Result) note(what string, value float64, unit string) {
 	r.Notes = append(r.Notes, Note{what, round(value), unit})
 }
 
-// finish computes the ratio and rounds the numbers.
+// finish computes the ratio and rounds all numbers.
 func (r *Result) finish() *Result {
 	r.Ratio = round(ratio(r.Value, r.Floor))
 	for _, f := range []*float64{&r.Value, &r.Floor, &r.P50, &r.P99, &r.FloorP50, &r.FloorP99} {
@@ -68,7 +68,7 @@ func (r *Result) finish() *Result {
 	return r
 }
 
-// round rounds to three decimals, and numbers from 1000 on to none.
+// round rounds to three decimals, and numbers from 1000 to integers.
 func round(v float64) float64 {
 	if math.Abs(v) >= 1000 {
 		return math.Round(v)
@@ -76,7 +76,7 @@ func round(v float64) float64 {
 	return math.Round(v*1000) / 1000
 }
 
-// Write prints a result for people.
+// Write prints a result as text.
 func (r *Result) Write(w io.Writer) {
 	if r.Floor != 0 {
 		fmt.Fprintf(w, "%s: %g %s; floor %g; ratio %g (medians of %d rounds, %d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Floor, r.Ratio, r.Rounds, r.Cores)
@@ -102,7 +102,7 @@ func (r *Result) Write(w io.Writer) {
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// ratio of a to b. It is 0 if b is 0, because JSON has no infinity.
+// ratio returns a divided by b. It returns 0 if b is 0, because JSON has no infinity.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -110,7 +110,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// quantile of unordered values. It is 0 if there are none.
+// quantile returns a quantile of unordered values, or 0 if there are none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

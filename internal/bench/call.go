@@ -8,8 +8,8 @@ import (
 	"maps"
 )
 
-// A part answers one call at a time: a line of JSON on its standard input, and one on its standard output. net/rpc
-// would add its HTML debug page and the unused methods of every type to the program.
+// A part is a process of a benchmark. It reads calls as lines of JSON from its standard input and writes one line per answer to its
+// standard output. net/rpc would add an HTML debug page and unused methods to the program.
 
 type request struct {
 	Method string
@@ -21,7 +21,7 @@ type response struct {
 	Reply json.RawMessage `json:",omitempty"`
 }
 
-// methods are the methods of a part, by name.
+// methods maps a method name to the function that answers its calls.
 type methods map[string]func(args json.RawMessage) (reply any, err error)
 
 // decodeArgs wraps a function as a method that decodes its argument from JSON.
@@ -36,13 +36,13 @@ func decodeArgs[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessag
 	}
 }
 
-// with adds more methods to m and returns it.
+// with adds more methods to m and returns m.
 func (m methods) with(more methods) methods {
 	maps.Copy(m, more)
 	return m
 }
 
-// serveCalls answers calls until in ends.
+// serveCalls answers calls until the input ends.
 func (m methods) serveCalls(in io.Reader, out io.Writer) error {
 	calls, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -74,7 +74,7 @@ func (m methods) answer(r request) response {
 	return response{Reply: raw}
 }
 
-// caller is the client of a part. It makes one call at a time.
+// caller is the client of a process of a benchmark. It makes one call at a time.
 type caller struct {
 	in    io.Closer
 	calls *json.Encoder
@@ -103,5 +103,5 @@ func (c *caller) call(method string, args, reply any) error {
 	return json.Unmarshal(r.Reply, reply)
 }
 
-// close stops the part.
+// close ends the process by closing its standard input.
 func (c *caller) close() error { return c.in.Close() }

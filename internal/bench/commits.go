@@ -11,13 +11,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Sizes of the commits of a check-in. The product's commits change the same number of pages.
+// Sizes of the commits of a check-in. The product's own commits change the same number of pages.
 const (
-	serverPages = 16 // 4 KiB pages that a check-in of a room with a gate changes in SQLite
+	serverPages = 16 // number of 4 KiB pages that the check-in to a room with a gate changes in SQLite
 	bridgeBytes = 700
 )
 
-// commitFloor measures the floor of a check-in: a durable commit on each side, and a round trip on a stream between them.
+// commitFloor measures the baseline of a check-in: a durable commit on each side and a round trip on a stream between them.
 type commitFloor struct {
 	server *sql.DB
 	bridge *bbolt.DB
@@ -53,7 +53,7 @@ func newCommits(ctx context.Context, dir string) (_ *commitFloor, err error) {
 	return c, err
 }
 
-// floorTimes are the times of one round in milliseconds, in total and by part.
+// floorTimes are the times of one round in milliseconds: in total and by step.
 type floorTimes struct {
 	all   []float64
 	parts map[string][]float64
@@ -114,7 +114,7 @@ func (c *commitFloor) close() (err error) {
 	return err
 }
 
-// echoStream is a stream over mutual TLS that answers each message.
+// echoStream is a stream over mutual TLS on which the other side answers each message.
 type echoStream struct {
 	server *bareServer
 	client *simBridge
@@ -137,7 +137,7 @@ func newEcho(ctx context.Context) (_ *echoStream, err error) {
 	return e, nil
 }
 
-// roundTrip makes one round trip.
+// roundTrip sends a message and waits for its answer.
 func (e *echoStream) roundTrip(ctx context.Context) error { return e.server.sendUnlock(ctx, e.boot) }
 
 func (e *echoStream) close() (err error) {

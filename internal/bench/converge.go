@@ -19,16 +19,16 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// Converge measures how long a change takes until the API reports the locks as verified.
+// Converge measures how long a change takes until the API reports that the locks have been read back with the new code.
 type Converge struct {
-	Stays   int           // number of measured stays, each with a check-in and new dates
+	Stays   int           // Stays is the number of measured stays, each with a check-in and a change of dates
 	Beside  time.Duration // interval between changes of other stays at the same bridge
-	Profile string        // of the locks
+	Profile string        // Profile is the lock profile of package sim
 }
 
-// Run measures from the API's answer to a change until the API reports every door of the stay as verified: the lock has
-// the code with its window, and was read back. The locks answer at once. The benchmark polls the API, so the result includes
-// a reading and the pause before it.
+// Run measures the time from the API's answer to a change until the API reports every door of the stay as verified: the lock has the code
+// with its window and was read back. The simulated locks answer at once. The benchmark polls the API, so the result includes one poll and
+// the pause before it.
 func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Stays <= 0 || b.Beside <= 0 {
 		return nil, errors.New("converge: want at least one stay, and an interval between changes of other stays")
@@ -62,7 +62,7 @@ func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 	return b.result(f, float64(others.sent.Load())/time.Since(began).Seconds()), nil
 }
 
-// warmStays run first and are not counted.
+// warmStays is the number of warm-up stays, which are not counted.
 const warmStays = 5
 
 func (b Converge) result(f *convergeWorld, othersPerSecond float64) *Result {
@@ -83,13 +83,13 @@ func (b Converge) result(f *convergeWorld, othersPerSecond float64) *Result {
 	return r.finish()
 }
 
-// convergeWorld is a sandbox with the measured times.
+// convergeWorld is a sandbox and the times measured in it.
 type convergeWorld struct {
 	world *sandbox.World
 	log   *os.File
 	conn  *grpc.ClientConn
 
-	checkIn, dates []float64 // milliseconds
+	checkIn, dates []float64 // times in milliseconds
 	reading        []float64
 	atOnce         int
 }
@@ -127,7 +127,7 @@ func (f *convergeWorld) close() (err error) {
 	return err
 }
 
-// push sends a change of a stay and returns the time of the answer.
+// push sends a change of a stay and returns the time at which the answer arrived.
 func (f *convergeWorld) push(ctx context.Context, id string, fields map[string]any) (time.Time, error) {
 	a, err := f.world.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != http.StatusOK {
@@ -136,7 +136,7 @@ func (f *convergeWorld) push(ctx context.Context, id string, fields map[string]a
 	return time.Now(), err
 }
 
-// newStay returns the fields of a reservation of a space that begins today.
+// newStay returns the fields of a reservation that begins today.
 func newStay(id string, place [2]string, nights int) map[string]any {
 	out := map[string]any{
 		"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": place[0],
@@ -176,11 +176,11 @@ func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error
 	return err
 }
 
-// pollInterval is the time between two readings.
+// pollInterval is the time between two polls of the API.
 const pollInterval = time.Millisecond
 
-// changeAndWait makes a change and waits until every door of the stay has the status. It returns the time since the answer in
-// milliseconds, and the number of readings.
+// changeAndWait makes a change and waits until every door of the stay has the status and the evidence. It returns the milliseconds since
+// the API's answer, and the number of polls.
 func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map[string]any, status string, evidence slot.Evidence) (took float64, reads int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -212,7 +212,7 @@ func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map
 	}
 }
 
-// planHas reports whether a plan has doors, the status, and the evidence at each door.
+// planHas reports whether a plan has the status and at least one door, and every door has the evidence.
 func planHas(p *partnerv1.AccessPlan, status string, evidence slot.Evidence) bool {
 	for _, d := range p.GetDoors() {
 		if d.GetPin() != string(evidence) {
@@ -222,19 +222,19 @@ func planHas(p *partnerv1.AccessPlan, status string, evidence slot.Evidence) boo
 	return p.GetStatus() == status && len(p.GetDoors()) > 0
 }
 
-// backgroundStays change other stays during the measurement, at the same bridge and partly the same lock.
+// backgroundStays are stays that change during the measurement, at the same bridge and partly at the same lock.
 type backgroundStays struct {
 	all    sync.WaitGroup
 	sent   atomic.Int64
 	failed atomic.Pointer[error]
 }
 
-// start makes one change of a stay per interval in the background, until ctx ends: booking, check-in, new dates or check-out.
+// start changes a stay at each interval in the background until ctx ends: booking, check-in, new dates or check-out.
 func (b *backgroundStays) start(ctx context.Context, f *convergeWorld, every time.Duration) {
 	others := spacesOfPMS[1:]
 	for i, place := range others {
 		b.all.Go(func() {
-			select { // the places take turns
+			select {
 			case <-time.After(every * time.Duration(i)):
 			case <-ctx.Done():
 			}

@@ -22,22 +22,22 @@ import (
 	"latchkey.dev/internal/test/pgtemp"
 )
 
-// Drain measures the stop of a server with many connected bridges during unlock commands. The bridges move to a second server
-// on the same database.
+// Drain measures the graceful stop of a server while many bridges are connected and unlock commands arrive. The bridges move to a second
+// server on the same database.
 type Drain struct {
 	Bridges int
-	Unlocks int // a second
+	Unlocks int // Unlocks is the number of unlock commands per second
 }
 
 const (
-	steadyTime = 5 * time.Second // measured before the first server stops, and after the last bridge has moved
+	steadyTime = 5 * time.Second // how long to measure before the first server stops and after the last bridge has moved
 	// loadBalancerDelay is how long a load balancer takes to notice that the first server is not ready.
 	loadBalancerDelay = 2 * time.Second
 )
 
-// Run connects every bridge to one of two servers on a temporary PostgreSQL, and stops that server like SIGTERM, with
-// the default drain time. It sends unlock commands at a fixed rate to both servers, and only to the second when a
-// load balancer would have noticed the stop. It retries no call.
+// Run connects all bridges to one of two servers on a temporary PostgreSQL, and stops that server as SIGTERM does, with the default drain
+// time. It sends unlock commands at a fixed rate to both servers, and only to the second once a load balancer would have noticed the stop.
+// It does not retry commands.
 func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges < 2 || b.Unlocks < 1 {
 		return nil, errors.New("fleet --drain: want at least two bridges and one unlock a second")
@@ -186,16 +186,16 @@ func (p *serverPair) stop() (err error) {
 	return err
 }
 
-// movingBridges are simulated bridges that move to the second server when the first stops.
+// movingBridges are simulated bridges that move to the second server when the first one stops.
 type movingBridges struct {
 	address  [2]string
 	draining atomic.Bool    // the first server is stopping
-	serverOf []atomic.Int32 // 1 and up: with which server each is in session; 0: with none
+	serverOf []atomic.Int32 // for each bridge the server of its session, from 1; 0: no session
 	all      sync.WaitGroup
 }
 
-// pickServer returns the server to try. When the first server stops, the bridges' name has a record for both servers in random order.
-// Like gRPC, pick takes the next record if no server listens.
+// pickServer returns the server that a bridge tries next. While the first server stops, the DNS name of the bridges has a record for both
+// servers in random order. As gRPC does, pickServer takes the next record if a server does not listen.
 func (m *movingBridges) pickServer(ctx context.Context) int {
 	if !m.draining.Load() {
 		return 0
@@ -210,7 +210,7 @@ func (m *movingBridges) pickServer(ctx context.Context) int {
 }
 
 // keepConnected keeps bridge n connected until ctx ends. After the end of a session it waits half a second to a second, as a stopping
-// server requests; after a failure it backs off like the product's bridges.
+// server requests. After a failure it backs off like the product's bridges.
 func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	for most := firstRetry; ctx.Err() == nil; {
 		at := m.pickServer(ctx)
@@ -251,7 +251,7 @@ func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 	}
 }
 
-// watchReadiness stops the commands to the first server when a load balancer would have noticed that it is not ready.
+// watchReadiness stops sending commands to the first server once a load balancer would have noticed that it is not ready.
 func (k *unlockLoad) watchReadiness(ctx context.Context) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()

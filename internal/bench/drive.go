@@ -18,14 +18,14 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 )
 
-// drive sends changes of reservations to a server from many clients. Each client waits for the answer before its next change.
+// drive sends reservation changes to a server from many clients. Each client waits for an answer before it sends the next change.
 type drive struct {
 	clients int
-	stored  int // number of stored reservations old-1, old-2 and so on, which half of the calls change; 0: they change new ones
+	stored  int // number of stored reservations (old-1, old-2, …), which half of the calls change; 0: calls change new ones
 	send    func(ctx context.Context, client int, c change) error
 	close   func() error
 
-	last atomic.Int64 // of the new reservations
+	last atomic.Int64 // number of the last new reservation
 }
 
 // change is a new reservation, or a change of an existing one.
@@ -35,13 +35,13 @@ type change struct {
 	nights int
 }
 
-// loadResult is the throughput and the durations of one round.
+// loadResult is the throughput and the call durations of one round.
 type loadResult struct {
 	perSecond float64
-	took      []float64 // milliseconds, of each call
+	took      []float64 // duration of each call in milliseconds
 }
 
-// run sends changes for a while. The first failed call ends it.
+// run sends changes for a time span. It ends early if a call fails.
 func (d *drive) run(ctx context.Context, span time.Duration) (loadResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -78,7 +78,7 @@ func (d *drive) run(ctx context.Context, span time.Duration) (loadResult, error)
 	return b, nil
 }
 
-// nextChange returns a random call. Every second call changes an existing reservation: a stored one, or one of this client.
+// nextChange returns a random change. Every second one changes an existing reservation: a stored one, or one of the same client.
 func (d *drive) nextChange(own *[]int64) change {
 	c := change{nights: 1 + rand.IntN(20)}
 	if rand.IntN(2) == 0 {
@@ -99,12 +99,12 @@ func (d *drive) nextChange(own *[]int64) change {
 	return c
 }
 
-// spacesOfPMS are the PMS's ids of the sandbox's rooms and beds: space, and room of a bed.
+// spacesOfPMS are the PMS's ids of the sandbox's spaces: the id of a room, or of a bed and its room.
 var spacesOfPMS = [][2]string{{"R101"}, {"R102"}, {"R103"}, {"D4-A", "D4"}, {"D4-B", "D4"}, {"D4-C", "D4"}, {"D4-D", "D4"}}
 
 const (
-	templatePrefix = "template-" // prefix of the ids of the reservations that Fill copies
-	// templateCount is the number of templates: after so many numbers the space and the first day repeat.
+	templatePrefix = "template-" // id prefix of the reservations that Fill copies
+	// templateCount is the number of template reservations. Spaces and first days repeat after so many reservations.
 	templateCount = 420
 )
 
@@ -113,11 +113,11 @@ func (c change) space() (spaceID, parentID string) {
 	return p[0], p[1]
 }
 
-// firstDay returns today or a later day. One stay in sixty begins today.
+// firstDay returns the arrival date, today or later. One stay in sixty begins today.
 func (c change) firstDay() time.Time { return time.Now().AddDate(0, 0, int(c.number%60)) }
 func (c change) lastDay() time.Time  { return c.firstDay().AddDate(0, 0, c.nights) }
 
-// restBody returns the change as a REST body.
+// restBody returns the change as the body of a REST call.
 func (c change) restBody() []byte {
 	spaceID, parentID := c.space()
 	if parentID != "" {
@@ -149,7 +149,7 @@ func (c change) grpcRequest() *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: r}
 }
 
-// driveREST returns a drive that sends changes over REST, with one connection per client.
+// driveREST creates a drive over REST with one connection per client.
 func driveREST(w World, clients int) *drive {
 	transport := &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
 	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
@@ -175,10 +175,10 @@ func driveREST(w World, clients int) *drive {
 	return d
 }
 
-// clientsPerConnection is how many clients share a gRPC connection.
+// clientsPerConnection is how many clients share one gRPC connection.
 const clientsPerConnection = 16
 
-// driveGRPC returns a drive that sends changes over gRPC.
+// driveGRPC creates a drive over gRPC.
 func driveGRPC(w World, clients int) (*drive, error) {
 	var conns []*grpc.ClientConn
 	d := &drive{clients: clients, close: func() error {

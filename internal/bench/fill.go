@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Fill stores count reservations with the PMS's ids old-1, old-2 and so on, each a copy of a template. It writes to the
-// database directly: through the server, a million would take an hour.
+// Fill stores count reservations with the PMS ids old-1, old-2 and so on as copies of template reservations. It writes to the database
+// directly, because a million reservations through the server would take an hour.
 func (p *worldPart) Fill(count int, _ *None) (err error) {
 	var keys *keyring.Ring
 	path := (&url.URL{Path: filepath.Join(p.dir, "data", "latchkey.db")}).EscapedPath()
@@ -46,7 +46,7 @@ func (p *worldPart) Fill(count int, _ *None) (err error) {
 	return err
 }
 
-// copyTemplates stores the reservations and their name index.
+// copyTemplates stores the copies of the template reservations and their entries in the name index.
 func copyTemplates(d *sql.DB, count int) error {
 	columns, err := columnsOf(d, "reservations")
 	if err != nil {
@@ -79,15 +79,15 @@ func copyTemplates(d *sql.DB, count int) error {
 	return nil
 }
 
-// storeDerivedRows stores what the server would have stored for old reservations: their change entries, with ids below
-// all new ones, and their arrival checks, spread over time.
+// storeDerivedRows stores what the server would have stored for old reservations: change entries with ids below all new ones, and arrival
+// checks spread over time.
 func storeDerivedRows(d *sql.DB) error {
 	if _, err := d.Exec(`INSERT INTO reservation_changes (id, property_id, integration_id, reservation_id, changed_at)
 		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
 		return fmt.Errorf("list the reservations: %w", err)
 	}
-	const apart = 15 * 60                         // seconds between two checks
-	now := time.Now().UTC().Truncate(time.Second) // its text is what the server writes
+	const apart = 15 * 60                         // seconds between two arrival checks
+	now := time.Now().UTC().Truncate(time.Second) // formatted as the server formats times
 	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
 		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')
 		FROM (SELECT id, property_id, from_at, row_number() OVER () AS n FROM reservations
@@ -97,7 +97,7 @@ func storeDerivedRows(d *sql.DB) error {
 	return nil
 }
 
-// columnsOf lists the columns of a table with a comma before and after each, so that ",id," finds exactly one.
+// columnsOf lists the columns of a table with a comma before and after each, so that a search for ",id," finds exactly one.
 func columnsOf(d *sql.DB, table string) (string, error) {
 	rows, err := d.Query("SELECT name FROM pragma_table_info(?)", table)
 	if err != nil {
@@ -115,7 +115,7 @@ func columnsOf(d *sql.DB, table string) (string, error) {
 	return columns, rows.Err()
 }
 
-// connector opens connections with its own driver, which the process uses for nothing else.
+// connector opens database connections with its own driver instance, which this process uses for nothing else.
 type connector struct {
 	dsn    string
 	driver driver.Driver
@@ -124,12 +124,11 @@ type connector struct {
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c connector) Driver() driver.Driver                        { return c.driver }
 
-// storedKeys reads the server's data keys.
+// storedKeys reads the server's encryption keys from the database, read-only.
 type storedKeys struct{ d *sql.DB }
 
 var errReadOnly = errors.New("the benchmark makes no keys")
 
-// LoadKey implements keyring.Store.
 func (s storedKeys) LoadKey(ctx context.Context, id string) (sealed []byte, err error) {
 	err = s.d.QueryRowContext(ctx, "SELECT sealed FROM property_keys WHERE id = ?", id).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -138,7 +137,6 @@ func (s storedKeys) LoadKey(ctx context.Context, id string) (sealed []byte, err 
 	return sealed, err
 }
 
-// KeyIDs implements keyring.Store.
 func (s storedKeys) KeyIDs(ctx context.Context) (ids []string, err error) {
 	rows, err := s.d.QueryContext(ctx, "SELECT id FROM property_keys")
 	if err != nil {
@@ -155,8 +153,8 @@ func (s storedKeys) KeyIDs(ctx context.Context) (ids []string, err error) {
 	return ids, rows.Err()
 }
 
-// CreateKey implements keyring.Store.
+// CreateKey always fails, because storedKeys is read-only.
 func (storedKeys) CreateKey(context.Context, string, []byte) ([]byte, error) { return nil, errReadOnly }
 
-// ReplaceKey implements keyring.Store.
+// ReplaceKey always fails, because storedKeys is read-only.
 func (storedKeys) ReplaceKey(context.Context, string, []byte, []byte) error { return errReadOnly }

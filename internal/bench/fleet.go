@@ -23,28 +23,28 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// Fleet measures a server with many bridges.
+// Fleet measures the memory and the unlock time of a server with many bridges.
 type Fleet struct {
 	Bridges int
-	Acts    int // of each round
+	Acts    int // Acts is the number of unlock commands in each round
 	Rounds  int
 }
 
-// warmUpBridges is the number of bridges that connect before memory is measured, so that one-time allocations are not counted.
+// warmUpBridges connect before memory is measured, so that one-time allocations do not count.
 const warmUpBridges = 50
 
-// fleet is a server with simulated bridges: the product's server, or the bare one.
+// fleet is a server with simulated bridges. The server is the product's or the bareServer.
 type fleet struct {
 	*part
 	simFleet           *simFleet
 	act                func(context.Context) error
 	conn               *grpc.ClientConn
-	kilobytesPerStream float64 // resident, of each stream
+	kilobytesPerStream float64 // resident memory per stream
 	took               []float64
 	p99                []float64
 }
 
-// Run measures the server's memory per idle bridge, and the round trip of an unlock command with all bridges connected.
+// Run measures the server's memory per idle bridge, and the round trip of an unlock command while all bridges are connected.
 func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges <= warmUpBridges || b.Acts < 1 || b.Rounds < 1 {
 		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one act and one round", warmUpBridges)
@@ -116,7 +116,7 @@ func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 	return err
 }
 
-// residentMemory returns the server's memory after a heartbeat on every stream and a garbage collection.
+// residentMemory returns the server's resident memory after a heartbeat on every stream and a garbage collection.
 func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	select {
 	case <-time.After(heartbeatInterval + time.Second):
@@ -149,7 +149,7 @@ func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
 
 func (f *fleet) close() error {
 	if f.simFleet != nil {
-		_ = f.simFleet.close() // broken streams already failed their calls
+		_ = f.simFleet.close() // broken streams have already made their calls fail
 	}
 	if f.conn != nil {
 		_ = f.conn.Close()
@@ -161,7 +161,7 @@ func dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// startBaseline starts a bare server with its bridges.
+// startBaseline starts a bareServer and connects its bridges.
 func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error) {
 	f := &fleet{}
 	if f.part, err = l.start(ctx, "bare"); err != nil {
@@ -200,8 +200,8 @@ func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error
 	return f, f.connectBridges(ctx, at.Tickets)
 }
 
-// startProduct starts a product server with enrolled bridges. The server that enrolled them is another process, so that enrolment does
-// not count.
+// startProduct starts a product server with enrolled bridges. Another process enrols them before, so that the memory for enrolment does not
+// count.
 func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
 	dir = filepath.Join(dir, "fleet")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -241,11 +241,11 @@ func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet
 	return f, f.connectBridges(ctx, o.tickets)
 }
 
-// owner is the owner of the fleet's property, with its bridges and locks.
+// owner is the owner of the benchmark's property, with its bridges and locks.
 type owner struct {
 	token   string
 	tickets []ticket
-	locks   []string // ids
+	locks   []string // ids of the locks
 }
 
 // withToken returns a context for gRPC calls with the owner's token.
@@ -253,7 +253,7 @@ func (o *owner) withToken(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+o.token)
 }
 
-// setUp starts a server, creates a property with enrolled bridges on it, and stops it. See setUpOn.
+// setUp starts a server, creates a property with enrolled bridges, and stops the server: see setUpOn.
 func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (err error) {
 	p, err := l.start(ctx, "server")
 	if err != nil {
@@ -267,8 +267,8 @@ func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (e
 	return o.setUpOn(ctx, at, bridges)
 }
 
-// setUpOn creates a property with enrolled bridges on a running server through the public API. The bridges have no, one or two locks in
-// turn. Each connects once, so that the server stores its locks.
+// setUpOn creates a property with enrolled bridges on a running server through the public API. The bridges have zero, one or two locks in
+// turn. Each bridge connects once, so that the server stores its locks.
 func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err error) {
 	if err := o.createProperty(ctx, at.Socket); err != nil {
 		return err
@@ -311,7 +311,7 @@ func (o *owner) createProperty(ctx context.Context, socket string) error {
 	return err
 }
 
-// enrolBridges enrols bridges. All use one key, because only the server is measured.
+// enrolBridges enrols bridges. All use one private key, because only the server is measured.
 func (o *owner) enrolBridges(ctx context.Context, conn *grpc.ClientConn, bridges int) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -358,7 +358,7 @@ func (o *owner) enrolBridges(ctx context.Context, conn *grpc.ClientConn, bridges
 	return nil
 }
 
-// listLocks stores the ids of all locks in o.
+// listLocks loads the ids of all locks into o.
 func (o *owner) listLocks(ctx context.Context, conn *grpc.ClientConn) error {
 	page := ""
 	for {

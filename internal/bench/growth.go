@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Growth compares the cost of a bridge among many and among few.
+// Growth compares the cost of one bridge in a large fleet with that in a small one.
 type Growth struct {
-	Few, Many int // bridges
-	Acts      int // with all connected
+	Few, Many int // Few and Many are the numbers of bridges
+	Acts      int // Acts is the number of unlock commands while all bridges are connected
 }
 
-// idleSpan is how long the CPU of idle bridges is measured: several heartbeats of each.
+// idleSpan is how long the CPU time of idle bridges is measured. It covers several heartbeats.
 const idleSpan = 2 * heartbeatInterval
 
-// bridgeCost is the cost of one bridge in a fleet of a certain size.
+// bridgeCost is the cost of one bridge in a fleet.
 type bridgeCost struct {
 	kilobyte float64
-	cpu      float64   // microseconds of the server's CPU a second, of each idle bridge
-	acts     []float64 // milliseconds, of each
+	cpu      float64   // server CPU time per idle bridge, in microseconds per second
+	acts     []float64 // duration of each unlock command in milliseconds
 }
 
-// Run connects first few and then many bridges, each time to a new server.
+// Run measures with few and then with many bridges, each on a new server.
 func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 	if b.Few <= warmUpBridges || b.Many <= b.Few || b.Acts < 1 {
 		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one act", warmUpBridges)
@@ -60,7 +60,7 @@ func (b Growth) result(few, many bridgeCost) *Result {
 	return r.finish()
 }
 
-// measure connects bridges to a new server and stops it.
+// measure connects the bridges to a new server, measures, and stops the server.
 func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g bridgeCost, err error) {
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {

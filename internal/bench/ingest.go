@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Ingest measures durable changes of reservations.
+// Ingest measures how fast the server stores reservation changes durably.
 type Ingest struct {
 	GRPC    bool
-	Rows    int           // reservations stored before; 0: only an empty database is measured
-	Span    time.Duration // of each measurement
+	Rows    int           // Rows is the number of reservations stored before; 0: only an empty database is measured
+	Span    time.Duration // Span is the duration of each measurement
 	Rounds  int
 	Clients int
-	// Profile, when set, is a file for a CPU profile of the server in the last round.
+	// Profile is the file for a CPU profile of the server in the last round; empty: none.
 	Profile string
 }
 
@@ -26,11 +26,11 @@ type site struct {
 	*drive
 	rates []float64
 	took  []float64
-	costs []float64 // microseconds of the server's CPU, a call
+	costs []float64 // server CPU time per call in microseconds
 }
 
-// Run measures calls, of which half are new reservations and half changes. Each is durable when it is answered. The floor is the same
-// call without its work.
+// Run measures calls of which half store new reservations and half change existing ones. Each change is durable when it is answered. The
+// baseline is the same call without the handler's work.
 func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Rows < 0 || b.Span <= 0 || b.Rounds < 1 || b.Clients < 1 {
 		return nil, errors.New("ingest: want at least one round, one client and a part of a second, and not fewer than 0 rows")
@@ -73,7 +73,7 @@ func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return b.result(floor, empty, full), nil
 }
 
-// open starts a world in a directory.
+// open starts a server with the given number of stored reservations in a directory.
 func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *site, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -100,8 +100,7 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 	return s, nil
 }
 
-// storeReservations stores reservations with the numbers 1 to rows, so that a change of one of them costs as much as a change of a
-// new one.
+// storeReservations stores reservations with the numbers 1 to rows, whose changes cost as much as those of new ones.
 func (s *site) storeReservations(ctx context.Context, rows int) error {
 	for n := range templateCount {
 		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", templatePrefix, n), number: int64(n), nights: 1}); err != nil {
@@ -114,7 +113,7 @@ func (s *site) storeReservations(ctx context.Context, rows int) error {
 
 func (s *site) end() error { return errors.Join(s.drive.close(), s.part.stop()) }
 
-// measure runs the clients for a while. The first, warm-up run is not kept.
+// measure runs the clients for a time span. The result of a warm-up run is discarded.
 func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profile string) (err error) {
 	var before, after Use
 	if err := s.call(ctx, "Usage", None{}, &before); err != nil {

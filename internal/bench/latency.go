@@ -15,15 +15,15 @@ import (
 
 // Latency measures how long a check-in takes to reach the lock.
 type Latency struct {
-	Samples int // of each round
+	Samples int // Samples is the number of check-ins in each round
 	Rounds  int
 }
 
-// watchedDoor is the door of the lock whose changes are measured.
+// watchedDoor is the door of the measured lock.
 const watchedDoor = "Room 101"
 
-// Run measures from sending the PATCH with "started" until the virtual lock, which answers at once, has the code. The
-// floor is the necessary work: a durable commit on each side, and a round trip on a stream between them.
+// Run measures the time from sending the PATCH with state "started" until the virtual lock, which answers at once, has the code. The
+// baseline is the necessary work: a durable commit on each side and a round trip on a stream between them.
 func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Samples < 1 || b.Rounds < 1 {
 		return nil, errors.New("latency: want at least one check-in and one round")
@@ -57,7 +57,7 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 { // to warm up
+		if n == 0 { // the first round is a warm-up
 			continue
 		}
 		for what, values := range some.parts {
@@ -77,11 +77,11 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// latencyWorld is a sandbox that reports the changes of one lock.
+// latencyWorld is a sandbox that reports when one lock gets or loses a code.
 type latencyWorld struct {
 	world   *sandbox.World
 	log     *os.File
-	changes chan lockChange // of the watched lock
+	changes chan lockChange // changes of the watched lock
 	count   int
 }
 
@@ -104,13 +104,13 @@ func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err erro
 
 func (p *latencyWorld) close() error { return errors.Join(p.world.Close(), p.log.Close()) }
 
-// lockChange says when a lock got a code (code is true) or lost it.
+// lockChange is the time when a lock got a code (code is true) or lost it.
 type lockChange struct {
 	code bool
 	at   time.Time
 }
 
-// checkInTimes are the times of one round in milliseconds, until the API's answer and until the lock has the code.
+// checkInTimes are the times of one round in milliseconds: until the API's answer, and until the lock has the code.
 type checkInTimes struct{ answers, locks []float64 }
 
 // measure checks guests in to one room and out again, one after the other.
@@ -161,7 +161,7 @@ func (p *latencyWorld) push(ctx context.Context, id string, fields map[string]an
 	return err
 }
 
-// awaitStatus waits until every door of a stay has a status, so that no work is left when the next stay begins.
+// awaitStatus waits until every door of a stay has the status, so that no work is left when the next stay begins.
 func (p *latencyWorld) awaitStatus(ctx context.Context, id, status string) error {
 	return p.world.Await(ctx, "the locks of "+id+" settle", func(ctx context.Context) (bool, error) {
 		a, err := p.world.PMS.Do(ctx, http.MethodGet, "/v1/reservations/find?extend=access&pmsId="+id, nil)
@@ -183,7 +183,7 @@ func (p *latencyWorld) awaitStatus(ctx context.Context, id, status string) error
 	})
 }
 
-// awaitChange waits until the watched lock gets a code, or loses it if code is false, and returns when.
+// awaitChange waits until the watched lock gets a code, or loses it if code is false, and returns the time.
 func (p *latencyWorld) awaitChange(ctx context.Context, code bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -199,13 +199,12 @@ func (p *latencyWorld) awaitChange(ctx context.Context, code bool) (time.Time, e
 	}
 }
 
-// watchedDriver reports when the watched lock gets or loses a code.
+// watchedDriver is a driver that reports when the watched lock gets or loses a code.
 type watchedDriver struct {
 	driver.Driver
 	changes chan<- lockChange
 }
 
-// Locks implements driver.Driver.
 func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	all, err := d.Driver.Locks(ctx)
 	for i, l := range all {
@@ -228,12 +227,10 @@ func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	return a
 }
 
-// Set implements driver.Lock.
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return l.report(l.Lock.Set(ctx, s), true)
 }
 
-// Clear implements driver.Lock.
 func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return l.report(l.Lock.Clear(ctx, number), false)
 }

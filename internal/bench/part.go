@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// Launch is the command line, without the role, that starts this program as one part of a benchmark.
+// Launch is the command line that starts this program as a process of a benchmark; the name of the role is appended.
 type Launch []string
 
 // part is a measured process.
@@ -26,7 +26,7 @@ type part struct {
 	caller  *caller
 }
 
-// start starts a part. The part ends when its standard input ends, so it cannot outlive this process.
+// start starts a process of a benchmark. The process ends when its standard input closes, so it cannot outlive its parent.
 func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	if len(l) == 0 {
 		return nil, errors.New("bench: no way to start a part was given")
@@ -47,7 +47,7 @@ func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	return &part{command: c, caller: newCaller(in, out)}, nil
 }
 
-// call calls the part and waits. After a call that ctx ended, the part is unusable.
+// call calls the process and waits for the answer. If ctx ends during the call, the process cannot be called again.
 func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	done := make(chan error, 1)
 	go func() { done <- p.caller.call(method, args, reply) }()
@@ -62,7 +62,7 @@ func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	}
 }
 
-// stop stops the part and waits for its end.
+// stop stops the process and waits for its end.
 func (p *part) stop() error {
 	if p == nil {
 		return nil
@@ -73,7 +73,7 @@ func (p *part) stop() error {
 	return p.command.Wait()
 }
 
-// RunPart runs in the measured process: it serves one part until in ends.
+// RunPart runs in the measured process. It serves one role until its input ends.
 func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	roles := map[string]func() role{
 		"world":  func() role { return &worldPart{} },
@@ -86,7 +86,7 @@ func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	}
 	p := make()
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if name != "bare" { // as serve does
+	if name != "bare" { // the server command also tunes the garbage collector
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
 		go server.TuneGarbage(ctx)
@@ -94,29 +94,29 @@ func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	return p.methods().serveCalls(in, out)
 }
 
-// role is what a part does, such as running a server.
+// role is what a process of a benchmark does, such as running a server.
 type role interface {
 	methods() methods
 	Close() error
 }
 
-// None is an empty argument or reply.
+// None is an empty argument or answer.
 type None struct{}
 
 // Use is what a process has used so far.
 type Use struct {
-	CPU      time.Duration // of user and system
-	Resident int64         // bytes, now
+	CPU      time.Duration // CPU is user and system time
+	Resident int64         // Resident is the current memory in bytes
 }
 
-// process has the methods that every part has.
+// process has the methods that every process of a benchmark has.
 type process struct{ profile *os.File }
 
 func (p *process) methods() methods {
 	return methods{"Usage": decodeArgs(p.Usage), "Settle": decodeArgs(p.Settle), "Profile": decodeArgs(p.Profile)}
 }
 
-// Usage returns what the process has used.
+// Usage returns the CPU time and memory that the process has used.
 func (*process) Usage(_ None, u *Use) error {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -136,14 +136,14 @@ func (*process) Usage(_ None, u *Use) error {
 	return err
 }
 
-// Settle collects garbage and returns free memory to the system, as an idle process does over time.
+// Settle collects garbage and returns free memory to the operating system, as an idle process does over time.
 func (*process) Settle(None, *None) error {
 	debug.FreeOSMemory()
 	debug.FreeOSMemory()
 	return nil
 }
 
-// Profile writes a CPU profile to a file until it is called with "".
+// Profile writes a CPU profile to the file at path. A call with "" ends the profile.
 func (p *process) Profile(path string, _ *None) (err error) {
 	if path == "" {
 		pprof.StopCPUProfile()

@@ -16,18 +16,18 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// Restart measures the return of many bridges after a crash of the server.
+// Restart measures how many bridges reconnect after a crash of the server.
 type Restart struct {
 	Bridges int
-	Away    time.Duration // how long no server runs
-	Profile string        // if set, a file for a CPU profile of the server while the bridges return
+	Away    time.Duration // Away is how long no server runs
+	Profile string        // Profile is the file for a CPU profile of the server while the bridges reconnect; empty: none
 }
 
-// returnTimeout is the longest wait for the bridges after the restart.
+// returnTimeout is the longest wait for the bridges to reconnect.
 const returnTimeout = 2 * time.Minute
 
-// Run kills a server with many connected bridges, starts it again, and measures when the bridges are connected again and how
-// the API answers meanwhile. It measures the memory of idle bridges before.
+// Run kills a server with many connected bridges and starts it again. It measures when the bridges are connected again and how the API
+// answers meanwhile. Before that, it measures the memory of idle bridges.
 func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges <= warmUpBridges || b.Away < 0 {
 		return nil, fmt.Errorf("fleet --restart: want more than %d bridges, and not less than 0 s away", warmUpBridges)
@@ -65,19 +65,19 @@ func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// checkOpenFileLimit returns an error if the limit of open files is too low.
+// checkOpenFileLimit returns an error if the limit of open files is too low for the number of bridges.
 func checkOpenFileLimit(bridges int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
-	if need := uint64(bridges + 500); limit.Cur < need { // bridges is more than warm
+	if need := uint64(bridges + 500); limit.Cur < need { // bridges is positive, so it fits
 		return fmt.Errorf("fleet: %d bridges need %d open files in each process, and the limit is %d: raise it (ulimit -n %d)", bridges, need, limit.Cur, need)
 	}
 	return nil
 }
 
-// restartableServer is a server that can be killed and restarted with the same data, at other addresses.
+// restartableServer is a server that can be killed and started again with the same data. Its addresses change.
 type restartableServer struct {
 	launch Launch
 	dir    string
@@ -106,7 +106,7 @@ func (s *restartableServer) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// kill kills the server like kill -9.
+// kill kills the server as kill -9 does.
 func (s *restartableServer) kill() {
 	_ = s.part.command.Process.Kill()
 	_ = s.part.command.Wait()
@@ -121,8 +121,8 @@ func (s *restartableServer) end() error {
 	return s.part.stop()
 }
 
-// measureCPU starts to measure the CPU time of the server and of this process, which simulates the bridges. The returned function ends
-// the measurement, and the CPU profile that is written if profile names a file.
+// measureCPU begins to measure the CPU time of the server and of this process, which simulates the bridges. The returned function ends the
+// measurement. If profile names a file, the server writes a CPU profile to it.
 func (s *restartableServer) measureCPU(ctx context.Context, profile string) (func() (server, bridges time.Duration, err error), error) {
 	var before Use
 	if err := s.part.call(ctx, "Usage", None{}, &before); err != nil {
@@ -146,11 +146,11 @@ func (s *restartableServer) measureCPU(ctx context.Context, profile string) (fun
 	}, nil
 }
 
-// ownCPU is the CPU time that this process has used.
+// ownCPU returns the CPU time that this process has used.
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return 0 // cannot happen: getrusage fails only for invalid arguments
+		return 0 // unreachable: getrusage fails only for invalid arguments
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
@@ -166,7 +166,7 @@ func (b Restart) measureMemory(ctx context.Context, s *restartableServer, ticket
 	return f.kilobytesPerStream, err
 }
 
-// restart kills the server and waits until every bridge has reconnected by itself.
+// restart kills and restarts the server, and waits until every bridge has reconnected.
 func (b Restart) restart(ctx context.Context, s *restartableServer, o *owner, r *Result) error {
 	riding, stop := context.WithCancel(ctx)
 	flock := &returningBridges{served: s, welcomedAt: make([]atomic.Int64, b.Bridges)}
@@ -225,12 +225,12 @@ func (b Restart) restart(ctx context.Context, s *restartableServer, o *owner, r 
 // returningBridges are simulated bridges that reconnect like the product's bridges.
 type returningBridges struct {
 	served     *restartableServer
-	kills      atomic.Int64   // how often the server was killed
-	welcomedAt []atomic.Int64 // by bridge: when it was last welcomed, in nanoseconds; the lowest bit is that of kills at that time
+	kills      atomic.Int64   // number of times the server was killed
+	welcomedAt []atomic.Int64 // by bridge: nanoseconds of its last Welcome; the lowest bit is that of kills at that time
 	all        sync.WaitGroup
 }
 
-// The waits between two attempts are those of internal/agent: drawn from zero to a bound that doubles.
+// Waits between connection attempts, the same as in internal/agent: random, from zero to a bound that doubles.
 const (
 	firstRetry = 250 * time.Millisecond
 	maxRetry   = 10 * time.Second
@@ -277,7 +277,7 @@ func keepAlive(ctx context.Context, r *simBridge) {
 	}
 }
 
-// awaitAll waits until all bridges are connected to the current server, and returns the time of each.
+// awaitAll waits until all bridges are connected to the current server, and returns when each one connected.
 func (f *returningBridges) awaitAll(ctx context.Context, until time.Time) ([]time.Time, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -305,11 +305,11 @@ func (f *returningBridges) awaitAll(ctx context.Context, until time.Time) ([]tim
 
 // callResults are the results of API calls.
 type callResults struct {
-	took   []float64 // milliseconds
+	took   []float64 // duration of each call in milliseconds
 	failed int
 }
 
-// callSteadily calls the API at a fixed rate, even if earlier calls still run, until ctx ends.
+// callSteadily calls the API at a fixed rate until ctx ends, even if earlier calls are still running.
 func callSteadily(ctx context.Context, s *restartableServer, o *owner) (out callResults) {
 	const pace = 50 * time.Millisecond
 	var mu sync.Mutex
@@ -327,7 +327,7 @@ func callSteadily(ctx context.Context, s *restartableServer, o *owner) (out call
 		}
 		select {
 		case room <- struct{}{}:
-		default: // too many calls wait already; their duration shows it
+		default: // too many calls are running; their long durations show that
 			continue
 		}
 		all.Go(func() {

@@ -11,10 +11,10 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// Addresses are the addresses of a server.
+// Addresses are the addresses of a server's listeners.
 type Addresses struct{ GRPC, Bridge, Socket string }
 
-// serverPart is the product's server without a property.
+// serverPart runs the product's server without a property.
 type serverPart struct {
 	process
 	server *server.Server
@@ -28,7 +28,7 @@ func (p *serverPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "StartNode": decodeArgs(p.StartNode), "Stop": decodeArgs(p.Stop)})
 }
 
-// Start starts the server with a data directory, which may have data already.
+// Start starts the server on a data directory, which may contain data.
 func (p *serverPart) Start(dir string, out *Addresses) error {
 	return p.start(dir, serverConfig(dir), out)
 }
@@ -39,14 +39,14 @@ type Node struct {
 	Drain                    time.Duration
 }
 
-// StartNode starts the server as one of several.
+// StartNode starts the server as one of several on a database.
 func (p *serverPart) StartNode(n Node, out *Addresses) error {
 	c := serverConfig(n.Dir)
 	c.Database, c.NATS.URL, c.KeyFile, c.Drain = n.Database, n.NATS, n.Key, n.Drain
 	return p.start(n.Dir, c, out)
 }
 
-// Stop stops the server like SIGTERM and waits for its end.
+// Stop stops the server as SIGTERM does and waits for its end.
 func (p *serverPart) Stop(None, *None) error {
 	p.stop()
 	p.run.Wait()
@@ -69,7 +69,6 @@ func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
 	return nil
 }
 
-// Close stops the server.
 func (p *serverPart) Close() (err error) {
 	if p.stop != nil {
 		p.stop()

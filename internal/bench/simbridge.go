@@ -17,20 +17,20 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// ticket has the address and credentials of a simulated bridge. Its exported fields are sent between the processes of a benchmark.
+// ticket is the address and credentials of a simulated bridge. The exported fields are sent between the processes of a benchmark.
 type ticket struct {
 	Address    string
 	Boot       string
 	ServerName string
-	Cert       []byte // DER
-	Key        []byte // PKCS #8
-	CA         []byte // DER
+	Cert       []byte // Cert is X.509 in DER
+	Key        []byte // Key is PKCS #8
+	CA         []byte // CA is X.509 in DER
 	Locks      int
 
 	tls *tls.Config
 }
 
-// encodeTLS encodes the TLS configuration into the exported fields.
+// encodeTLS encodes the TLS configuration into the exported fields, which can be sent to another process.
 func (t *ticket) encodeTLS(ca *x509.Certificate) (err error) {
 	cert := t.tls.Certificates[0]
 	t.Cert, t.CA = cert.Certificate[0], ca.Raw
@@ -38,7 +38,7 @@ func (t *ticket) encodeTLS(ca *x509.Certificate) (err error) {
 	return err
 }
 
-// decodeTLS decodes the TLS configuration. pool has the CA.
+// decodeTLS decodes the TLS configuration from the exported fields. pool contains the CA.
 func (t *ticket) decodeTLS(pool *x509.CertPool) error {
 	key, err := x509.ParsePKCS8PrivateKey(t.Key)
 	if err != nil {
@@ -51,19 +51,19 @@ func (t *ticket) decodeTLS(pool *x509.CertPool) error {
 	return nil
 }
 
-// simBridge is a simulated bridge with a connection of its own and little memory. It sends Hello and heartbeats, and reports every
-// command as done.
+// simBridge is a simulated bridge with its own connection and little memory. It sends Hello and heartbeats, and reports every unlock
+// command as executed.
 type simBridge struct {
 	conn   *grpc.ClientConn
 	stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	stop   context.CancelFunc
 	ended  chan struct{}
 
-	mu    sync.Mutex // of sending
+	mu    sync.Mutex // mutex for sending
 	epoch uint64
 }
 
-// connectBridge opens a bridge's stream and waits for Welcome.
+// connectBridge opens the stream of a bridge and waits for Welcome.
 func connectBridge(ctx context.Context, t ticket) (_ *simBridge, err error) {
 	r := &simBridge{ended: make(chan struct{})}
 	r.conn, err = grpc.NewClient(t.Address, grpc.WithTransportCredentials(credentials.NewTLS(t.tls)),
@@ -124,7 +124,7 @@ func (t ticket) hello() *lockv1.Hello {
 	return h
 }
 
-// answerActs reports every received command as done, until the stream ends.
+// answerActs reports every received unlock command as executed, until the stream ends.
 func (r *simBridge) answerActs() {
 	defer close(r.ended)
 	for {
@@ -157,7 +157,7 @@ func (r *simBridge) close() error {
 	return r.conn.Close()
 }
 
-// simFleet is many simulated bridges with one heartbeat loop.
+// simFleet is many simulated bridges with a common heartbeat loop.
 type simFleet struct {
 	mu      sync.Mutex
 	bridges []*simBridge
@@ -165,7 +165,7 @@ type simFleet struct {
 	beats   sync.WaitGroup
 }
 
-// heartbeatInterval is the product's heartbeat interval.
+// heartbeatInterval is the product's interval between heartbeats.
 const heartbeatInterval = 15 * time.Second
 
 func newSimFleet() *simFleet {
@@ -175,7 +175,7 @@ func newSimFleet() *simFleet {
 	return h
 }
 
-// sendHeartbeats sends each bridge's heartbeats, spread over the interval.
+// sendHeartbeats sends a heartbeat for each bridge, spread over the interval.
 func (h *simFleet) sendHeartbeats(ctx context.Context) {
 	const steps = 150
 	t := time.NewTicker(heartbeatInterval / steps)
@@ -190,12 +190,12 @@ func (h *simFleet) sendHeartbeats(ctx context.Context) {
 		bridges := h.bridges
 		h.mu.Unlock()
 		for n := step; n < len(bridges); n += steps {
-			_ = bridges[n].sendHeartbeat() // an act on a broken stream fails and is reported
+			_ = bridges[n].sendHeartbeat() // a broken stream makes its unlock commands fail, which is reported
 		}
 	}
 }
 
-// connectAll connects bridges, several at a time.
+// connectAll connects bridges, several at the same time.
 func (h *simFleet) connectAll(ctx context.Context, tickets []ticket) error {
 	got := make([]*simBridge, len(tickets))
 	err := inParallel(ctx, len(tickets), func(ctx context.Context, n int) (err error) {
@@ -218,10 +218,10 @@ func (h *simFleet) close() (err error) {
 	return inParallel(context.Background(), len(h.bridges), func(_ context.Context, n int) error { return h.bridges[n].close() })
 }
 
-// maxParallel is the number of concurrent set-up calls.
+// maxParallel is the number of concurrent calls during set-up.
 const maxParallel = 32
 
-// inParallel calls do many times, several at a time, until one fails.
+// inParallel calls do the given number of times, several at the same time, until a call fails.
 func inParallel(ctx context.Context, times int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -16,28 +16,28 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// The phases of a drain. An unlock command counts for the phase of its call.
+// Phases of the graceful stop of a server. An unlock command belongs to the phase in which it was sent.
 const (
 	before = iota
 	during
 	after
 )
 
-// unlockLoad sends unlock commands at a fixed rate and counts the results.
+// unlockLoad sends unlock commands at a fixed rate and counts their results.
 type unlockLoad struct {
 	pair      *serverPair
 	owner     *owner
 	phase     atomic.Int32
-	skipFirst atomic.Bool // no more commands are sent to the first server
+	skipFirst atomic.Bool // commands are no longer sent to the first server
 	all       sync.WaitGroup
 
 	mu         sync.Mutex
-	took       [after + 1][]float64 // milliseconds of each command that opened, by phase
-	toDraining int                  // number of commands sent to the first server during the drain
-	failed     map[string]int       // number by result or error code
+	took       [after + 1][]float64 // duration in milliseconds of each command that opened a door, by phase
+	toDraining int                  // number of commands sent to the first server while it was stopping
+	failed     map[string]int       // number of commands that failed, by result or error code
 }
 
-// sendSteadily sends an unlock command at each interval, even if earlier ones still run, until ctx ends. It retries none.
+// sendSteadily sends an unlock command at each interval until ctx ends, even if earlier ones are still running. It does not retry.
 func (k *unlockLoad) sendSteadily(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()

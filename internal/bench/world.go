@@ -17,27 +17,27 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// World has the addresses and tokens of a measured sandbox.
+// World is the addresses and tokens of a measured sandbox.
 type World struct {
 	HTTP, GRPC               string
 	ClientToken, AccessToken string
 }
 
-// worldPart runs a sandbox: a server with one property.
+// worldPart runs a sandbox in its own process: a server with one property.
 type worldPart struct {
 	process
 	world *sandbox.World
 	dir   string
 	log   *os.File
-	idle  atomic.Bool // reservation changes are answered without any work
+	idle  atomic.Bool // the server answers reservation changes without doing the work
 }
 
-// serverConfig returns the product's defaults with free ports, and without the limits that a benchmark reaches.
+// serverConfig returns the product's default configuration with free ports and without the limits that a benchmark would reach.
 func serverConfig(dir string) config.Config {
 	c := config.Default()
 	c.DataDir = filepath.Join(dir, "data")
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
-	c.ConnectionsPerAddress = 1 << 20 // a fleet comes from this machine
+	c.ConnectionsPerAddress = 1 << 20 // all bridges of the fleet connect from this machine
 	c.Rate = config.Rate{PerMinute: 1 << 30, Burst: 1 << 30, BatchPerMinute: 1 << 30, StaffPerMinute: 1 << 30, StaffBurst: 1 << 30}
 	c.Drain = 100 * time.Millisecond
 	return c
@@ -57,7 +57,7 @@ func (p *worldPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Idle": decodeArgs(p.Idle), "Fill": decodeArgs(p.Fill)})
 }
 
-// Start creates the world in a directory.
+// Start creates the sandbox in a directory.
 func (p *worldPart) Start(dir string, out *World) error {
 	p.dir = dir
 	o, log, err := serverOptions(dir)
@@ -74,8 +74,8 @@ func (p *worldPart) Start(dir string, out *World) error {
 	return nil
 }
 
-// answerWhenIdle answers reservation changes instead of the handler while the world is idle. Such a call passes the gateway and every
-// interceptor, and does nothing else. It is the floor of the measurement.
+// answerWhenIdle is an interceptor that answers reservation changes in place of the handler while Idle(true) applies. Such a call passes
+// the gateway and all other interceptors and does nothing else. It is the baseline of the measurement.
 func (p *worldPart) answerWhenIdle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if p.idle.Load() && info.FullMethod == partnerv1.ReservationService_UpsertReservation_FullMethodName {
 		return &partnerv1.UpsertReservationResponse{}, nil
@@ -83,13 +83,13 @@ func (p *worldPart) answerWhenIdle(ctx context.Context, req any, info *grpc.Unar
 	return next(ctx, req)
 }
 
-// Idle switches the work of reservation changes off (true) or on (false).
+// Idle switches the handler's work for reservation changes off (true) or on (false).
 func (p *worldPart) Idle(idle bool, _ *None) error {
 	p.idle.Store(idle)
 	return nil
 }
 
-// Close ends the world.
+// Close stops the sandbox.
 func (p *worldPart) Close() (err error) {
 	if p.world != nil {
 		err = p.world.Close()

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// authenticators returns the authenticator of each API area. A credential of another area is refused.
+// authenticators returns the authenticator of each API area. It refuses the credentials of other areas.
 func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	return map[string]chain.Authenticator{
 		string(partnerv1.File_latchkey_partner_v1_reservation_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
@@ -47,7 +47,7 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	}
 }
 
-// hasNoCredential reports whether a call carries no credential. A credential is checked even where none is needed.
+// hasNoCredential reports whether a call has no credential. A credential that was sent is checked even where none is needed.
 func hasNoCredential(c chain.Credentials) bool {
 	return c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == ""
 }

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/api/rest"
 )
 
-// front returns the handler of the HTTP listener: Connect and gRPC-Web by their paths, the documentation, and REST for all other paths.
+// front returns the handler of the HTTP listener: Connect and gRPC-Web by service path, the documentation, and REST for all other paths.
 func (s *Server) front() http.Handler {
 	mux := http.NewServeMux()
 	for _, p := range s.parts.connect.Paths() {
@@ -28,7 +28,7 @@ func (s *Server) front() http.Handler {
 	}
 	mux.Handle("/", s.parts.rest)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The mux would redirect to the cleaned path with an HTML page. REST answers that there is no such route.
+		// For an unclean path, the mux would redirect with an HTML page. REST answers routeNotFound instead.
 		if p := r.URL.Path; p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 			s.parts.rest.ServeHTTP(w, r)
 			return
@@ -37,7 +37,7 @@ func (s *Server) front() http.Handler {
 	})
 }
 
-// hsts makes browsers that connected over TLS use TLS for a year.
+// hsts sets a header that makes browsers use TLS for a year after their first TLS connection.
 func hsts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {
@@ -52,7 +52,7 @@ func (s *Server) restHandler(p *parts) (*rest.Handler, error) {
 	return rest.New(rest.Config{Logger: s.log, Conn: p.local, Admit: p.chain.Admit, Register: registerREST})
 }
 
-// registerREST registers every service that has routes.
+// registerREST registers the gateway handlers of all services that have REST routes.
 func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error {
 	for _, err := range []error{
 		partnerv1.RegisterReservationServiceHandlerClient(ctx, mux, partnerv1.NewReservationServiceClient(conn)),

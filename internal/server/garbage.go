@@ -8,19 +8,19 @@ import (
 	"runtime/metrics"
 )
 
-// How much garbage may accumulate before a collection. Go's default is as much as is live. For a process with little live memory
-// and many calls, that costs a fifth of the CPU.
+// How much garbage may accumulate before a garbage collection. By default Go collects when the heap has doubled. In a process with a small
+// live heap and many calls, this takes a fifth of the CPU.
 const (
-	garbageLeast = 80 << 20 // bytes, however little is live
-	garbageMost  = 400      // percent of what is live
-	garbageGo    = 100      // percent, Go's own
+	garbageLeast = 80 << 20 // minimum in bytes, even if the live heap is small
+	garbageMost  = 400      // maximum in percent of the live heap
+	garbageGo    = 100      // Go's default in percent
 )
 
-// TuneGarbage adjusts the garbage collector to the size of the live heap, until ctx ends. It is for processes that only run a
-// server. It does nothing if GOGC is set.
+// TuneGarbage adjusts GOGC to the size of the live heap until ctx ends. It is for processes that run only a server. It does nothing if the
+// environment sets GOGC.
 //
-// It adjusts after each collection, not at intervals: while thousands of bridges reconnect, the live heap grows tenfold within
-// seconds. With the former percentage the heap would grow to five times that, in pages that stay half empty.
+// It adjusts after each collection, not at intervals. When thousands of bridges reconnect, the live heap grows tenfold within seconds, and
+// with the former percentage the heap would grow to five times that.
 func TuneGarbage(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -41,15 +41,15 @@ func TuneGarbage(ctx context.Context) {
 	}
 }
 
-// sentinel is garbage from the start, so that its cleanup runs after the next collection.
+// sentinel is an object that becomes garbage at once, so that its cleanup runs after the next garbage collection.
 type sentinel struct{ _ *sentinel }
 
-// whenCollected sends on c, which has room, after the next collection.
+// whenCollected sends on c after the next garbage collection. The channel must have room.
 func whenCollected(c chan<- struct{}) {
 	runtime.AddCleanup(new(sentinel), func(c chan<- struct{}) { c <- struct{}{} }, c)
 }
 
-// live returns how many bytes the last collection found in use.
+// live returns the bytes that were in use after the last garbage collection.
 func live() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
@@ -59,7 +59,7 @@ func live() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// garbagePercent returns the percentage for a number of live bytes.
+// garbagePercent returns the GOGC percentage for a number of live bytes.
 func garbagePercent(live uint64) int {
 	if live == 0 {
 		return garbageMost

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// setServing sets the gRPC health status of every service and, under the name "", of the whole server.
+// setServing sets the gRPC health status of every service and of the whole server, which has the name "".
 func (p *parts) setServing(serves bool) {
 	status := healthv1.HealthCheckResponse_NOT_SERVING
 	if serves {
@@ -25,8 +25,8 @@ func (p *parts) setServing(serves bool) {
 	}
 }
 
-// watchHealth updates the gRPC health status at once and at intervals. Only it does so between start and stop: with a second writer,
-// an older result could overwrite a newer one.
+// watchHealth updates the gRPC health status at once and then periodically. No other goroutine updates it between start and stop: with a
+// second writer, an older result could overwrite a newer one.
 func (s *Server) watchHealth(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
@@ -45,17 +45,17 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	}
 }
 
-// condition is the state of this node that /readyz and grpc.health report. Each reason is a short sentence for an operator, without
-// a full stop.
+// condition is the health of this node as /readyz and grpc.health report it. Each reason is a short sentence for an operator without a full
+// stop.
 type condition struct {
-	unready  []string // why the node should get no calls now
-	degraded []string // what does not work although the node answers calls
+	unready  []string // reasons why the node should get no calls now
+	degraded []string // reasons why some function fails although the node answers calls
 }
 
 // ready reports whether the node should get calls.
 func (c condition) ready() bool { return len(c.unready) == 0 }
 
-// String returns the answer of /readyz: "ready", or "degraded: " or "unready: " and the reasons. The first word is stable.
+// String returns the text of /readyz: "ready", or "degraded: " or "unready: " followed by the reasons. Scripts may rely on the first word.
 func (c condition) String() string {
 	reasons := strings.Join(slices.Concat(c.unready, c.degraded), "; ")
 	switch {
@@ -67,8 +67,8 @@ func (c condition) String() string {
 	return "ready"
 }
 
-// condition checks the node. A failing partner, bridge or bus never makes a node unready: without the bus, notifications between
-// nodes are late, but every reservation is still stored and answered.
+// condition checks the health of the node. A failing partner, bridge or bus does not make a node unready. Without the bus, notifications
+// between nodes are late, but reservations are still stored and answered.
 func (s *Server) condition(ctx context.Context) (c condition) {
 	if !s.parts.ready.Load() {
 		c.unready = append(c.unready, "starting or stopping")
@@ -99,7 +99,7 @@ func (s *Server) condition(ctx context.Context) (c condition) {
 	return c
 }
 
-// serveReady is GET /readyz: 200 while the node should get calls, else 503.
+// serveReady answers GET /readyz: status 200 if the node should get calls, otherwise 503.
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	c := s.condition(r.Context())
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

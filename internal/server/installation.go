@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// installationEvery is the minimum interval between two readings of the installation's figures, however often they are scraped.
+	// installationEvery is the minimum interval between two queries for the metrics of the installation, however often Prometheus scrapes.
 	installationEvery = 15 * time.Second
-	installationTime  = 5 * time.Second // timeout of one reading
+	installationTime  = 5 * time.Second // timeout of the queries for one scrape
 )
 
-// figure is a figure of the installation, read by a query whose rows are the values of the labels and of the figure.
+// figure is a metric of the installation and the SQL query that reads it. The query's rows contain the label values and the number.
 type figure struct {
 	name, help string
 	labels     []string
-	query      string // AGE(x) is how many seconds ago the oldest x was, NOW is the time
+	query      string // SQL; AGE(x) is replaced by the seconds since the oldest x, NOW by the time
 }
 
 const (
-	// eventsWaiting counts, for each subscriber, the events without a position, those after its cursor, and those of subjects that are
-	// held back.
+	// eventsWaiting is the query that counts, for each subscriber, the events without a position, the events after its cursor, and the
+	// events of subjects that are held back.
 	eventsWaiting = `SELECT subscriber, (SELECT count(*) FROM events WHERE position IS NULL)
 		+ (SELECT count(*) FROM events e WHERE e.position > c.position AND e.position > 0)
 		+ (SELECT count(*) FROM event_cursors h JOIN events e ON e.subject = h.subject AND e.position > h.position AND e.position <= c.position
 			WHERE h.subscriber = c.subscriber AND h.subject <> '') AS events
 		FROM event_cursors c WHERE subject = ''`
-	// nextEvents has when the event after each cursor was stored.
+	// nextEvents is the query for the time when the event after each cursor was stored.
 	nextEvents = `SELECT subscriber, (SELECT e.created_at FROM events e WHERE e.position > c.position AND e.position > 0 ORDER BY e.position LIMIT 1) AS created_at
 		FROM event_cursors c`
 )
 
-// figures are about the whole installation. Only the node that holds the lease exports them, so that not every node reads them.
-// Each query finds few rows by an index, or reads a table that has one row per lock.
+// figures are the metrics of the whole installation. Only the node that holds the lease exports them, so that each number is exported once.
+// Each query uses an index, or reads a table with at most one row per lock.
 var figures = []figure{
 	{"events_waiting", "Events that a subscriber has not received yet.", nil, `SELECT COALESCE(max(events), 0) FROM (` + eventsWaiting + `) AS waiting`},
 	{"events_oldest_seconds", "Age of the oldest event that a subscriber has not received yet.", nil,
@@ -61,7 +61,7 @@ var figures = []figure{
 	{"notices_open", "Open notices, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
 }
 
-// statement returns the query in the dialect of a database.
+// statement returns the SQL query in the dialect of a database.
 func (f figure) statement(name string) string {
 	age, now := "extract(epoch FROM now() - min(%s))", "now()"
 	if name == dialect.SQLite {
@@ -74,7 +74,7 @@ func (f figure) statement(name string) string {
 	return strings.NewReplacer(words...).Replace(f.query)
 }
 
-// installation is a collector of the figures of the installation.
+// installation is a Prometheus collector for the metrics of the installation.
 type installation struct {
 	s          *Server
 	holdsLease func() bool
@@ -93,14 +93,13 @@ func newInstallation(s *Server, holdsLease func() bool) *installation {
 	return in
 }
 
-// Describe implements prometheus.Collector.
 func (in *installation) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range in.descs {
 		to <- d
 	}
 }
 
-// Collect implements prometheus.Collector. It exports the last reading again if that is recent.
+// Collect exports the metrics of the installation. It repeats the last result if that is recent.
 func (in *installation) Collect(to chan<- prometheus.Metric) {
 	if !in.holdsLease() {
 		return

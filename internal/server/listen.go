@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/disk"
 )
 
-// listeners are open before anything is served, so that the port chosen for port 0 is known.
+// listeners are opened before the server serves, so that the port chosen for port 0 is known early.
 type listeners struct {
 	http, grpc, bridge, ops, socket net.Listener
 }
@@ -43,7 +43,7 @@ func listen(cfg config.Config) (_ *listeners, err error) {
 	return l, err
 }
 
-// limitConnections limits the connections per address at each listener except the operators' socket.
+// limitConnections limits the connections per address on all listeners except the operators' socket.
 func (s *Server) limitConnections() {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_connections_refused_total", Help: "Connections refused because their address had too many, by listener.",
@@ -65,8 +65,8 @@ func (s *Server) limitConnections() {
 	}
 }
 
-// listenSocket opens the operators' socket, which only the user of this process can connect to. It removes the file that a killed
-// server left. If a running server answers there, that is an error.
+// listenSocket opens the operators' Unix socket. Only the user of this process can connect to it. It removes a socket that a killed server
+// left behind. It fails if a running server answers there.
 func listenSocket(path string) (net.Listener, error) {
 	var d net.Dialer
 	if conn, err := d.DialContext(context.Background(), "unix", path); err == nil {
@@ -95,22 +95,22 @@ func (l *listeners) close() (err error) {
 	return err
 }
 
-// HTTPAddr returns the address of REST, Connect and the documentation.
+// HTTPAddr returns the address of the listener for REST, Connect and the documentation.
 func (s *Server) HTTPAddr() string { return s.listeners.http.Addr().String() }
 
-// GRPCAddr returns the address of gRPC.
+// GRPCAddr returns the address of the listener for gRPC.
 func (s *Server) GRPCAddr() string { return s.listeners.grpc.Addr().String() }
 
-// BridgeAddr returns the address that bridges connect to.
+// BridgeAddr returns the address of the listener for bridges.
 func (s *Server) BridgeAddr() string { return s.listeners.bridge.Addr().String() }
 
-// OpsAddr returns the address of metrics and health.
+// OpsAddr returns the address of the listener for metrics and health.
 func (s *Server) OpsAddr() string { return s.listeners.ops.Addr().String() }
 
-// SocketPath returns the path of the operators' socket.
+// SocketPath returns the path of the operators' Unix socket.
 func (s *Server) SocketPath() string { return s.cfg.SocketPath() }
 
-// advertisedBridgeAddr returns the address that enrolling bridges are given.
+// advertisedBridgeAddr returns the address that bridges receive at enrolment.
 func (s *Server) advertisedBridgeAddr() string {
 	if s.cfg.BridgeAddress != "" {
 		return s.cfg.BridgeAddress

@@ -17,16 +17,16 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// measures are the server's own metrics; its parts have theirs.
+// measures are the metrics of the server itself. Other packages have their own metrics.
 type measures struct {
 	ready, degraded       prometheus.Gauge
 	leaseHeld, leaseSince prometheus.Gauge
 	lease                 atomic.Bool
-	acts                  *prometheus.HistogramVec // by outcome
-	partners              *prometheus.HistogramVec // by action and outcome
+	acts                  *prometheus.HistogramVec // duration of unlock commands by outcome
+	partners              *prometheus.HistogramVec // duration of calls to partners by action and outcome
 }
 
-// callBuckets suit calls that a person waits for, up to their deadline.
+// callBuckets are histogram buckets for calls that a person waits for, up to their deadline.
 var callBuckets = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 func newMeasures(r prometheus.Registerer, version, schema string) *measures {
@@ -58,10 +58,10 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 	return m
 }
 
-// refused is the outcome of an unlock that was answered with an error.
+// refused is the outcome label of an unlock call that was answered with an error.
 const refused = "refused"
 
-// recordUnlock records a remote unlock.
+// recordUnlock records the duration and outcome of an unlock call.
 func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	outcome := done.State
 	if err != nil {
@@ -70,7 +70,7 @@ func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	m.acts.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
 }
 
-// recordPartnerCall records a call to an endpoint.
+// recordPartnerCall records the duration and outcome of a call to a partner's endpoint.
 func (m *measures) recordPartnerCall(began time.Time, action string, err error) {
 	outcome := "ok"
 	var failed *pms.CallError
@@ -83,7 +83,7 @@ func (m *measures) recordPartnerCall(began time.Time, action string, err error) 
 	m.partners.WithLabelValues(action, outcome).Observe(time.Since(began).Seconds())
 }
 
-// recordCondition records the state that /readyz reports.
+// recordCondition records the health that /readyz reports.
 func (m *measures) recordCondition(c condition) {
 	m.ready.Set(bit(c.ready()))
 	m.degraded.Set(bit(len(c.degraded) > 0))
@@ -98,13 +98,13 @@ func bit(b bool) float64 {
 	return 0
 }
 
-// measuredLease records when this node holds a lease.
+// measuredLease is a lease that records in a metric when this node holds it.
 type measuredLease struct {
 	worker.Lease
 	m *measures
 }
 
-// Hold implements worker.Lease.
+// Hold runs f while this node holds the lease, and records that in the metric.
 func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context) error) error {
 	return l.Lease.Hold(ctx, func(ctx context.Context) error {
 		l.m.leaseSince.SetToCurrentTime()
@@ -117,7 +117,7 @@ func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context) err
 	})
 }
 
-// measureStorage registers the metrics of the database's connections, of the clock and of the listeners' certificates. The database must be open.
+// measureStorage registers the metrics of database connections, of the clock and of the listeners' certificates. The database must be open.
 func (s *Server) measureStorage() {
 	value := func(name, help string, f func() float64) {
 		s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "latchkey", Name: name, Help: help}, f))
@@ -139,16 +139,15 @@ func (s *Server) measureStorage() {
 	}
 }
 
-// certificates exports when the certificates of the listeners expire.
+// certificates is a Prometheus collector for the expiry times of the listeners' certificates.
 type certificates struct {
 	s    *Server
 	desc *prometheus.Desc
 }
 
-// Describe implements prometheus.Collector.
 func (c certificates) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
 
-// Collect implements prometheus.Collector. It leaves out a certificate that is not issued yet.
+// Collect exports the expiry times. It omits a certificate that is not issued yet.
 func (c certificates) Collect(to chan<- prometheus.Metric) {
 	files := map[string]string{}
 	if cert := c.s.cfg.TLS.Cert; cert != "" {
@@ -164,7 +163,7 @@ func (c certificates) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// firstCertificate reads the first certificate of a PEM file, which may contain a key before it.
+// firstCertificate reads the first certificate of a PEM file. A private key may precede it.
 func firstCertificate(path string) (*x509.Certificate, error) {
 	rest, err := os.ReadFile(path)
 	if err != nil {

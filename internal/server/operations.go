@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/config"
 )
 
-// operations returns the handler for operators: metrics, health and, if enabled, profiles.
+// operations returns the handler of the operations listener: metrics, health and, if enabled, profiles.
 func (s *Server) operations() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{Registry: s.metrics}))
@@ -29,7 +29,7 @@ func (s *Server) operations() http.Handler {
 	return s.opsToken.guard(mux)
 }
 
-// operatorFront returns the handler of the operators' socket: the public routes, and the health routes for latchkey health.
+// operatorFront returns the handler of the operators' socket: the public routes, and the health routes for the command latchkey health.
 func (s *Server) operatorFront(front http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	s.addHealth(mux)
@@ -47,13 +47,13 @@ func (s *Server) addHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /readyz", s.serveReady)
 }
 
-// opsToken is the SHA-256 of the token that the operations listener requires; empty: it requires none.
+// opsToken is the SHA-256 hash of the token that the operations listener requires; empty: it requires none.
 type opsToken []byte
 
-// leastOpsToken makes guessing hopeless: 20 random characters have about 100 bits.
+// leastOpsToken is the minimum length of the token. 20 random characters have about 100 bits, which cannot be guessed.
 const leastOpsToken = 20
 
-// readOpsToken reads the token of the configuration.
+// readOpsToken reads the token from the configuration.
 func readOpsToken(cfg config.Config) (opsToken, error) {
 	if cfg.OpsTokenFile == "" {
 		return nil, nil
@@ -70,8 +70,8 @@ func readOpsToken(cfg config.Config) (opsToken, error) {
 	return sum[:], nil
 }
 
-// guard passes requests with the token. Without a token the listener is on loopback, and a request must name a loopback host: a web
-// page in a browser on this machine could resolve its own name to 127.0.0.1.
+// guard passes requests that have the token. Without a token, the listener is on loopback, and guard checks that the Host header names a
+// loopback host. Otherwise a web page in a browser on this machine could reach the listener through a name that resolves to 127.0.0.1.
 func (t opsToken) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -92,7 +92,7 @@ func (t opsToken) shownBy(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t) == 1
 }
 
-// hostOf returns the host of a Host header without the port.
+// hostOf returns the host in a Host header, without the port.
 func hostOf(header string) string {
 	if host, _, err := net.SplitHostPort(header); err == nil {
 		return host

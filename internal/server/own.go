@@ -16,9 +16,9 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// Own locks an embedded database for this process, until release or the end of the process. A server holds the lock while it
-// runs, and so does a command that must not run at the same time as a server. A PostgreSQL database can have several servers: Own does
-// nothing. Reading and copying need no lock.
+// Own locks an embedded database for this process until release is called or the process ends. A server holds the lock while it runs. So do
+// commands that must not run at the same time as a server. Reading and copying need no lock. For PostgreSQL, which several servers can
+// share, Own does nothing.
 func Own(databaseURL string) (release func() error, err error) {
 	path, ok := strings.CutPrefix(databaseURL, "sqlite:")
 	if !ok {
@@ -28,7 +28,7 @@ func Own(databaseURL string) (release func() error, err error) {
 	if err := makeDirectory(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("make the directory of the database: %w", err)
 	}
-	// One database is one lock, whichever links lead to it.
+	// Resolve links, so that each database has one lock file.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -48,8 +48,8 @@ func Own(databaseURL string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// openLock opens or creates the lock file of a database, for the owner of the database. Only a file that it created gets
-// another owner, because the owner of the directory may have put a link to a file of root in its place.
+// openLock opens or creates the lock file of a database and gives a new file the owner of the database. It does not change the owner of an
+// existing file, because that could be a link to a file of root.
 func openLock(database string) (*os.File, error) {
 	path := database + ".lock"
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -91,10 +91,10 @@ func makeDirectory(path string) error {
 	return errors.Join(disk.InheritOwner(dir, parent), dir.Close())
 }
 
-// leaseWait is how long to wait for the lease of a server that has stopped. A server that lost power holds it for 15 s.
+// leaseWait is how long to wait for the lease of a stopped server. The lease of a crashed server expires after 15 s.
 const leaseWait = 20 * time.Second
 
-// RunAlone runs f while no server uses the database. On PostgreSQL it holds the lease that one of the nodes has otherwise.
+// RunAlone runs f while no server uses the database. On PostgreSQL it holds the lease that otherwise one of the nodes holds.
 func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
 	if d.SQLite() {
 		release, err := Own(url)

@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/config"
 )
 
-// grpcOptions are the options of the public gRPC listener. The defaults of grpc limit neither streams nor idle connections.
+// grpcOptions returns the options of the public gRPC listener. The defaults of gRPC limit neither streams nor idle connections.
 func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 	options := append(c.ServerOptions(),
 		grpc.ConnectionTimeout(5*time.Second),
@@ -36,8 +36,8 @@ func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 	return options
 }
 
-// httpServer limits how long one connection is occupied: a request must arrive within a minute, and after the deadline of the call
-// its answer must be read within another minute. Streams and the profiles of operations lift the last limit.
+// httpServer returns an HTTP server with time limits: a request must arrive within a minute, and its answer must be read within a minute
+// after the call's deadline. Streams and profiles have no limit for the answer.
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	const in, out = time.Minute, time.Minute
 	return &http.Server{
@@ -46,7 +46,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// serve starts every listener. A listener that ends before the server stops is a failure.
+// serve serves all listeners. If a listener ends before the server stops, serve reports a failure.
 func (s *Server) serve(g *errgroup.Group) {
 	front := hsts(s.front())
 	public, socket, ops := s.httpServer(front), s.httpServer(s.operatorFront(front)), s.httpServer(s.operations())
@@ -73,23 +73,23 @@ func (s *Server) serve(g *errgroup.Group) {
 	}
 }
 
-// overTLS wraps a listener for HTTP in TLS if the server has a certificate.
+// overTLS wraps an HTTP listener in TLS if the server has a certificate.
 func (s *Server) overTLS(l net.Listener) net.Listener {
 	if s.tls == nil {
 		return l
 	}
 	config := s.tls.Clone()
-	if config.NextProtos == nil { // ACME's configuration has them, and one for its challenge
+	if config.NextProtos == nil { // the configuration of ACME already has protocols, with one for its challenge
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}
 	return tls.NewListener(l, config)
 }
 
-// last is how long calls may take to end after the bridges are disconnected.
+// last is how long calls may continue after the bridges are disconnected.
 const last = 5 * time.Second
 
-// awaitLoadBalancers keeps serving for the configured grace while the health checks answer not ready. Load balancers check about
-// every second, and would send calls to a closed listener until then. It returns early if a part fails.
+// awaitLoadBalancers continues to serve for the configured grace period while health checks answer not ready. Load balancers check about
+// every second, and until then would send calls to a closed listener. It returns early if a part of the server fails.
 func (s *Server) awaitLoadBalancers(running context.Context) {
 	s.parts.health.Shutdown()
 	grace := time.NewTimer(s.cfg.Grace())
@@ -100,9 +100,9 @@ func (s *Server) awaitLoadBalancers(running context.Context) {
 	}
 }
 
-// stop disconnects the bridges spread over a window, and lets calls finish. It cuts calls that do not end: neither http's Shutdown nor
-// grpc's GracefulStop returns while a stream is open. It closes the bridges' listener at once, so that a disconnected bridge tries
-// the next address of the server's name.
+// stop disconnects the bridges spread over a time window, and lets calls finish. It cancels calls that do not end, because neither Shutdown
+// of net/http nor GracefulStop of gRPC returns while a stream is open. It first closes the listener for bridges, so that a disconnected
+// bridge connects to another server.
 func (s *Server) stop(window time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), window+last)
 	defer cancel()

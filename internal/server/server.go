@@ -1,5 +1,5 @@
-// Package server wires all parts of Latchkey: New builds a server, Run serves until the context ends, Close releases what New opened.
-// The binary, the demo and every end-to-end test use it the same way.
+// Package server connects all parts of Latchkey. New builds a server, Run serves until the context ends, and Close releases what New
+// opened. The command, the demo and the end-to-end tests use it in the same way.
 package server
 
 import (
@@ -29,29 +29,29 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// Options are set by tests and the demo in addition to the configuration.
+// Options are settings for tests and the demo that are not in the configuration.
 type Options struct {
-	Logger  *slog.Logger         // nil: as configured, on standard error
-	Metrics *prometheus.Registry // nil: a new one
-	Clock   clock.Clock          // nil: the database's, see db.Config
-	Wall    clock.Clock          // this machine's clock; nil: the system's
+	Logger  *slog.Logger         // Logger logs to standard error as configured if nil
+	Metrics *prometheus.Registry // Metrics is a new registry if nil
+	Clock   clock.Clock          // Clock is the database's clock if nil: see db.Config
+	Wall    clock.Clock          // Wall is this machine's clock; nil: the system clock
 	Version string
-	Traces  trace.TracerProvider // nil: exported as configured
-	// SweepsEvery is the interval of the sweeps of arrivals, windows, links and codes; 0: every few seconds.
+	Traces  trace.TracerProvider // Traces are exported as configured if nil
+	// SweepsEvery is the interval of the periodic checks of arrivals, windows, links and codes; 0: every few seconds.
 	SweepsEvery time.Duration
-	BusPing     time.Duration        // between two pings of the NATS server; 0: every few seconds
-	ClockEvery  time.Duration        // between two measurements of the machine's clock; 0: every few seconds
-	Bridges     bridgelink.Intervals // of what the node does for its bridges; zero: the usual
-	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
+	BusPing     time.Duration        // BusPing is the interval of pings to the NATS server; 0: every few seconds
+	ClockEvery  time.Duration        // ClockEvery is the interval of measurements of the machine's clock; 0: every few seconds
+	Bridges     bridgelink.Intervals // Bridges are the intervals of work for bridges; zero: the defaults
+	// OpenWithin is the time after a call within which the door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
-	// DatabaseCheck is how often PostgreSQL is pinged, to leave a host that hangs; 0: every two seconds.
+	// DatabaseCheck is the interval of pings to PostgreSQL, which detect a hanging host; 0: every two seconds.
 	DatabaseCheck time.Duration
-	// Around runs directly around each handler of a unary call, inside all other interceptors; nil: none. A benchmark uses it to
-	// measure a call that does nothing.
+	// Around is an interceptor that runs directly before each unary handler; nil: none. A benchmark uses it to measure a call that does
+	// nothing.
 	Around grpc.UnaryServerInterceptor
 }
 
-// Server is a whole Latchkey in one process.
+// Server is a complete Latchkey server in one process.
 type Server struct {
 	cfg        config.Config
 	log        *slog.Logger
@@ -59,19 +59,19 @@ type Server struct {
 	metrics    *prometheus.Registry
 	version    string
 	traces     trace.Tracer
-	changes    *prometheus.HistogramVec // of the database, by outcome
+	changes    *prometheus.HistogramVec // duration of database writes by outcome
 	measures   *measures
 	around     grpc.UnaryServerInterceptor
-	sweep      time.Duration // interval of the sweeps; 0: the default
-	wall       clock.Clock   // this machine's; nil: the system's
-	name       string        // of this node
+	sweep      time.Duration // interval of periodic checks; 0: the default
+	wall       clock.Clock   // this machine's clock; nil: the system clock
+	name       string        // name of this node
 	nodeClock  *worker.NodeClock
-	clockEvery time.Duration        // between measurements of the clock; 0: the usual
-	busPing    time.Duration        // between pings of the NATS server; 0: the usual
-	nodePace   bridgelink.Intervals // zero: the usual
-	check      time.Duration        // between two pings of PostgreSQL; 0: the usual
+	clockEvery time.Duration        // interval of clock measurements; 0: the default
+	busPing    time.Duration        // interval of pings to the NATS server; 0: the default
+	nodePace   bridgelink.Intervals // intervals of work for bridges; zero: the defaults
+	check      time.Duration        // interval of pings to PostgreSQL; 0: the default
 
-	openWithin time.Duration // after a call; 0: the usual
+	openWithin time.Duration // time after a call within which the door may open; 0: the default
 
 	db   *db.DB
 	keys *keyring.Ring
@@ -80,7 +80,7 @@ type Server struct {
 
 	parts     *parts
 	listeners *listeners
-	tls       *tls.Config // of the public listeners; nil: none
+	tls       *tls.Config // configuration of the public listeners; nil: no TLS
 
 	opsToken opsToken
 
@@ -88,8 +88,8 @@ type Server struct {
 	closers []func() error
 }
 
-// New opens the database, the keys and the listeners, and wires the parts. Nothing is served before Run. If New fails, it closes what
-// it opened.
+// New opens the database, the encryption keys and the listeners, and connects the parts. The server answers nothing before Run. If New
+// fails, it closes what it opened.
 func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
@@ -134,7 +134,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	return s, nil
 }
 
-// openFoundation opens the database, the keys, the job queue and the bus.
+// openFoundation opens the database, the encryption keys, the job queue and the message bus.
 func (s *Server) openFoundation(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
@@ -181,7 +181,7 @@ func (s *Server) openFoundation(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run serves until ctx ends, then stops in order: report not ready, disconnect bridges, finish calls, end jobs.
+// Run serves until ctx ends. Then it stops in this order: report not ready, disconnect bridges, finish calls, end jobs.
 func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -210,7 +210,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// stopCause returns why a server stops.
+// stopCause returns why the server stops, for the log.
 func stopCause(requested, running context.Context) string {
 	if requested.Err() != nil {
 		return "requested"

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/config"
 )
 
-// openTLS returns the TLS configuration of the HTTP and gRPC listeners, or nil without TLS. Both share it, so that ACME issues one
+// openTLS returns the TLS configuration of the HTTP and gRPC listeners, or nil without TLS. They share it, so that ACME issues one
 // certificate.
 func openTLS(cfg config.Config) (*tls.Config, error) {
 	switch t := cfg.TLS; {
@@ -60,6 +60,6 @@ func (f *certificateFile) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if f.current == nil {
 		return nil, fmt.Errorf("read the TLS certificate: %w", err)
 	}
-	// The next handshake reads a half-written file again. Until then the loaded certificate serves.
+	// The file may be half-written. Continue with the loaded certificate; the next handshake reads the file again.
 	return f.current, nil
 }

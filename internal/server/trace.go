@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// openTraces creates the tracer. Without a URL in the configuration it discards traces.
+// openTraces creates the tracer. If no URL is configured, it discards traces.
 func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) error {
 	if provider == nil && s.cfg.Telemetry.URL != "" {
 		made, err := telemetry.Tracing(ctx, s.cfg.Telemetry.URL, s.version)
@@ -38,8 +38,8 @@ func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) 
 	return nil
 }
 
-// span starts a span; the returned function ends it with a result. Names and attributes contain no address, token or personal data, and
-// only the reason of an error, because its text may quote the request.
+// span starts a trace span and returns a function that ends the span with a result. Spans contain no addresses, tokens or personal data. Of
+// an error they contain only the reason, because its text may quote the request.
 func (s *Server) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, func(error)) {
 	ctx, span := s.traces.Start(ctx, name, trace.WithAttributes(attributes...))
 	return ctx, func(err error) {
@@ -54,7 +54,7 @@ func (s *Server) span(ctx context.Context, name string, attributes ...attribute.
 	}
 }
 
-// aroundWrite wraps every change of the database: it adds a trace and a measurement.
+// aroundWrite adds a trace span and a metric to each database write.
 func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) error) error {
 	ctx, end := s.span(ctx, "db.Write")
 	began := time.Now()
@@ -64,7 +64,7 @@ func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) er
 	return err
 }
 
-// changeOutcome returns the outcome of a change for its metric.
+// changeOutcome returns the metrics label for the outcome of a database write.
 func changeOutcome(err error) string {
 	switch f, ok := fault.Of(err); {
 	case err == nil:
@@ -75,7 +75,7 @@ func changeOutcome(err error) string {
 	return "failed"
 }
 
-// measureDatabase registers the metrics of changes.
+// measureDatabase registers the metrics of database writes.
 func (s *Server) measureDatabase() {
 	s.changes = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "latchkey_db_change_duration_seconds", Help: "Changes of the database, from the request until they are durable or refused.",

@@ -76,7 +76,7 @@ type parts struct {
 	background   map[string]func(context.Context) error
 }
 
-// wire creates the parts and connects them.
+// wire creates the parts of the server and connects them.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p := &parts{reservations: reservation.Service{Keys: s.keys, Keep: s.cfg.KeepStays}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
@@ -112,7 +112,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	return p, nil
 }
 
-// wirePartners creates the client of the partners' endpoints and the reader of their spaces.
+// wirePartners creates the client that calls partners' endpoints and reads their spaces.
 func (s *Server) wirePartners(p *parts) error {
 	var own []netip.Prefix
 	for _, r := range s.cfg.Partner.Deny {
@@ -149,7 +149,7 @@ func (s *Server) wirePartners(p *parts) error {
 	return nil
 }
 
-// probe calls an endpoint once, for a partner who tests it.
+// probe calls a partner's endpoint once to test it.
 func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partnerapi.Probed, error) {
 	ctx, end := s.span(ctx, "partner "+e.Action+" :test", attribute.String("latchkey.integration", e.IntegrationID))
 	began := time.Now()
@@ -162,7 +162,7 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 	return partnerapi.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Violations: r.Problems(), Reason: r.Reason, Message: r.PartnerMsg}, nil
 }
 
-// wireAPI creates the services and registers each with every protocol.
+// wireAPI creates the API services and registers each with every protocol.
 func (s *Server) wireAPI(p *parts) (err error) {
 	p.memory = &idem.Memory{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}}
 	p.chain, err = chain.New(chain.Config{
@@ -196,7 +196,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	enrolment := &bridgelink.Enrolment{DB: s.db, Keys: s.keys, CA: p.ca, Address: s.advertisedBridgeAddr}
 	direct := p.chain.Registrar(p.grpc)
 	lockv1.RegisterEnrolmentServiceServer(direct, enrolment)
-	// The descriptors are public: they are in the repository.
+	// The proto descriptors are public, so reflection reveals nothing.
 	reflectionv1.RegisterServerReflectionServer(direct, reflection.NewServerV1(reflection.ServerOptions{Services: p.grpc}))
 	if err := all.Err(); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	return err
 }
 
-// ownValidation names the fields that handlers validate themselves, because their rules depend on stored data.
+// ownValidation returns the request fields that handlers validate themselves, because their rules depend on stored data.
 func ownValidation() map[string]string {
 	own := map[string]string{
 		partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
@@ -222,14 +222,14 @@ func ownValidation() map[string]string {
 	return own
 }
 
-// staticValidation returns the checks of requests that need no stored data.
+// staticValidation returns the request validation that needs no stored data.
 func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field {
 	static := partnerapi.Static(p.pms.CheckURL)
 	maps.Copy(static, propertyapi.Static())
 	return static
 }
 
-// inner traces each call and answers a repeated call from memory.
+// inner returns the interceptor closest to the handlers. It traces each call and answers repeated calls with an Idempotency-Key.
 func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {
@@ -300,7 +300,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	adminv1.RegisterTokenServiceServer(to, operators.Token)
 }
 
-// registerSmartKeys registers the services of phones and of the staff who invite them.
+// registerSmartKeys registers the SmartKey services for phones and for staff.
 func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff propertyapi.Deps) {
 	propertyv1.RegisterSmartKeyServiceServer(to, propertyapi.NewSmartKeys(staff))
 	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Here: p.node.Self(), Greeting: p.node.Greet, Act: staff.Act, Unsent: staff.Unsent, OpenWithin: s.openWithin})

@@ -13,7 +13,8 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// wireWork creates the background work. Every process runs jobs; the process with the lease delivers events and runs the sweeps.
+// wireWork creates the background work. Every node runs jobs. Only the node that holds the lease delivers events and runs the periodic
+// checks.
 func (s *Server) wireWork(p *parts) {
 	workers := river.NewWorkers()
 	p.readings.AddTo(workers)
@@ -38,7 +39,7 @@ func (s *Server) wireWork(p *parts) {
 	}
 }
 
-// wireEvents creates the delivery of events and what else learns of changes.
+// wireEvents creates the delivery of events and of notifications about changes.
 func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{DB: s.db, Reservations: p.reservations, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber())
@@ -46,7 +47,7 @@ func (s *Server) wireEvents(p *parts) {
 	p.smartKeys = worker.NewSmartKeys(s.db, s.keys, s.log)
 }
 
-// lease ensures that one process of the installation does the work that must not run twice.
+// lease returns the lease that ensures that only one node does certain work.
 func (s *Server) lease() worker.Lease {
 	if s.db.SQLite() {
 		return worker.Alone{}
@@ -60,7 +61,7 @@ func (s *Server) eventCounter() func([]*ent.Event) {
 		Name: "latchkey_events_total", Help: "Events delivered by this process, by kind.",
 	}, []string{"kind"})
 	s.metrics.MustRegister(happened)
-	for _, kind := range event.Kinds { // start at 0, so that an alarm sees the first event
+	for _, kind := range event.Kinds { // counters start at 0, so that an alert notices the first event
 		happened.WithLabelValues(string(kind))
 	}
 	return func(events []*ent.Event) {
@@ -70,7 +71,7 @@ func (s *Server) eventCounter() func([]*ent.Event) {
 	}
 }
 
-// Empty reports whether there is no property yet, as after the first start.
+// Empty reports whether the installation has no property yet, as after the first start.
 func (s *Server) Empty(ctx context.Context) (bool, error) {
 	some, err := s.db.Read().Property.Query().Exist(ctx)
 	if err != nil {
