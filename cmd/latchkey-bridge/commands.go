@@ -41,8 +41,8 @@ type run struct {
 	SmartKey phones `embed:"" prefix:"smartkey-" envprefix:"LATCHKEY_SMARTKEY_" group:"Phones on the local network"`
 }
 
-// The memory limit keeps the bridge small on small machines.
-const memoryLimit = 20 << 20 // bytes
+// The memory limit makes the garbage collector keep the bridge small, because it runs on small machines.
+const memoryLimit = 20 << 20
 
 func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	debug.SetMemoryLimit(memoryLimit)
@@ -58,7 +58,7 @@ func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	}
 }
 
-// runOnce runs a bridge until it ends or its locks change.
+// runOnce runs a bridge until it ends or its list of locks changes.
 func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err error) {
 	drv, closeDriver, err := r.openDriver(ctx, c.Dir, log)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err e
 	return b.Run(ctx)
 }
 
-// joinErrors joins two errors, and returns err unchanged if other is nil.
+// joinErrors joins two errors. It returns err unchanged if other is nil.
 func joinErrors(err, other error) error {
 	if other == nil {
 		return err

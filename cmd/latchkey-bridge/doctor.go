@@ -23,7 +23,7 @@ type doctor struct {
 
 var errChecksFailed = errors.New("some checks failed; each one says what to do")
 
-// Run checks everything a bridge needs and says how to fix what is wrong.
+// Run checks everything that a bridge needs, and says how to fix what is wrong.
 func (d *doctor) Run(ctx context.Context, c *commands) error {
 	findings := agent.Examine(ctx, c.Dir)
 	if h, err := agent.AskHealth(ctx, c.Dir); err == nil {
@@ -36,7 +36,7 @@ func (d *doctor) Run(ctx context.Context, c *commands) error {
 	return printFindings(text.Terminal(os.Stdout), findings)
 }
 
-// printFindings prints the findings, each failed one with its advice.
+// printFindings prints the results of checks, each failed check with its advice.
 func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range findings {
@@ -52,7 +52,7 @@ func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 	return joinErrors(table.Flush(), err)
 }
 
-// checkDriver asks the driver itself, with the given settings or those of the bridge's last run.
+// checkDriver checks the driver of the locks, with the given settings or those of the bridge's last run.
 func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
 	h, f := d.driverSettings(last)
 	if f != nil {
@@ -64,7 +64,7 @@ func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) [
 const adviceToGiveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
-// driverSettings returns the settings of the hardware, or a finding why they are unknown.
+// driverSettings returns the settings of the driver, or a finding that says why they are unknown.
 func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
@@ -125,7 +125,6 @@ func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	return out
 }
 
-// checkLock checks one lock.
 func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
@@ -137,9 +136,9 @@ func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	})
 }
 
-const weakBattery = 20 // percent
+const weakBattery = 20
 
-// examineLock checks a lock's state.
+// examineLock checks the state that a running bridge reports for a lock.
 func examineLock(l agent.LockHealth) agent.Finding {
 	f := agent.Finding{What: "lock " + lockTitle(l), OK: true, Detail: l.Model + ", online"}
 	switch {

@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/agent/driver/zigbee2mqtt"
 )
 
-// hardware are the settings of the locks' driver, for run and doctor.
+// hardware has the flags for the driver of the locks, which run and doctor share.
 type hardware struct {
 	Driver string     `help:"What talks to the locks: sim (simulated ones) or zigbee2mqtt. Default: sim for run; the driver of the last run for doctor." enum:",sim,zigbee2mqtt" default:"" env:"LATCHKEY_BRIDGE_DRIVER"`
 	MQTT   mqtt       `embed:"" prefix:"mqtt-" envprefix:"LATCHKEY_MQTT_" group:"Zigbee2MQTT"`
@@ -49,17 +49,17 @@ type simulation struct {
 	Script  string            `help:"File with faults of the simulated locks and when they happen, one JSON object per line." type:"path"`
 }
 
-// storedSettings are the settings of the last run that a bridge stores, without passwords.
+// storedSettings are the driver's settings that the bridge stores for the next run, without passwords.
 type storedSettings struct {
 	Hardware hardware `json:"hardware"`
-	Password bool     `json:"password"` // the broker's password was given, not in a file
+	Password bool     `json:"password"` // the password of the broker was given directly, not in a file
 }
 
 func (h *hardware) encodeSettings() ([]byte, error) {
 	return json.Marshal(storedSettings{Hardware: *h, Password: h.MQTT.Password != ""})
 }
 
-// openDriver creates the driver. The returned function stops what openDriver started; the bridge closes the driver itself.
+// openDriver creates the driver of the locks. The returned function stops what openDriver started; the bridge closes the driver itself.
 func (h *hardware) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if h.Driver == "zigbee2mqtt" {
 		d, err := h.MQTT.openDriver(log)
@@ -115,7 +115,7 @@ func (m *mqtt) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
-// openDriver creates the simulated locks, which store their state in the bridge's directory.
+// openDriver creates simulated locks, which store their state in the bridge's directory.
 func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-// Command latchkey-bridge is the software of a bridge on site: it connects a property's locks to the service.
+// Command latchkey-bridge is the software of a bridge, which connects a property's locks to the service.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// commands is the command line.
+// commands is the command line: all commands and their flags.
 type commands struct {
 	Dir      string   `help:"The bridge's store. Only one bridge runs on it." default:"latchkey-bridge" env:"LATCHKEY_BRIDGE_DIR" type:"path"`
 	LogLevel logLevel `help:"debug, info, warn or error." default:"info" env:"LATCHKEY_LOG_LEVEL"`

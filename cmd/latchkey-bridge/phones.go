@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/agent"
 )
 
-// phones are the settings of the direct connection from phones on the property's own network.
+// phones has the flags for the direct connection from phones on the property's own network.
 type phones struct {
 	Listen string `help:"host:port on which phones with a SmartKey reach this bridge directly, over HTTPS. Empty: off." placeholder:"192.168.1.20:8443" env:"LISTEN"`
 	Cert   string `help:"PEM file of the certificate for the name that phones use, with its chain. It is read again for each connection." env:"CERT" type:"path"`
@@ -18,7 +18,7 @@ type phones struct {
 	Origin string `help:"Origin of the guest app, the only web page that may call." placeholder:"https://keys.example.com" env:"ORIGIN"`
 }
 
-// listen opens the listener for phones. It returns nil if phones are not served.
+// listen opens the listener for phones, or returns nil if it is not enabled.
 func (p *phones) listen() (*agent.Local, error) {
 	if p.Listen == "" {
 		return nil, nil

@@ -22,7 +22,7 @@ type status struct {
 	JSON bool `help:"Print JSON."`
 }
 
-// Run prints the state of the running bridge, or what the store says if none runs.
+// Run prints the state of the running bridge or, if none runs, what the store contains.
 func (s *status) Run(ctx context.Context, c *commands) error {
 	h, err := agent.AskHealth(ctx, c.Dir)
 	switch {
@@ -91,7 +91,7 @@ func printHealth(w io.Writer, h agent.Health) error {
 	return table.Flush()
 }
 
-// describeConnection describes the driver's connection, or returns "" if the driver needs none.
+// describeConnection describes the driver's connection to another program, or returns "" if it needs none.
 func describeConnection(c *agent.ConnectionHealth) string {
 	switch {
 	case c == nil:
@@ -102,13 +102,12 @@ func describeConnection(c *agent.ConnectionHealth) string {
 	return c.Detail + ", since " + formatLocalTime(c.Since)
 }
 
-// unreachable describes, by cause, why no lock of a driver can be reached.
+// unreachable maps the cause of a lost connection to a text that says why no lock can be reached.
 var unreachable = map[string]string{
 	slot.BrokerUnreachable: "no connection to the MQTT broker",
 	slot.GatewayOffline:    "Zigbee2MQTT does not run",
 }
 
-// lockTitle returns a lock's name and address.
 func lockTitle(l agent.LockHealth) string {
 	if l.Name == "" || l.Name == l.Address {
 		return l.Address
@@ -116,7 +115,6 @@ func lockTitle(l agent.LockHealth) string {
 	return l.Name + " (" + l.Address + ")"
 }
 
-// lockRow returns a lock's row in the table.
 func lockRow(l agent.LockHealth) []string {
 	const none = "-"
 	state, battery, clock, failed := "offline since "+formatLocalTime(l.LastSeen), none, none, none

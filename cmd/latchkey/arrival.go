@@ -52,7 +52,7 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 	})
 }
 
-// zone is the property's time zone, which days and times of arrivals refer to.
+// zone returns the property's time zone, in which the days and times of arrivals are given.
 func (s *session) zone() (*time.Location, error) {
 	answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
 	if err != nil {
@@ -61,10 +61,10 @@ func (s *session) zone() (*time.Location, error) {
 	return time.LoadLocation(answer.GetData().GetTimeZone())
 }
 
-// verdicts of arrivals and their words, the worst first.
+// verdicts are the states of arrivals and their text, worst first.
 var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
 
-// readiness returns the words for a verdict, and its rank: the worst is 0.
+// readiness returns the text of an arrival's state, and its rank: 0 is the worst.
 func readiness(verdict string) (words string, rank int) {
 	for i, v := range verdicts {
 		if v.verdict == verdict {
@@ -74,7 +74,7 @@ func readiness(verdict string) (words string, rank int) {
 	return verdict, len(verdicts)
 }
 
-// worstFirst orders the arrivals of a day by their readiness, then by time and room. The service orders only within a page.
+// worstFirst sorts the arrivals of a day by readiness, then by time and room. The server sorts only within a page.
 func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *propertyv1.Arrival) int {
@@ -85,7 +85,7 @@ func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	return list
 }
 
-// arrivals prints a row for each arrival, and another for each further thing to fix.
+// arrivals prints a row for each arrival, and a further row for each further problem.
 func (s *session) arrivals(zone *time.Location, none string, list []*propertyv1.Arrival) {
 	if len(list) > 0 {
 		s.say("%s, times in %s\n", list[0].GetFrom().AsTime().In(zone).Format("Monday, 2 January 2006"), zone)

@@ -10,13 +10,13 @@ import (
 
 var lockSheet = sheet{columns: []string{"lock", "door"}, needed: []string{"lock", "door"}, row: "lock", nothing: "nothing was assigned"}
 
-// assignment assigns a lock to a door.
+// assignment is the assignment of a lock to a door.
 type assignment struct {
 	line       int
-	lock, door string // ids
+	lock, door string
 }
 
-// assignFile assigns the locks of a file to doors. If a line is wrong, it assigns nothing.
+// assignFile assigns the locks in a CSV file to doors. If a line is wrong, it assigns nothing.
 func assignFile(ctx context.Context, r *remote, io *streams, file string) error {
 	records, wrong, err := lockSheet.readFile(file, io)
 	if err != nil {
@@ -39,11 +39,11 @@ func assignFile(ctx context.Context, r *remote, io *streams, file string) error 
 	})
 }
 
-// planAssignments resolves the names in a file and adds the errors of lines to wrong. It leaves out a lock that is already
-// assigned to its door.
+// planAssignments resolves the names in a file to ids. It adds wrong lines to wrong. It omits locks that are already assigned to their
+// door.
 func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
 	locks := lockCandidates(known)
-	lineOf := map[string]int{} // of each lock and door
+	lineOf := map[string]int{} // line number of each lock and door
 	for _, r := range records {
 		a := assignment{line: r.line}
 		for _, cell := range []struct {
@@ -79,7 +79,7 @@ func planAssignments(records []record, known []*propertyv1.Lock, doors []candida
 	return plan
 }
 
-// partly is an error in the middle of many changes, with a sentence about the changes made before.
+// partly is an error after some of several changes were made, with a sentence about these changes.
 type partly struct {
 	error
 	done string
@@ -87,7 +87,7 @@ type partly struct {
 
 func (e *partly) Unwrap() error { return e.error }
 
-// failedAt says which lines of a file were done before the error.
+// failedAt returns a sentence about the lines of a file that were done before the error.
 func failedAt(line, before int) string {
 	assigned := fmt.Sprintf("%d locks before it were assigned", before)
 	switch before {
@@ -99,7 +99,7 @@ func failedAt(line, before int) string {
 	return fmt.Sprintf("Failed at line %d. %s; line %d may be, too. Run the command again: it skips locks that are already assigned.", line, assigned, line)
 }
 
-// assignAll makes one call for each lock.
+// assignAll makes one call per lock.
 func (s *session) assignAll(plan []assignment) error {
 	list := &propertyv1.LockList{}
 	for _, a := range plan {
@@ -109,6 +109,6 @@ func (s *session) assignAll(plan []assignment) error {
 		}
 		list.List = append(list.List, answer.GetData())
 	}
-	list.Total = int32(len(list.GetList())) // at most mostRows
+	list.Total = int32(len(list.GetList())) // a file has at most mostRows lines
 	return s.answer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.lockTable("All locks are already assigned to these doors.", list.GetList()) })
 }

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/bench"
 )
 
-// benchCommands measure this program on this machine.
+// benchCommands are the commands that measure this program on this machine.
 type benchCommands struct {
 	Ingest   ingestBench   `cmd:"" help:"Durable changes of reservations per second, compared with a call that does nothing."`
 	Latency  latencyBench  `cmd:"" help:"Time from a check-in until the lock has the code, compared with the commits and the round trip that it needs."`
@@ -20,12 +20,11 @@ type benchCommands struct {
 	Part     partCommand   `cmd:"" hidden:"" help:"One process of a benchmark."`
 }
 
-// Help is the text below the flags.
 func (*benchCommands) Help() string {
 	return "Each benchmark starts its own servers on loopback, in a temporary directory, and ends by itself. It measures the floor in the same run.\n\n" + figures
 }
 
-// figures explains the result. The help of each benchmark says what value, p50 and p99 measure.
+// figures is the help text that explains a benchmark's result. The help of each benchmark explains its own value, p50 and p99.
 const figures = `The result, with the names that --json uses:
 
   value, unit           the measured value, the median of the rounds
@@ -37,7 +36,7 @@ const figures = `The result, with the names that --json uses:
   checks                what, value, aim, atLeast (true: the aim is a minimum; false: a maximum), met
   notes                 further numbers: what, value, unit`
 
-// shown is how a benchmark's result is printed.
+// shown has the flags for how a benchmark's result is printed.
 type shown struct {
 	JSON bool `help:"Print one line of JSON."`
 }
@@ -63,14 +62,12 @@ type ingestBench struct {
 	Profile string  `type:"path" placeholder:"FILE" help:"Write a CPU profile of the server in the last round."`
 }
 
-// Help is the text below the flags.
 func (*ingestBench) Help() string {
 	return `value is durable changes per second; p50 and p99 are those of a change. The floor is a call that passes the same gateway and does nothing.
 
 ` + figures
 }
 
-// Run runs the benchmark.
 func (c *ingestBench) Run(ctx context.Context, std *streams) error {
 	l, err := launch()
 	if err != nil {
@@ -88,14 +85,12 @@ type latencyBench struct {
 	Rounds  int `default:"3" help:"Number of rounds; the median counts."`
 }
 
-// Help is the text below the flags.
 func (*latencyBench) Help() string {
 	return `value, p50 and p99 are milliseconds from sending the check-in until the lock has the code. The floor is a durable commit on each side and a round trip between them.
 
 ` + figures
 }
 
-// Run runs the benchmark.
 func (c *latencyBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Latency{Samples: c.Samples, Rounds: c.Rounds}.Run(ctx)
 	return c.print(std.out, r, err)
@@ -108,14 +103,12 @@ type convergeBench struct {
 	Profile string        `default:"nuki" enum:"nuki,zwave,zwaveUser,matter" help:"Kind of the virtual locks: nuki and matter have their own schedule; for zwave and zwaveUser the bridge sets and removes the codes."`
 }
 
-// Help is the text below the flags.
 func (*convergeBench) Help() string {
 	return `value is the p99 of the milliseconds from the answer to a change until the API reports every door as verified.
 
 ` + figures
 }
 
-// Run runs the benchmark.
 func (c *convergeBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Converge{Stays: c.Stays, Beside: c.Beside, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)
@@ -135,7 +128,6 @@ type fleetBench struct {
 	Growth  bool          `xor:"what" help:"Compare the cost of one bridge among 1,000 and among 5,000. There is no floor."`
 }
 
-// Help is the text below the flags.
 func (*fleetBench) Help() string {
 	return `value is the server's memory for an idle bridge in kB. p50 and p99 are those of an unlock command; p99 is the median of the rounds' p99. The floor is a bare gRPC server with as many streams.
 
@@ -146,7 +138,6 @@ func (*fleetBench) Help() string {
 ` + figures
 }
 
-// Run runs the benchmark.
 func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 	l, err := launch()
 	if err != nil {
@@ -169,7 +160,7 @@ func (c *fleetBench) runSelected(ctx context.Context, l bench.Launch) (*bench.Re
 	return bench.Fleet{Bridges: c.Bridges, Acts: c.Acts, Rounds: c.Rounds}.Run(ctx, l)
 }
 
-// launch is the command line that starts a part of a benchmark.
+// launch returns the command line with which a benchmark starts this program as one of its processes.
 func launch() (bench.Launch, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -178,12 +169,12 @@ func launch() (bench.Launch, error) {
 	return bench.Launch{self, "bench", "part"}, nil
 }
 
-// partCommand runs in a process that another benchmark starts.
+// partCommand is the hidden command that runs as a process of a benchmark.
 type partCommand struct {
 	Role string `arg:""`
 }
 
-// Run serves until standard input ends.
+// Run serves calls until standard input ends.
 func (c *partCommand) Run(std *streams) error {
 	out, ok := std.raw.(io.WriteCloser)
 	if !ok {

@@ -43,7 +43,7 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// allCodes lists codes, page by page.
+// allCodes loads all pages of codes.
 func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code, error) {
 	var all []*propertyv1.Code
 	for req.PageSize = 200; ; {
@@ -58,7 +58,7 @@ func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code
 	}
 }
 
-// none is the text for an empty list. Backup codes are not made by hand.
+// none returns the text for an empty list. It suggests no command for backup codes, because people do not create them.
 func (c *codeList) none() string {
 	switch {
 	case c.Lock != "" || c.Kind == "backup":
@@ -213,7 +213,7 @@ func (s *session) codeTable(none string, list []*propertyv1.Code) {
 
 var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
-// readHours reads weekly hours such as "mon-fri 08:00-16:00".
+// readHours parses weekly hours such as "mon-fri 08:00-16:00".
 func readHours(text string) (*propertyv1.WeeklyHours, error) {
 	wrong := fmt.Errorf("--hours %q: must be days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
 	days, hours, ok := strings.Cut(text, " ")
@@ -244,7 +244,7 @@ func readHours(text string) (*propertyv1.WeeklyHours, error) {
 func weekday(name string) int32 {
 	for i, d := range weekdays {
 		if strings.EqualFold(d, name) {
-			return int32(i) + 1 // 0 to 6
+			return int32(i) + 1 // i is 0 to 6
 		}
 	}
 	return 0

@@ -13,12 +13,12 @@ import (
 
 const (
 	columnGap = 2
-	// leastWrapped is the least width of the last column. With less space it goes below the others.
+	// leastWrapped is the minimum width of the last column. With less space, the column is printed below the others.
 	leastWrapped = 24
 	belowIndent  = 4
 )
 
-// widthOf is the width of the terminal that a stream writes to, or 0.
+// widthOf returns the width of the terminal that out writes to; 0 if it is not a terminal.
 func widthOf(out io.Writer) int {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -31,8 +31,8 @@ func widthOf(out io.Writer) int {
 	return width
 }
 
-// columnsOf aligns the cells of rows and escapes control characters. The first row is the header. Cells may be empty or
-// missing. If the width is known, the last column is wrapped between words.
+// columnsOf aligns rows in columns and escapes control characters. The first row is the header. Cells may be missing. If width is not 0,
+// the last column is wrapped between words.
 func columnsOf(rows [][]string, width int) []string {
 	var widths []int
 	escaped := make([][]string, len(rows))
@@ -51,7 +51,7 @@ func columnsOf(rows [][]string, width int) []string {
 	for _, w := range widths[:last] {
 		before += w + columnGap
 	}
-	at, below := before, false // where the last column begins
+	at, below := before, false // offset of the last column
 	if width > 0 && before+widths[last] > width && width-before < leastWrapped {
 		at, below = belowIndent, true
 	}
@@ -79,7 +79,7 @@ func columnsOf(rows [][]string, width int) []string {
 	return lines
 }
 
-// wrap breaks a text between words into lines of at most a width; 0: one line. A longer word stays whole.
+// wrap breaks a text between words into lines of at most the width. A longer word is not broken. Width 0 gives one line.
 func wrap(s string, width int) []string {
 	if width == 0 || utf8.RuneCountInString(s) <= width {
 		return []string{s}

@@ -14,7 +14,7 @@ On the server's machine, commands use the Unix socket in the data directory and 
 
 The steps to a door that opens: property create, space create, bridge create, lock assign, app create, integration connect, mapping suggest. Each command prints the next step.`
 
-// commands are all commands, each in its own file.
+// commands is the command line: all commands and their flags.
 type commands struct {
 	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
 	Demo    demoCommand    `cmd:"" group:"server" help:"Try Latchkey: server, PMS, bridge and virtual locks in one program."`
@@ -46,7 +46,7 @@ type commands struct {
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
-// groups order the commands in --help.
+// groups is the order of the command groups in --help.
 var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "server", Title: "The server"},
 	{Key: "property", Title: "A property and its doors"},
@@ -60,15 +60,15 @@ var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "serve-running", Title: "Running"},
 })
 
-// streams are what a command reads and writes.
+// streams are the input and output of a command.
 type streams struct {
 	in        io.Reader
-	out, errs io.Writer // they escape control characters
-	raw       io.Writer // out without escaping, for programs
-	width     int       // of the terminal; 0: out is not a terminal
+	out, errs io.Writer // out and errs escape control characters
+	raw       io.Writer // raw is out without escaping, for output that programs read
+	width     int       // width of the terminal; 0: out is not a terminal
 }
 
-// commandOf is the command that a parse error is about, followed by a blank.
+// commandOf returns the name of the command that a parse error belongs to, followed by a space.
 func commandOf(err error) string {
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Command() != "" {
@@ -79,8 +79,8 @@ func commandOf(err error) string {
 	return ""
 }
 
-// refuseEmptyLists refuses a list flag with an empty value, for example from an empty variable of a script. Without the
-// flag, the command would apply to all.
+// refuseEmptyLists refuses a list flag with an empty value, such as an unset variable in a script, because without values the command would
+// apply to everything.
 func refuseEmptyLists(c *kong.Context) error {
 	for _, p := range c.Path {
 		if p.Flag != nil && p.Flag.IsSlice() && p.Flag.Target.Len() == 0 {

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	mostFaults = 50      // listed for one file
-	mostRows   = 500     // the maximum of one call
-	mostCSV    = 4 << 20 // bytes, far more than so many rows need
+	mostFaults = 50      // maximum number of wrong lines in an error
+	mostRows   = 500     // maximum number of lines, because one call accepts no more
+	mostCSV    = 4 << 20 // maximum size of a file in bytes
 )
 
 // sheet is the format of a CSV file that a command reads.
 type sheet struct {
 	columns []string
-	needed  []string // columns that must be there
-	row     string   // what a row is, such as "space"
+	needed  []string // columns that must be present
+	row     string   // noun for a row, such as "space"
 	nothing string   // what an error says was not done, such as "nothing was created"
 }
 
-// record is one line of a file: a cell for each column.
+// record is one line of a CSV file, with a cell for each column.
 type record struct {
 	line  int
 	cells map[string]string
 }
 
-// faults are the wrong lines of a file.
+// faults are the wrong lines of a CSV file.
 type faults struct{ list []wrongLine }
 
 type wrongLine struct {
@@ -44,7 +44,7 @@ func (f *faults) add(line int, format string, args ...any) {
 	f.list = append(f.list, wrongLine{line, fmt.Sprintf(format, args...)})
 }
 
-// err lists the wrong lines. It is nil if there are none.
+// err returns an error that lists the wrong lines, or nil if there are none.
 func (f *faults) err(nothing string) error {
 	if len(f.list) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (f *faults) err(nothing string) error {
 	return errors.New(text)
 }
 
-// openFile opens a file that a command names; - is standard input.
+// openFile opens a file for reading. The name "-" is standard input.
 func openFile(name string, io *streams) (goio.ReadCloser, error) {
 	if name == "-" {
 		return goio.NopCloser(io.in), nil
@@ -68,7 +68,7 @@ func openFile(name string, io *streams) (goio.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// fileName is the name of a file in errors.
+// fileName returns the name of a file for error messages.
 func fileName(name string) string {
 	if name == "-" {
 		return "standard input"
@@ -76,7 +76,7 @@ func fileName(name string) string {
 	return name
 }
 
-// readFile reads the records of a file. Its errors begin with the name of the file.
+// readFile reads the records of a CSV file. Its errors begin with the file's name.
 func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	f, err := openFile(name, io)
 	if err != nil {
@@ -90,7 +90,7 @@ func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	return records, wrong, nil
 }
 
-// read reads records and collects malformed lines.
+// read reads the records of a CSV file and collects malformed lines.
 func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err error) {
 	raw, err := goio.ReadAll(goio.LimitReader(from, mostCSV+1))
 	switch {
@@ -101,7 +101,7 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	case !utf8.Valid(raw):
 		return nil, nil, errors.New("is not UTF-8; save it as CSV in UTF-8")
 	}
-	// Spreadsheets begin a file with a byte order mark. In some countries they separate columns by semicolons.
+	// Spreadsheet programs begin a file with a byte order mark. In some countries they separate columns by semicolons.
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	lines := csv.NewReader(bytes.NewReader(raw))
 	first, _, _ := bytes.Cut(raw, []byte("\n"))
@@ -148,7 +148,7 @@ func (sh sheet) wants() string {
 	return "the first line must name the columns: " + strings.Join(sh.columns, ",")
 }
 
-// checkHeader changes the column names to lower case and refuses unknown, repeated and missing columns.
+// checkHeader converts the column names to lower case. It refuses unknown, repeated and missing columns.
 func (sh sheet) checkHeader(header []string) error {
 	for i, name := range header {
 		header[i] = strings.ToLower(strings.TrimSpace(name))
@@ -170,7 +170,7 @@ func (sh sheet) checkHeader(header []string) error {
 	return nil
 }
 
-// readRow reads one line. It skips a line without values: spreadsheets write such lines.
+// readRow reads one line. It skips lines without values, which spreadsheet programs write.
 func readRow(header []string, line int, row []string, wrong *faults) (record, bool) {
 	r := record{line, map[string]string{}}
 	filled := false

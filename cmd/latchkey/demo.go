@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// demoCommand starts a server, a PMS and a bridge with virtual locks.
+// demoCommand starts a server with a simulated PMS, a bridge and virtual locks.
 type demoCommand struct {
 	Once      bool   `xor:"mode" help:"Run the demo steps, check each, and end. Exit code 0, or 1 and the step that failed."`
 	ReadyFile string `xor:"mode" type:"path" placeholder:"FILE" help:"Skip the demo steps. Write addresses and tokens as JSON to FILE when everything is set up, and keep running."`
@@ -31,17 +31,16 @@ type demoCommand struct {
 	Bridge    string `name:"listen-bridge" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"The bridges' streams."`
 }
 
-// Help is the text below the flags.
 func (*demoCommand) Help() string {
 	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks. Ten steps show how a reservation becomes a code that opens a door, and how the code ends. Then the demo keeps running, so that you can try it by hand.
 
 Without a terminal it ends after the steps. Only in the demo, the partner's endpoints may be on loopback over plain HTTP without --partner-allow.`
 }
 
-// errStopped ends a demo that is stopped before its last step.
+// errStopped means that the demo was stopped before its last step.
 var errStopped = errors.New("stopped")
 
-// Run runs the demo. If the reader of its output goes away (a closed pipe), the demo stops and cleans up.
+// Run runs the demo. If its output is a pipe that closes, the demo stops and cleans up.
 func (c *demoCommand) Run(ctx context.Context, std *streams) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := context.WithCancel(ctx)
@@ -103,7 +102,7 @@ func (c *demoCommand) config(dir string) config.Config {
 	return cfg
 }
 
-// directory returns the data directory of the demo, and what to do with it at the end.
+// directory returns the data directory of the demo, and a function to call at the end.
 func (c *demoCommand) directory() (dir string, done func() error, err error) {
 	if c.Data == "" {
 		dir, err = os.MkdirTemp("", "latchkey-demo-")
@@ -119,7 +118,7 @@ func (c *demoCommand) directory() (dir string, done func() error, err error) {
 	return c.Data, func() error { return nil }, err
 }
 
-// ready is the content of --ready-file.
+// ready is the content of the file that --ready-file names.
 type ready struct {
 	HTTP        string `json:"http"`
 	GRPC        string `json:"grpc"`
@@ -134,7 +133,7 @@ type ready struct {
 	Socket      string `json:"socket"`
 }
 
-// writeReady writes the file by a rename, so that a waiting program never reads half of it.
+// writeReady writes the file of --ready-file by renaming it, so that a waiting program never reads an incomplete file.
 func (c *demoCommand) writeReady(w *sandbox.World) error {
 	raw, err := json.MarshalIndent(ready{
 		HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), Bridge: w.Server.BridgeAddr(),
@@ -151,7 +150,7 @@ func (c *demoCommand) writeReady(w *sandbox.World) error {
 	return os.Rename(temp, c.ReadyFile)
 }
 
-// stay waits until the demo is stopped, or a part of it fails.
+// stay waits until the demo is stopped or a part of it fails.
 func stay(ctx context.Context, w *sandbox.World) error {
 	select {
 	case <-ctx.Done():
@@ -176,16 +175,14 @@ func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.Wor
 	return stay(ctx, w)
 }
 
-// narrator prints the steps.
+// narrator prints the steps of the demo.
 type narrator struct {
-	ctx context.Context // of the demo: if it ends, a step was stopped and did not fail
+	ctx context.Context // the demo's context: if it is cancelled, a step was stopped and did not fail
 	out io.Writer
 }
 
-// Begin prints the title of a step.
 func (n *narrator) Begin(number int, title string) { fmt.Fprintf(n.out, "%2d  %s\n", number, title) }
 
-// End prints the outcome of a step.
 func (n *narrator) End(outcome []string, err error, took time.Duration) {
 	for _, line := range outcome {
 		fmt.Fprintf(n.out, "      %s\n", line)
@@ -200,7 +197,7 @@ func (n *narrator) End(outcome []string, err error, took time.Duration) {
 	fmt.Fprintf(n.out, "      %s, %s\n\n", mark, took.Round(time.Millisecond))
 }
 
-// invite says how to continue by hand.
+// invite prints how to continue by hand after the demo.
 func invite(out io.Writer, w *sandbox.World) {
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	headers := fmt.Sprintf("-H 'client-token: %s' -H 'access-token: %s'", w.ClientToken, w.AccessToken)

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// wantsJSON reports whether the command line has --json.
+// wantsJSON reports whether the command line contains --json.
 func wantsJSON(c *kong.Context) bool {
 	for _, f := range c.Flags() {
 		if f.Name == "json" && f.Target.IsValid() && f.Target.Bool() {
@@ -22,14 +22,14 @@ func wantsJSON(c *kong.Context) bool {
 	return false
 }
 
-// writeEnvelope writes an error as one JSON object on one line, as REST answers it.
+// writeEnvelope writes an error as one line of JSON in the format of REST.
 func writeEnvelope(to io.Writer, err error) {
 	e := json.NewEncoder(to)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(map[string]any{"error": asJSON{envelopeOf(err)}})
 }
 
-// envelopeOf returns the error as REST would. An error of the command itself means invalid input, unless it has a reason.
+// envelopeOf converts an error to the format of REST. An error of the command itself counts as invalid input, unless it has a reason.
 func envelopeOf(err error) *errorsv1.Error {
 	st := statusOf(err)
 	if st == nil {
@@ -41,7 +41,7 @@ func envelopeOf(err error) *errorsv1.Error {
 	}
 	e := envelope.OfStatus(st)
 	if e.GetReason() == "" {
-		// The connection failed, so that no server gave a reason.
+		// The connection failed, so there is no reason from a server.
 		switch st.Code() {
 		case codes.Unavailable:
 			e.Reason = string(fault.UnavailableReason)

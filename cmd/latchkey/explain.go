@@ -12,22 +12,22 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// advice says what to do about an error, by its code. It follows the server's own message.
+// advice is what the user should do about an error, by gRPC code. It is printed after the server's message.
 var advice = map[codes.Code]string{
 	codes.Unauthenticated: "The token is wrong, expired or revoked, or it is not for this command. Create a new one on the server's machine: latchkey admin token create NAME (operators), latchkey token create (staff).",
 	codes.Unimplemented:   "The server is older than this command line. Use the version that the server runs.",
 	codes.Internal:        "This is a bug in Latchkey. Please report it with the request id. The server's log has details.",
 }
 
-// unanswered says what to do if no answer came. The server may also answer with these codes; then they mean something else.
+// unanswered is what the user should do if no answer came. The same codes in a server's answer mean something else.
 var unanswered = map[codes.Code]string{
 	codes.Unavailable:      "Check that the server runs and that the address is right. Its log may say more.",
 	codes.DeadlineExceeded: "The server did not answer in time. Check its log, then try again.",
 }
 
-// statusOf is the status of a failed call. It is nil for an error that no call caused.
+// statusOf returns the gRPC status of a failed call; nil if the error did not come from a call.
 func statusOf(err error) *status.Status {
-	// status.FromError would add the text of wrapping errors.
+	// status.FromError would include the text of wrapping errors.
 	var of interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &of) {
 		return nil
@@ -38,7 +38,7 @@ func statusOf(err error) *status.Status {
 	return nil
 }
 
-// explain turns an error into text: what was wrong, each wrong field by its name on the command line, and what to do.
+// explain converts an error to text: what was wrong, each wrong field by its flag, and what to do.
 func explain(err error, n naming) string {
 	st := statusOf(err)
 	if f, ok := fault.Of(err); ok && st == nil {
@@ -90,7 +90,7 @@ func explain(err error, n naming) string {
 	return text
 }
 
-// plain replaces the message about a regular expression by what the value must be.
+// plain replaces an error text about a regular expression by a description of valid values.
 func plain(description string) string {
 	if strings.HasPrefix(description, "does not match regex pattern") && strings.Contains(description, ":[0-5][0-9]") {
 		return "must be HH:MM, such as 08:00"
@@ -98,7 +98,7 @@ func plain(description string) string {
 	return description
 }
 
-// adviceOn says what to do about an error. said is nil if the error is from the connection.
+// adviceOn returns what the user should do about an error. said is nil if the server did not answer.
 func adviceOn(code codes.Code, said *errdetails.ErrorInfo) string {
 	if role := said.GetMetadata()["role"]; role != "" {
 		return fmt.Sprintf("Use a token of that role or a higher one: latchkey token create --role %s.", role)

@@ -19,12 +19,11 @@ type healthCommand struct {
 	Timeout time.Duration `default:"5s" help:"How long to wait for an answer."`
 }
 
-// Help is the text below the flags.
 func (*healthCommand) Help() string {
 	return "Exit code 0: the server is ready, or degraded but answering calls. Exit code 1: the server is unready, or does not answer. The output says why."
 }
 
-// Run prints the answer of /readyz.
+// Run prints the server's answer to /readyz.
 func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()

@@ -9,12 +9,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpCommand prints what --help prints, and the flags that all commands share.
+// helpCommand prints the same as --help, and the flags that all commands share.
 type helpCommand struct {
 	Topic []string `arg:"" optional:"" help:"A command, or \"connection\": how commands reach a server."`
 }
 
-// Run prints the help of a topic.
 func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error {
 	if len(c.Topic) == 1 && c.Topic[0] == "connection" {
 		connectionHelp(k, io)
@@ -26,10 +25,10 @@ func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error 
 	return nil
 }
 
-// usual are the connection flags that every command's own help lists.
+// usual are the connection flags that the help of every command lists.
 var usual = []string{"property", "json"}
 
-// connectionFlags are the flags for the server and the credential of a command.
+// connectionFlags returns the flags that choose the server and the credential.
 func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
 	for _, list := range n.AllFlags(false) {
 		for _, f := range list {
@@ -94,7 +93,7 @@ Example, first on the server's machine, then on another:
 // valued are the connection flags that take a value.
 var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca"}
 
-// flagsLast moves connection flags from before the command to the end of the command line, where kong accepts them.
+// flagsLast moves connection flags that precede the command to the end of the command line, where kong accepts them.
 func flagsLast(args []string) []string {
 	i := 0
 	for i < len(args) {

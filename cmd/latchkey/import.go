@@ -48,15 +48,16 @@ var spaceSheet = sheet{
 	row: "space", nothing: "nothing was created",
 }
 
-// spaceColumns are the columns whose names differ from the fields of the request.
+// spaceColumns maps a field of the request to its CSV column, where the names differ.
 var spaceColumns = map[string]string{"parentName": "dorm", "isPrivate": "private"}
 
 // types are the types of spaces.
 var types = []string{"Room", "Dorm", "Bed"}
 
-// spacesOf returns the spaces of a file and the line of each; a row with beds yields a space for each bed too. It adds the errors that can be found without the server to wrong.
+// spacesOf converts the records of a file to spaces, each with its line number. A row with beds also yields a space per bed. It adds wrong
+// lines to wrong.
 func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, lines []int) {
-	seen := map[string]int{} // the line of each name, with its dorm
+	seen := map[string]int{} // line number by name and dorm
 	add := func(line int, n *propertyv1.NewSpace) {
 		key := fmt.Sprint(n.GetType() == "Bed", n.GetParentName(), "\n", n.GetName())
 		if before := seen[key]; before > 0 {
@@ -88,7 +89,7 @@ func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, l
 	return spaces, lines
 }
 
-// checkSpace returns the problems of a space in a file and its number of beds. It sets whether the space is private.
+// checkSpace returns the problems of a space in a file and its number of beds. It also sets whether the space is private.
 func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, problems []string) {
 	switch {
 	case !slices.Contains(types, n.GetType()):
@@ -119,17 +120,17 @@ func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, probl
 	return number, problems
 }
 
-// atLines is an error of the server about a request that was read from the lines of a file.
+// atLines is an error of the server about a request that was made from the lines of a file. It names the lines.
 type atLines struct {
 	error
-	list    string            // the field of the request
-	columns map[string]string // column name by field name, for fields whose column has another name
+	list    string            // name of the list field in the request
+	columns map[string]string // column name by field name, where the names differ
 	lines   []int
 }
 
 func (e *atLines) Unwrap() error { return e.error }
 
-// of returns the line and column of a field: spaces[1].parentName is line 3, column dorm.
+// of returns the line and column of a request field: spaces[1].parentName becomes line 3, column dorm.
 func (e *atLines) of(field string) string {
 	rest, found := strings.CutPrefix(field, e.list+"[")
 	number, rest, closed := strings.Cut(rest, "]")
@@ -143,7 +144,7 @@ func (e *atLines) of(field string) string {
 	return field
 }
 
-// where returns the line of an error about a whole entry, such as a name in use. The metadata of the error has the entry's index.
+// where returns the line of an error about a whole list entry, such as a name in use. The error's metadata contain the index of the entry.
 func (e *atLines) where(info *errdetails.ErrorInfo) string {
 	if i := info.GetMetadata()["index"]; i != "" {
 		return e.of(e.list+"["+i+"]") + " "

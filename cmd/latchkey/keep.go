@@ -12,13 +12,12 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// stored locates the data of an installation, for commands that open the database themselves.
+// stored has the flags that locate the data of an installation, for commands that open the database themselves.
 type stored struct {
 	Database string `placeholder:"URL" env:"LATCHKEY_DATABASE" help:"sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
 	DataDir  string `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
 }
 
-// open opens an existing database.
 func (s stored) open(ctx context.Context) (*db.DB, error) {
 	url := config.Config{DataDir: s.DataDir, Database: s.Database}.DatabaseURL()
 	if db.Missing(url) {
@@ -33,14 +32,13 @@ type backupCommand struct {
 	stored
 }
 
-// Help is the text below the flags.
 func (*backupCommand) Help() string {
 	return `The copy is complete and consistent, also while the server runs. Changes do not wait for it.
 
 To restore a copy: latchkey restore FILE.`
 }
 
-// Run makes the copy.
+// Run copies the database.
 func (c *backupCommand) Run(ctx context.Context, io *streams) (err error) {
 	if c.Database != "" && !strings.HasPrefix(c.Database, "sqlite:") {
 		return errors.New("backup copies only an embedded database; for PostgreSQL use pg_dump or continuous archiving")
@@ -65,19 +63,18 @@ type keyCommands struct {
 type keyRotate struct {
 	stored
 	KeyFile string `type:"path" env:"LATCHKEY_KEY_FILE" placeholder:"PATH" help:"The key file. Left out: the data directory's name with .key."`
-	// A key from elsewhere is not in a file.
+	// Only a key in a file can be replaced, so the other sources of the key are refused.
 	Key        string   `hidden:"" env:"LATCHKEY_KEY" help:"Refused: the command replaces only a key in a file."`
 	KeyCommand []string `hidden:"" env:"LATCHKEY_KEY_COMMAND" help:"Refused, for the same reason."`
 }
 
-// Help is the text below the flags.
 func (*keyRotate) Help() string {
 	return `Stop every server first: the command fails while one runs. Other nodes need a copy of the new file before they start.
 
 If the command is interrupted, run it again: nothing is lost. Earlier backups need the old key: keep it as long as you keep them.`
 }
 
-// Run replaces the key.
+// Run replaces the encryption key.
 func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	if c.Key != "" || len(c.KeyCommand) > 0 {

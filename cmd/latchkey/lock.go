@@ -36,12 +36,12 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		list := &propertyv1.LockList{List: all, Total: int32(len(all))} // a property's locks
+		list := &propertyv1.LockList{List: all, Total: int32(len(all))} // a property has far fewer locks than an int32 can count
 		return s.answer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.lockTable(c.none(), all) })
 	})
 }
 
-// allLocks lists locks, page by page.
+// allLocks loads all pages of locks.
 func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
 	var all []*propertyv1.Lock
 	for req.PageSize = 200; ; {
@@ -56,7 +56,7 @@ func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock
 	}
 }
 
-// none is the text for an empty list.
+// none returns the text for an empty list of locks.
 func (c *lockList) none() string {
 	switch {
 	case c.Unassigned:
@@ -67,7 +67,7 @@ func (c *lockList) none() string {
 	return noLock
 }
 
-// knownBridge refuses a bridge that does not exist, even if it is named by id: the list of its locks would be empty.
+// knownBridge returns an error if a bridge does not exist. Otherwise a wrong id would give an empty list of locks.
 func (s *session) knownBridge(bridge *string) error {
 	if *bridge == "" {
 		return nil
@@ -164,7 +164,7 @@ func (lockUnlock) Help() string {
 	return `The door opens at most once, within ten seconds of the call, or not at all. The result "unknown" means that no answer came: the door may have opened, or may open until the ten seconds are over. Wait and check the door before you try again.`
 }
 
-// unopened is the error of an unlock command that did not certainly open the door.
+// unopened returns the error of an unlock command that did not certainly open the door.
 func unopened(act *propertyv1.Act) error {
 	why := act.GetReason()
 	if w := whyNot[why]; w != "" {
@@ -187,7 +187,7 @@ func unopened(act *propertyv1.Act) error {
 	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "%s", message)
 }
 
-// whyNot explains the results of an unlock command.
+// whyNot explains the results of an unlock command that did not open the door.
 var whyNot = map[string]string{
 	"jammed": "the bolt is jammed", "lockOffline": "the lock cannot be reached", "busy": "the lock is busy", "timeout": "the lock did not answer",
 	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened remotely",
@@ -226,7 +226,7 @@ func (s *session) lockTable(none string, list []*propertyv1.Lock) {
 	s.table(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
 }
 
-// onlineText says whether a lock can be reached, and if not why.
+// onlineText says whether a lock is reachable, and if not, why.
 func onlineText(st *propertyv1.LockStatus) string {
 	if st.GetOnline() || st.GetOfflineReason() == "" {
 		return yes(st.GetOnline())
@@ -255,7 +255,7 @@ func (s *session) showLock(a *propertyv1.GetLockResponse) {
 	s.table("No slot has been used.", []string{"slot", "evidence", "result", "used by", "opens from", "until", "used"}, rows)
 }
 
-// wrongPINText says what happens after wrong PINs at a lock.
+// wrongPINText says how a lock reacts to wrong PINs.
 func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) string {
 	if s.GetKeypadPausedUntil() != nil {
 		return "the keypad is paused until " + when(s.GetKeypadPausedUntil())
@@ -273,7 +273,7 @@ func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) strin
 	return "-"
 }
 
-// clockText says how far a lock's clock is off, and whether the clock may end windows.
+// clockText says how wrong a lock's clock is, and whether the lock enforces validity windows with it.
 func clockText(s *propertyv1.LockStatus) string {
 	switch {
 	case s.ClockOffsetMs == nil:

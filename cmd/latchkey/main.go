@@ -1,4 +1,4 @@
-// Command latchkey is the server and its command line.
+// Command latchkey is the Latchkey server and its command line.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"syscall"
 
-	// For the time zones of properties, on machines without a zone database.
+	// Embeds time zones, for machines without a time zone database.
 	_ "time/tzdata"
 
 	"github.com/alecthomas/kong"
@@ -23,13 +23,13 @@ func main() {
 	os.Exit(start(untilSignalled(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// untilSignalled returns a context that ends with the first signal. The second signal ends the process. The default handler is
-// restored before the context ends, so that no second signal is lost. A terminal that closes may send SIGHUP twice; that counts once.
+// untilSignalled returns a context that ends with the first signal; a second signal ends the process. The default signal handler is
+// restored before the context ends, so that no second signal is lost. A terminal that closes may send SIGHUP twice, which counts as one.
 func untilSignalled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	stop, hangup := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	// nohup ignores SIGHUP.
+	// The command nohup makes a process ignore SIGHUP, which must stay so.
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(hangup, syscall.SIGHUP)
 	}
@@ -44,18 +44,17 @@ func untilSignalled(ctx context.Context) context.Context {
 	return ctx
 }
 
-// exit ends the parsing of a command line, as --help does.
+// exit is a panic value that ends the parsing of a command line, for example after --help.
 type exit int
 
-// start runs one command line and returns the exit code: 0, 1 if the command failed, 2 if the
-// command line itself is wrong.
+// start runs one command line and returns the exit code: 0; 1 if the command failed; 2 if the command line is wrong.
 func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) (code int) {
 	defer func() {
 		if e, ok := recover().(exit); ok {
 			code = int(e)
 		}
 	}()
-	// Partners and bridges choose names. Escape them, so that none of them controls the terminal.
+	// Partners and bridges choose names. Escaping keeps control characters in names from affecting the terminal.
 	raw := out
 	out, errs = text.Terminal(out), text.Terminal(errs)
 	var c commands

@@ -105,7 +105,7 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// unread returns a text if the partner's spaces were never read, and otherwise if they were.
+// unread returns a hint if the partner's spaces were never read, otherwise the given text.
 func (s *session) unread(integration, otherwise string) (string, error) {
 	answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: integration})
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// aPartnerSpace is a space in the listing of a partner.
+// aPartnerSpace returns the kind of object for spaces in the list of a partner.
 func aPartnerSpace(integration string) kind {
 	return kind{"space of the partner", nil, fault.SpaceNotFound, "latchkey mapping list " + integration, func(s *session) ([]candidate, error) {
 		list, err := s.partnerSpaces(integration, false)
@@ -209,7 +209,7 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// mappingsOf returns the mappings of a file and the line of each. It adds the errors of lines to wrong.
+// mappingsOf converts the records of a file to mappings, each with its line number. It adds wrong lines to wrong.
 func mappingsOf(records []record, partner kind, partners, spaces []candidate, wrong *faults) (mappings []*propertyv1.Mapping, lines []int) {
 	lineOf := map[string]int{}
 	for _, r := range records {

@@ -8,10 +8,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// naming lists the flags and arguments of a command.
+// naming has the flags and arguments of a command, to translate request fields in error messages.
 type naming struct{ flags, arguments []string }
 
-// namingOf is the naming of a command.
+// namingOf returns the flags and arguments of a command.
 func namingOf(command *kong.Node) naming {
 	var n naming
 	if command == nil {
@@ -28,7 +28,7 @@ func namingOf(command *kong.Node) naming {
 	return n
 }
 
-// typedAs is the flag or argument for a field of a request, where the names differ.
+// typedAs maps a request field to its flag or argument, where the names differ.
 var typedAs = map[string]string{
 	"checkInTime": "check-in", "checkOutTime": "check-out", "earlyInMinutes": "early-in", "lateOutMinutes": "late-out",
 	"owingPolicy": "owing", "owingThresholdMinor": "owing-threshold",
@@ -41,8 +41,8 @@ var typedAs = map[string]string{
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// of returns the flag or argument for a field of the request: --time-zone for settings.timeZone. A field that the command
-// does not take keeps its name.
+// of returns the flag or argument for a request field: --time-zone for settings.timeZone. It returns the field's name if the command has no
+// flag for it.
 func (n naming) of(field string) string {
 	path := strings.TrimPrefix(index.ReplaceAllString(field, ""), "settings.")
 	word := path[strings.LastIndex(path, ".")+1:]
@@ -61,15 +61,15 @@ func (n naming) of(field string) string {
 	return field
 }
 
-// camel finds the names of fields in a message.
+// camel matches field names in a message.
 var camel = regexp.MustCompile(`\b[a-z]+([A-Z][a-z]*)+\b`)
 
-// in replaces the names of fields in a message by flags and arguments.
+// in replaces field names in a message by flags and arguments.
 func (n naming) in(message string) string {
 	return camel.ReplaceAllStringFunc(message, n.of)
 }
 
-// kebab writes timeZone as time-zone.
+// kebab converts timeZone to time-zone.
 func kebab(word string) string {
 	var b strings.Builder
 	for _, r := range word {

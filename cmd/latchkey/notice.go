@@ -53,7 +53,7 @@ func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// knownNotices returns an error if a notice does not exist. Notices that were read before are no error.
+// knownNotices returns an error if a notice does not exist. A notice that is already read exists.
 func (s *session) knownNotices(ids []string) error {
 	missing := slices.Clone(ids)
 	for token := ""; len(missing) > 0; {

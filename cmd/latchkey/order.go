@@ -8,13 +8,13 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// inOrder sorts spaces naturally: 2 before 12, and beds below their dorm.
+// inOrder sorts spaces in natural order: 2 before 12, and beds after their dorm.
 func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
 	dorms := map[string]string{}
 	for _, sp := range list {
 		dorms[sp.GetId()] = sp.GetName()
 	}
-	// A bed sorts by the name of its dorm, and after the dorm.
+	// A bed sorts by the name of its dorm, directly after the dorm.
 	sortKey := func(sp *propertyv1.Space) (name, dorm string, bed bool) {
 		if above, ok := dorms[sp.GetParentSpaceId()]; ok && sp.GetParentSpaceId() != "" {
 			return above, sp.GetParentSpaceId(), true
@@ -38,7 +38,7 @@ func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
 	return list
 }
 
-// natural compares names: digits as numbers, and letters without regard to case.
+// natural compares names in natural order: digits as numbers, letters without case.
 func natural(a, b string) int {
 	for a, b = strings.ToLower(a), strings.ToLower(b); a != "" && b != ""; {
 		an, bn := digits(a), digits(b)
@@ -58,7 +58,7 @@ func natural(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits counts the digits at the beginning of a text.
+// digits returns the number of digits at the beginning of a text.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// answer prints the server's answer: as JSON with --json, else by human. It returns the error of the call, if there is one.
+// answer prints the server's answer: as JSON with --json, otherwise by calling human. It returns the error of the call, if there is one.
 func (s *session) answer(m proto.Message, err error, human func()) error {
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *session) answer(m proto.Message, err error, human func()) error {
 
 var protoJSON = protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}
 
-// answers prints values as one JSON object, each under its name in data. Messages are printed as the server names their fields.
+// answers prints several values as one JSON object. Messages keep the field names of the API.
 func (s *session) answers(parts map[string]any) error {
 	data := map[string]any{}
 	for name, part := range parts {
@@ -51,14 +51,14 @@ func (s *session) answers(parts map[string]any) error {
 	return err
 }
 
-// asJSON encodes a message as part of a larger JSON value.
+// asJSON encodes a protobuf message as part of a larger JSON value.
 type asJSON struct{ message proto.Message }
 
 func (m asJSON) MarshalJSON() ([]byte, error) { return protoJSON.Marshal(m.message) }
 
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// next prints the next steps.
+// next prints the commands that the user may want to type next.
 func (s *session) next(lines ...string) {
 	fmt.Fprintln(s.out, "\nNext:")
 	for _, l := range lines {
@@ -66,7 +66,6 @@ func (s *session) next(lines ...string) {
 	}
 }
 
-// secret prints a secret that the server shows only once.
 func (s *session) secret(name, value, advice string) {
 	if value == "" {
 		return
@@ -89,7 +88,7 @@ func (s *session) table(none string, header []string, rows [][]string) {
 	}
 }
 
-// facts prints pairs of name and value, a line each. It skips empty values.
+// facts prints pairs of name and value, one per line. It skips empty values.
 func (s *session) facts(pairs ...string) {
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -100,15 +99,15 @@ func (s *session) facts(pairs ...string) {
 	_ = w.Flush()
 }
 
-// errNothing refuses a change without any value, for example if a script's variable was empty.
+// errNothing refuses a change without any value, which happens if a script's variable is empty.
 var errNothing = errors.New("nothing to change: name at least one flag; --help lists them")
 
-// when writes a time in the machine's zone, or a dash.
+// when formats a time in the machine's time zone; a missing time is a dash.
 func when(t *timestamppb.Timestamp) string {
 	return whenIn(time.Local, t)
 }
 
-// whenIn writes a time in a zone.
+// whenIn formats a time in the given time zone.
 func whenIn(zone *time.Location, t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "-"
@@ -116,7 +115,7 @@ func whenIn(zone *time.Location, t *timestamppb.Timestamp) string {
 	return t.AsTime().In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
-// count writes a number and a noun: 1 door, 2 doors.
+// count formats a number with a noun: 1 door, 2 doors.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -131,7 +130,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// dash replaces an empty text.
+// dash returns a dash for an empty text.
 func dash(s string) string {
 	if s == "" {
 		return "-"

@@ -21,7 +21,7 @@ type propertyCommands struct {
 	Delete propertyDelete `cmd:"" help:"Delete a property with everything that belongs to it, for good."`
 }
 
-// settings are the flags that create and set share.
+// settings are the flags that property create and property set share.
 type settings struct {
 	CheckIn        *string `placeholder:"HH:MM" help:"Check-in time of stays without a time. Default 15:00."`
 	CheckOut       *string `placeholder:"HH:MM" help:"Check-out time of stays without a time. Default 11:00."`
@@ -88,7 +88,7 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// allProperties lists the properties, page by page.
+// allProperties loads all pages of properties.
 func (s *session) allProperties() ([]*propertyv1.Property, error) {
 	var all []*propertyv1.Property
 	for req := (&adminv1.ListPropertiesRequest{PageSize: 1000}); ; {
@@ -148,7 +148,7 @@ Example:
 }
 
 func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
-	for done := false; !done; { // each call has its own deadline
+	for done := false; !done; { // each call has its own deadline and deletes a part
 		err := r.asOperator(ctx, io, func(s *session) (err error) {
 			if r.Property, err = s.property(); err != nil {
 				return err

@@ -29,7 +29,7 @@ import (
 // patience is how long a command waits for the server.
 const patience = 30 * time.Second
 
-// remote is the server and the credential of a command.
+// remote has the flags that choose the server and the credential of a command.
 type remote struct {
 	DataDir   string `group:"connection" default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Data directory of the server on this machine; commands use the Unix socket in it."`
 	Server    string `group:"connection" placeholder:"HOST:PORT" env:"LATCHKEY_SERVER" help:"gRPC address of a server on another machine, instead of the socket. Needs --token."`
@@ -39,11 +39,11 @@ type remote struct {
 	Plaintext bool   `group:"connection" help:"Connect to --server without TLS. Loopback addresses do not need this flag."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
 
-	// typed are the flags for server and property on the command line, to repeat them in suggested commands.
+	// typed are the flags for server and property that the user typed, to repeat in suggested commands.
 	typed string
 }
 
-// AfterApply gives the chosen command its connection.
+// AfterApply passes the connection flags to the chosen command after parsing.
 func (r *remote) AfterApply(c *kong.Context) error {
 	r.typed = ""
 	for _, p := range c.Path {
@@ -55,7 +55,7 @@ func (r *remote) AfterApply(c *kong.Context) error {
 	return nil
 }
 
-// repeated is a flag in a suggested command. It does not show the token.
+// repeated returns a flag for a suggested command. It hides the token.
 func (r *remote) repeated(f *kong.Flag) string {
 	switch f.Name {
 	case "data-dir", "server", "property", "ca":
@@ -68,7 +68,7 @@ func (r *remote) repeated(f *kong.Flag) string {
 	return ""
 }
 
-// typedFlag writes a flag and its value for a shell. It is empty if the value is.
+// typedFlag formats a flag and its value for a shell; "" if the value is empty.
 func typedFlag(name, value string) string {
 	if value == "" {
 		return ""
@@ -79,30 +79,30 @@ func typedFlag(name, value string) string {
 	return " --" + name + " " + value
 }
 
-// command finds commands in a text, up to the place for flags.
+// command matches the commands in a text, up to where flags can follow.
 var command = regexp.MustCompile(`\blatchkey [a-z-]+ [a-z-]+`)
 
-// withTypedFlags adds the typed flags to the commands in a text, so that they use the same server and property.
+// withTypedFlags adds the typed flags to the commands in a text, so that they address the same server and property.
 func (r *remote) withTypedFlags(text string) string {
 	return command.ReplaceAllStringFunc(text, func(c string) string { return c + r.typed })
 }
 
-// session is the connection of one command to the server.
+// session is a command's connection to the server.
 type session struct {
 	context.Context
 	*remote
 	*streams
-	conn *grpc.ClientConn // over the socket, or to the server
-	// staffToken is sent with calls to the property area.
+	conn *grpc.ClientConn // connection over the Unix socket or the network
+	// staffToken is the token for calls to the property API.
 	staffToken string
-	// socketProperty is the property of an operator's command over the socket, which needs no token.
+	// socketProperty is the property for which an operator's command works over the socket, which needs no token.
 	socketProperty string
-	// minted is the staff token that was created for this command.
+	// minted is the staff token that was created for this command only.
 	minted *adminv1.Token
 	end    context.CancelFunc
 }
 
-// with runs f with a session and closes it.
+// with opens a session, runs f and closes the session.
 func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	s := &session{Context: ctx, remote: r, streams: io, end: cancel}
@@ -114,7 +114,7 @@ func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error
 	return r.reached(ctx, f(s))
 }
 
-// asOperator runs f for a command of the admin area.
+// asOperator runs f in a session for a command that calls the admin API.
 func (r *remote) asOperator(ctx context.Context, io *streams, f func(s *session) error) error {
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
@@ -124,8 +124,8 @@ func (r *remote) asOperator(ctx context.Context, io *streams, f func(s *session)
 	})
 }
 
-// asStaff runs f for a command of the property area. An operator acts as an owner of the property: over the socket without a
-// token, which works even if the disk is full; from another machine with a staff token that is revoked when the command ends.
+// asStaff runs f in a session for a command that calls the property API. An operator acts as an owner of the property. Over the socket this
+// needs no token, so it works even if the disk is full. From another machine it uses a staff token, which is revoked when the command ends.
 func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) error) error {
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
@@ -161,7 +161,7 @@ func resolved(k kind, word *string, f func(s *session) error) func(s *session) e
 	}
 }
 
-// target returns the server's address and the credentials of the connection.
+// target returns the server's address and the transport credentials.
 func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
@@ -187,7 +187,7 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	return r.Server, credentials.NewTLS(trust), err
 }
 
-// noSocket explains why the socket in a data directory cannot be used.
+// noSocket explains why the Unix socket in a data directory cannot be used.
 func noSocket(dataDir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the data directory %s belongs to another user (%w).\nRun the command as the user that runs the server:  sudo -u USER latchkey ...\nor name the server with --server and --token", dataDir, err)
@@ -221,7 +221,7 @@ func (s *session) dial() error {
 	return err
 }
 
-// authorize adds the token for the area of the call. Over the socket an operator needs none.
+// authorize is an interceptor that adds the token for the called API. Operators on the socket need none.
 func (s *session) authorize(ctx context.Context, method string, req, answer any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	token := s.Token
 	if strings.HasPrefix(method, "/latchkey.property.") {
@@ -236,7 +236,7 @@ func (s *session) authorize(ctx context.Context, method string, req, answer any,
 	return next(ctx, method, req, answer, conn, opts...)
 }
 
-// tokenMinutes limits the life of a staff token if its revocation fails.
+// tokenMinutes is the lifetime of a staff token, in case its revocation fails.
 const tokenMinutes = 15
 
 func (s *session) mint() error {
@@ -258,7 +258,7 @@ func (s *session) mint() error {
 	return nil
 }
 
-// property returns the id of the named property, or of the only one.
+// property returns the id of the property that the flag names, or of the only property.
 func (s *session) property() (string, error) {
 	if s.Property != "" {
 		id := s.Property
@@ -289,7 +289,7 @@ func (s *session) property() (string, error) {
 	}
 }
 
-// sameProperty refuses a property that the staff token is not for.
+// sameProperty returns an error if the flag names another property than that of the staff token.
 func (s *session) sameProperty() error {
 	if s.Property == "" {
 		return nil
@@ -309,7 +309,7 @@ func (s *session) close() {
 	if s.minted != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context), 2*time.Second)
 		defer cancel()
-		// If this fails, the token expires soon.
+		// If revoking the token fails, it expires soon.
 		_, _ = adminv1.NewTokenServiceClient(s.conn).RevokeStaffToken(ctx, &adminv1.RevokeStaffTokenRequest{
 			PropertyId: s.minted.GetPropertyId(), Id: s.minted.GetId(),
 		})

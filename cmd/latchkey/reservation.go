@@ -49,7 +49,7 @@ func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// dayOf replaces today, yesterday and tomorrow by the date.
+// dayOf replaces today, yesterday and tomorrow by a date.
 func dayOf(word string, zone *time.Location) string {
 	days, ok := map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}[word]
 	if !ok {
@@ -98,10 +98,10 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// reservations lists at most limit reservations, page by page, and reports whether there are more.
+// reservations loads pages of reservations up to a limit. It also returns whether there are more.
 func (s *session) reservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
 	for {
-		req.PageSize = int32(min(limit-len(all), 200)) // at most 200
+		req.PageSize = int32(min(limit-len(all), 200)) // a page has at most 200 reservations
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ListReservations(s, req)
 		if err != nil {
 			return nil, false, err
@@ -140,12 +140,12 @@ func guestOf(x *propertyv1.Reservation) string {
 	return strings.TrimSpace(x.GetFirstName() + " " + x.GetLastName())
 }
 
-// shortTime writes a time of a stay in the property's zone.
+// shortTime formats a time of a stay in the property's time zone.
 func shortTime(zone *time.Location, t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// reservation finds the one reservation with a number, an id, or the beginning of the guest's name.
+// reservation finds a reservation by number, id, or the beginning of the guest's name. It fails if several match.
 func (s *session) reservation(word string) (*propertyv1.Reservation, error) {
 	const most = 10
 	found, more, err := s.reservations(&propertyv1.ListReservationsRequest{Query: word}, most)
@@ -250,7 +250,7 @@ func (s *session) explanation(e *partnerv1.Explanation) {
 	s.steps("Nothing has happened yet.", e.GetSteps())
 }
 
-// verdictWords are the words for the verdicts on a door.
+// verdictWords are the texts for whether a door opens.
 var verdictWords = map[string]string{"opensAt": "opens from", "doesNotOpen": "does not open"}
 
 func (s *session) explainedDoors(e *partnerv1.Explanation) {

@@ -10,30 +10,29 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// candidate is an object that a word on the command line may name.
+// candidate is an object that a word on the command line may refer to.
 type candidate struct {
 	id    string
 	names []string
-	about string // distinguishes it from others with the same name
+	about string // text that distinguishes candidates with the same name
 }
 
-// kind is a kind of object that commands take by id or by name.
+// kind is a kind of object, such as lock, that commands accept by id or name.
 type kind struct {
 	noun     string
-	prefixes []string // of ids; none: another system chose the ids, and one may be the name of another candidate
+	prefixes []string // prefixes of ids; none if another system chose the ids, so that an id can equal another object's name
 	reason   fault.Reason
-	listing  string // the command that lists them
+	listing  string // command that lists the objects
 	list     func(s *session) ([]candidate, error)
 }
 
-// hasID reports whether a word has the form of an id of this kind.
+// hasID reports whether a word has the format of an id of this kind.
 func (k kind) hasID(word string) bool {
 	return slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
-// match finds the candidates that a word names: the candidate with this id, else those with this name, else those whose name
-// differs only in case or blanks. If another system chose the ids, a word that is both an id and a name matches both
-// candidates, and id:WORD matches only the id.
+// match returns the candidates that a word refers to: the one with this id, otherwise those with this name, otherwise those whose name
+// differs only in case or spaces. If another system chose the ids, a word can match both an id and a name; id:WORD matches only the id.
 func (k kind) match(word string, list []candidate) []candidate {
 	id, onlyID := word, false
 	if len(k.prefixes) == 0 {
@@ -57,7 +56,7 @@ func (k kind) match(word string, list []candidate) []candidate {
 	}))
 }
 
-// idMark marks a word as an id, not a name, if another system chose the ids.
+// idMark is the prefix that marks a word as an id, where another system chose the ids.
 const idMark = "id:"
 
 // matching returns the candidates that meet a condition.
@@ -65,7 +64,7 @@ func matching(list []candidate, meets func(c candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !meets(c) })
 }
 
-// choose picks the one candidate that a word names.
+// choose returns the id of the only candidate that a word refers to. It fails if there is none or more than one.
 func (k kind) choose(word string, list []candidate) (string, error) {
 	found := k.match(word, list)
 	switch len(found) {
@@ -89,7 +88,7 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 	return "", fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
 }
 
-// resolve replaces names by ids. It does not check ids, and leaves empty words.
+// resolve replaces names by ids. It leaves ids and empty words unchanged.
 func (s *session) resolve(k kind, words ...*string) error {
 	var list []candidate
 	for _, w := range words {
@@ -111,7 +110,7 @@ func (s *session) resolve(k kind, words ...*string) error {
 	return nil
 }
 
-// errWithTypedFlags adds the typed flags to the commands in an error.
+// errWithTypedFlags adds the typed flags to the commands that an error suggests.
 func (s *session) errWithTypedFlags(err error) error {
 	if f, ok := fault.Of(err); ok {
 		return fault.New(f.Kind, f.Reason, "%s", s.withTypedFlags(f.Message))
@@ -119,7 +118,7 @@ func (s *session) errWithTypedFlags(err error) error {
 	return err
 }
 
-// resolveAll resolves a list.
+// resolveAll replaces the names in a list by ids.
 func (s *session) resolveAll(k kind, words []string) error {
 	at := make([]*string, len(words))
 	for i := range words {
@@ -183,8 +182,8 @@ var (
 	}}
 )
 
-// tokenKind returns the kind for tokens: commands find one by id or name among those that list returns. listing is the command
-// that shows them.
+// tokenKind returns the kind of object for tokens, which are found by id or name among those that list returns. listing is the command that
+// prints them.
 func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
 	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
 		tokens, err := list(s)
@@ -195,14 +194,14 @@ func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)
 }
 
 func each[T any](list []T, as func(T) candidate) []candidate {
-	out := make([]candidate, 0, len(list)) // not nil, which would mean not loaded
+	out := make([]candidate, 0, len(list)) // an empty list, because nil would mean that the list is not loaded
 	for _, x := range list {
 		out = append(out, as(x))
 	}
 	return out
 }
 
-// lockCandidates names a lock by its name and by its address at the bridge.
+// lockCandidates lets a command name a lock by its name or by its address at the bridge.
 func lockCandidates(list []*propertyv1.Lock) []candidate {
 	return each(list, func(l *propertyv1.Lock) candidate {
 		about := "no door"
@@ -213,7 +212,7 @@ func lockCandidates(list []*propertyv1.Lock) []candidate {
 	})
 }
 
-// spaceCandidates names a bed by its name and by its dorm: Dorm A/1.
+// spaceCandidates lets a command name a bed by its name or together with its dorm: Dorm A/1.
 func spaceCandidates(list []*propertyv1.Space) []candidate {
 	dorms := map[string]string{}
 	for _, sp := range list {
@@ -228,7 +227,7 @@ func spaceCandidates(list []*propertyv1.Space) []candidate {
 	})
 }
 
-// resolveApp resolves the name of an app. Only operators may list apps; with a staff token, the word must be an id.
+// resolveApp replaces the name of a partner app by its id. With a staff token the word must be an id, because only operators can list apps.
 func (s *session) resolveApp(app *string) error {
 	if strings.HasPrefix(s.Token, "lkp_") {
 		return nil

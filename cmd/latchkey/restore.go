@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// restoreCommand is the counterpart of backup.
+// restoreCommand restores a copy that the backup command made.
 type restoreCommand struct {
 	File string `arg:"" type:"path" help:"A copy that latchkey backup made."`
 	stored
@@ -24,7 +24,6 @@ type restoreCommand struct {
 	Force      bool     `help:"Replace an existing database. It is kept under another name."`
 }
 
-// Help is the text below the flags.
 func (*restoreCommand) Help() string {
 	return `Stop the server first. Before anything changes, the command checks that the file is complete, that this version can use it, and that the key decrypts it. If a restore is interrupted, run it again: the data directory has the former database, the restored one, or (only if the former one was unreadable) none.
 
@@ -33,7 +32,7 @@ Examples:
   latchkey restore /backups/latchkey-2026-07-01.db --force`
 }
 
-// Run checks and restores.
+// Run checks the copy and restores it.
 func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	path, ok := db.SQLitePath(cfg.DatabaseURL())
@@ -44,7 +43,7 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if !file.Mode().IsRegular() { // opening a pipe waits for its writer
+	if !file.Mode().IsRegular() { // opening a pipe would block until a program writes to it
 		return fmt.Errorf("%s is not a regular file: name the copy that latchkey backup made", c.File)
 	}
 	release, err := server.Own(cfg.DatabaseURL())
@@ -79,7 +78,7 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	return nil
 }
 
-// report prints what was done, and the next steps.
+// report prints what was restored, and what to do next.
 func (c *restoreCommand) report(io *streams, path, former string, lacks int) {
 	fmt.Fprintf(io.out, "Restored %s to %s.\n", c.File, path)
 	if former != "" {

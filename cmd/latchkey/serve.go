@@ -21,7 +21,6 @@ type serveCommand struct {
 	config.Config `embed:""`
 }
 
-// Help is the text below the flags.
 func (*serveCommand) Help() string {
 	return `Without flags: one machine, an embedded database in ./latchkey-data, all listeners on loopback.
 
@@ -54,7 +53,7 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	return s.Run(ctx)
 }
 
-// welcome prints the addresses, and after the first start the next step.
+// welcome prints the server's addresses and, after the first start, the next step.
 func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Server) error {
 	empty, err := s.Empty(ctx)
 	if err != nil {
@@ -80,7 +79,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	return nil
 }
 
-// next is the command to type after the first start.
+// next returns the command to type after the first start.
 func (c *serveCommand) next() string {
 	command := "latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon"
 	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
@@ -96,12 +95,10 @@ type migrateCommand struct {
 	Check    bool   `help:"Only list the pending migrations. Exit code 1 if there are any."`
 }
 
-// Help is the text below the flags.
 func (*migrateCommand) Help() string {
 	return "Serve migrates an embedded database itself. Migrate a PostgreSQL database with this command before you start the new version."
 }
 
-// Run migrates.
 func (c *migrateCommand) Run(ctx context.Context, io *streams) (err error) {
 	url := config.Config{DataDir: c.DataDir, Database: c.Database}.DatabaseURL()
 	if c.Check && db.Missing(url) {

@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// environment lets every setting of serve come from the environment, too: LATCHKEY_ and the flag's name.
+// environment lets every setting of the serve command also come from the environment: LATCHKEY_ followed by the flag's name.
 func environment(k *kong.Kong) error {
 	for _, f := range settingsOf(k.Model.Node) {
 		name := "LATCHKEY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -22,7 +22,7 @@ func environment(k *kong.Kong) error {
 	return nil
 }
 
-// settingsOf are the flags of serve that are settings.
+// settingsOf returns the flags of the serve command that are settings.
 func settingsOf(root *kong.Node) []*kong.Flag {
 	for _, c := range root.Children {
 		if c.Name == "serve" {
@@ -32,7 +32,7 @@ func settingsOf(root *kong.Node) []*kong.Flag {
 	return nil
 }
 
-// describe returns the help text of a flag. The help of serve explains the environment once, so that its flags need not.
+// describe returns the help text of a flag without its environment variable, which the help of serve explains once for all flags.
 func describe(v *kong.Value) string {
 	if v.Flag != nil && v.Flag.Group != nil && strings.HasPrefix(v.Flag.Group.Key, "serve-") {
 		return v.Help
@@ -40,15 +40,15 @@ func describe(v *kong.Value) string {
 	return kong.DefaultHelpValueFormatter(v)
 }
 
-// settingsFile is a settings file: values and lines by flag name.
+// settingsFile is a settings file, with the value and line of each setting by flag name.
 type settingsFile struct {
-	known  []string // all settings
+	known  []string // names of all settings
 	name   string
 	values map[string]any
 	lines  map[string]int
 }
 
-// read reads a JSON object with flag names, without the leading dashes.
+// read reads a JSON object whose keys are flag names without leading dashes.
 func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 	s.name, s.values, s.lines = "the settings file", map[string]any{}, map[string]int{}
 	if named, ok := r.(interface{ Name() string }); ok {
@@ -94,10 +94,10 @@ func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 	return s, s.unknown()
 }
 
-// Validate implements [kong.Resolver].
+// Validate has nothing to check here; [kong.Resolver] requires it.
 func (s *settingsFile) Validate(*kong.Application) error { return nil }
 
-// unknown refuses unknown names.
+// unknown returns an error for settings in the file that do not exist.
 func (s *settingsFile) unknown() error {
 	var unknown []string
 	for name := range s.values {
@@ -117,7 +117,7 @@ func (s *settingsFile) unknown() error {
 	return errors.Join(wrong...)
 }
 
-// Resolve returns the file's value of a flag, unless the environment sets it.
+// Resolve returns a flag's value from the file, unless the environment sets the flag.
 func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	for _, name := range f.Envs {
 		if _, set := os.LookupEnv(name); set {
@@ -127,7 +127,7 @@ func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any
 	return s.values[f.Name], nil
 }
 
-// origins names the line of each setting that an error mentions, if its value comes from the file.
+// origins names, for each setting in an error text, the line of the settings file that its value comes from.
 func (s *settingsFile) origins(text string, args []string) string {
 	var places []string
 	for name, line := range s.lines {

@@ -33,7 +33,7 @@ func (spaceCreate) Help() string {
   latchkey space create "Dorm A" --type Dorm --beds 4`
 }
 
-// mostBeds fit into one call together with the dorm.
+// mostBeds is how many beds fit into one call together with their dorm.
 const mostBeds = 499
 
 func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {

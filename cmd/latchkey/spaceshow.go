@@ -28,7 +28,7 @@ With --json: data.space, data.guests, data.openings, data.codeUses, and data.tru
 }
 
 const (
-	// mostChecked limits the stays of a day whose openings are loaded, each with a call.
+	// mostChecked limits how many stays of a day are explained, because each takes a call.
 	mostChecked = 20
 	// maxCodeUses is how many uses of codes the server returns for a space.
 	maxCodeUses = 50
@@ -72,7 +72,7 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// opening is a step at a door, and the number of its stay.
+// opening is a step of an explanation at a door, and the number of its reservation.
 type opening struct {
 	number string
 	step   *partnerv1.ExplainedStep
@@ -82,8 +82,8 @@ func (o opening) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"pmsNumber": o.number, "step": asJSON{o.step}})
 }
 
-// openings lists the steps at a door since the beginning of yesterday, the latest first, from the explanations of the stays
-// there. It checks at most mostChecked stays of each day, and reports whether there are more.
+// openings lists what happened at a door since the beginning of yesterday, newest first, according to the explanations of its stays. It
+// checks at most mostChecked stays of each day, and reports whether there are more.
 func (s *session) openings(door string, zone *time.Location) (all []opening, more bool, err error) {
 	var stays []*propertyv1.Reservation
 	for _, day := range []string{"today", "yesterday"} {
@@ -116,7 +116,7 @@ func (s *session) openings(door string, zone *time.Location) (all []opening, mor
 	return all, more, nil
 }
 
-// usesSince returns the uses of codes since a time, and reports whether there may be more than the server returned.
+// usesSince returns the uses of codes since a time. more reports that the server may know further uses.
 func usesSince(uses []*propertyv1.CodeUse, since time.Time) (recent []*propertyv1.CodeUse, more bool) {
 	for _, u := range uses {
 		if !u.GetAt().AsTime().Before(since) {
@@ -126,7 +126,7 @@ func usesSince(uses []*propertyv1.CodeUse, since time.Time) (recent []*propertyv
 	return recent, len(recent) >= maxCodeUses
 }
 
-// listJSON encodes messages as part of a larger JSON value.
+// listJSON prepares messages for encoding as part of a larger JSON value.
 func listJSON[M proto.Message](messages []M) []asJSON {
 	list := make([]asJSON, len(messages))
 	for i, m := range messages {
@@ -141,7 +141,7 @@ func yesterday(zone *time.Location) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
-// doorRows returns the table of what happened at a space's door, newest first.
+// doorRows returns a table of what happened at the door of a space, newest first.
 func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, uses []*propertyv1.CodeUse) [][]string {
 	type line struct {
 		at  time.Time
@@ -160,7 +160,7 @@ func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, 
 	slices.SortStableFunc(lines, func(a, b line) int { return b.at.Compare(a.at) })
 	var rows [][]string
 	for i := 0; i < len(lines); {
-		last := i // of the same lines in a row, such as wrong PINs
+		last := i // last row of equal successive rows, such as wrong PINs
 		for last+1 < len(lines) && slices.Equal(lines[last+1].row[1:], lines[i].row[1:]) {
 			last++
 		}
@@ -191,7 +191,7 @@ func codeSentence(space *propertyv1.Space, u *propertyv1.CodeUse) string {
 	return fmt.Sprintf("%s refused %s.", space.GetName(), code)
 }
 
-// atDoor reports whether a step is an opening or a refusal.
+// atDoor reports whether a step is an opening or a refusal at a door.
 func atDoor(kind string) bool {
 	return strings.HasPrefix(kind, "doorOpened") || strings.HasSuffix(kind, "Denied")
 }

@@ -77,7 +77,7 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// inMinutes rounds up: 0 would mean never.
+// inMinutes rounds a duration up to minutes, because 0 would mean never.
 func inMinutes(d time.Duration) int32 {
 	return int32((d + time.Minute - 1) / time.Minute)
 }

@@ -24,7 +24,7 @@ const (
 	otherwiseFailed tlsProblem = ""
 )
 
-// tlsProblemOf reads the TLS problem from the text of a connection error.
+// tlsProblemOf derives the TLS problem from the text of a connection error.
 func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	switch {
 	case strings.Contains(text, "certificate signed by unknown authority"), strings.Contains(text, "certificate is not trusted"):
@@ -41,7 +41,7 @@ func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	return otherwiseFailed
 }
 
-// reached explains an error of the connection to a server on another machine.
+// reached adds an explanation to an error of the connection to a server on another machine.
 func (r *remote) reached(ctx context.Context, err error) error {
 	st := statusOf(err)
 	if r.Server == "" || st == nil || st.Code() != codes.Unavailable || !strings.Contains(st.Message(), "connection error") {
@@ -65,7 +65,7 @@ func (r *remote) reached(ctx context.Context, err error) error {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, "%s", text)
 }
 
-// certificateError extracts the error of the certificate check.
+// certificateError extracts the error of the certificate check from the text of a connection error.
 func certificateError(text string) string {
 	_, said, _ := strings.Cut(text, "x509: ")
 	return strings.Trim(said, `"`)
@@ -79,7 +79,7 @@ func speaksTLS(ctx context.Context, address string) bool {
 	if err != nil {
 		return false
 	}
-	conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) // nothing is sent
+	conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) // the certificate does not matter, because no data is sent
 	defer conn.Close()
 	return conn.HandshakeContext(ctx) == nil
 }

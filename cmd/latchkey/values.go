@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// durations lets every duration flag accept days: 30d.
+// durations makes every duration flag accept days, such as 30d.
 var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
 	text, err := popText(c)
 	if err != nil {
@@ -25,7 +25,7 @@ var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFun
 	return nil
 }))
 
-// popText takes the value of a flag. A value from a settings file may have another type.
+// popText takes the value of a flag as text. In a settings file the value may have another type.
 func popText(c *kong.DecodeContext) (string, error) {
 	t, err := c.Scan.PopValue("duration")
 	if err != nil {
@@ -38,10 +38,10 @@ func popText(c *kong.DecodeContext) (string, error) {
 	return text, nil
 }
 
-// minutes is a duration that a command sends in whole minutes.
+// minutes is a flag for a duration that the API takes in whole minutes.
 type minutes int32
 
-// Decode implements [kong.MapperValue]. A number without a unit is minutes.
+// Decode parses the flag's value. A number without a unit is in minutes.
 func (m *minutes) Decode(c *kong.DecodeContext) error {
 	text, err := popText(c)
 	if err != nil {

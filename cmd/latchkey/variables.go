@@ -8,12 +8,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// otherVariables are prefixes of variables that other programs of this project read.
+// otherVariables are prefixes of environment variables that other programs of this project read.
 var otherVariables = []string{
 	"LATCHKEY_BRIDGE_", "LATCHKEY_MQTT_", "LATCHKEY_SMARTKEY_", "LATCHKEY_JOIN_CODE", "LATCHKEY_LOG_LEVEL", "LATCHKEY_TEST", "LATCHKEY_SOAK", "LATCHKEY_TORTURE_",
 }
 
-// knownVariables are the variables that flags are read from.
+// knownVariables returns the environment variables that flags are read from.
 func knownVariables(n *kong.Node) (names []string) {
 	for _, f := range n.Flags {
 		names = append(names, f.Envs...)
@@ -25,7 +25,8 @@ func knownVariables(n *kong.Node) (names []string) {
 	return slices.Compact(names)
 }
 
-// unknownVariables warns about unknown variables that begin with LATCHKEY_ and suggests the nearest known one.
+// unknownVariables returns warnings about unknown environment variables that begin with LATCHKEY_. Each suggests the nearest known
+// variable.
 func unknownVariables(environment, known []string) (warnings []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
@@ -42,7 +43,7 @@ func unknownVariables(environment, known []string) (warnings []string) {
 	return warnings
 }
 
-// nearest returns the known word with the smallest distance, if that is small for the length of the word.
+// nearest returns the known word most similar to word, or "" if none is similar enough.
 func nearest(word string, known []string) string {
 	best, least := "", len(strings.TrimPrefix(word, "LATCHKEY_"))/3+2
 	for _, k := range known {
@@ -53,7 +54,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance of two words.
+// distance returns the Levenshtein distance of two words.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -74,7 +75,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// warn writes warnings.
+// warn writes warnings, one per line.
 func warn(to interface{ Write([]byte) (int, error) }, warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(to, "latchkey: warning:", w)

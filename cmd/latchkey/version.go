@@ -7,7 +7,7 @@ import (
 
 var version = buildVersion(debug.ReadBuildInfo())
 
-// buildVersion is the version of the module, else the revision and its time, else dev.
+// buildVersion returns the version of the module, otherwise the revision and its time, otherwise dev.
 func buildVersion(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "dev"

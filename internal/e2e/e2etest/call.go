@@ -22,27 +22,25 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Protocol is one way to call an RPC.
+// Protocol is a protocol over which a test calls an RPC.
 type Protocol string
 
-// The protocols of the API.
 const (
 	GRPC    Protocol = "grpc"
 	REST    Protocol = "rest"
 	Connect Protocol = "connect"
 )
 
-// Protocols are all protocols of the API.
 var Protocols = []Protocol{GRPC, REST, Connect}
 
-// Caller is a caller of the API with its credentials.
+// Caller is who calls the API, with the credentials that are sent.
 type Caller struct {
 	Name    string
 	Headers map[string]string
-	Socket  bool // over the operators' Unix socket
+	Socket  bool // Socket means that calls use the operators' Unix socket
 }
 
-// WithHeader returns a caller that sends one more header.
+// WithHeader returns a copy of the caller that also sends the given header.
 func (c Caller) WithHeader(name, value string) Caller {
 	h := maps.Clone(c.Headers)
 	if h == nil {
@@ -53,19 +51,19 @@ func (c Caller) WithHeader(name, value string) Caller {
 	return c
 }
 
-// API is a client of the server's HTTP and gRPC listeners and of its Unix socket for operators.
+// API is a client of a server's HTTP and gRPC listeners and of its Unix socket for operators.
 type API struct {
-	Base   string // http://host:port
+	Base   string // Base is the URL http://host:port
 	Public *grpc.ClientConn
 	Socket *grpc.ClientConn
 	HTTP   *http.Client
-	local  *http.Client // over the socket
+	local  *http.Client // client over the Unix socket
 }
 
-// maxAnswerSize is the largest HTTP answer in bytes that a test reads.
+// maxAnswerSize is the size in bytes up to which a test reads an HTTP answer.
 const maxAnswerSize = 16 << 20
 
-// Dial connects clients to a server. They are closed when t ends.
+// Dial connects clients to a server. They are closed when the test ends.
 func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 	t.Helper()
 	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
@@ -94,7 +92,7 @@ func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 	return a
 }
 
-// Call calls an RPC over a protocol. A refusal by the server is an Outcome; the error is for calls without a valid answer.
+// Call calls an RPC over a protocol. A refusal by the server is a valid Outcome. The error is for calls without a valid answer.
 func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.Message) (Outcome, error) {
 	switch p {
 	case GRPC:
@@ -152,7 +150,7 @@ func headerOfMetadata(all ...metadata.MD) http.Header {
 	return h
 }
 
-// HTTPCall sends any request over HTTP and returns the raw answer.
+// HTTPCall sends an HTTP request and returns the raw answer.
 func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType string, raw []byte) (Outcome, error) {
 	client := a.HTTP
 	if c.Socket {
@@ -182,7 +180,7 @@ func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType st
 	return o, err
 }
 
-// Do calls a REST route. content is nil, a body as []byte or string, or a value to encode as JSON.
+// Do calls a REST route. content is nil, a raw body as []byte or string, or a value to encode as JSON.
 func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) (Outcome, error) {
 	raw, err := encodeBody(content)
 	if err != nil {
@@ -195,7 +193,7 @@ func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) 
 	return o, o.ReadEnvelope()
 }
 
-// CallRaw calls an RPC over gRPC with arbitrary bytes instead of an encoded request.
+// CallRaw calls an RPC over gRPC with raw bytes in place of an encoded request.
 func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, error) {
 	conn := a.Public
 	if c.Socket {
@@ -212,7 +210,7 @@ func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome
 	return o, wrong
 }
 
-// rawCodec is a codec that does not change bytes.
+// rawCodec is a gRPC codec for raw bytes.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }

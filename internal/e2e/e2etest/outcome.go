@@ -19,17 +19,17 @@ import (
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 )
 
-// Outcome is the answer to a call: its status, and the reply or the error.
+// Outcome is the answer to an API call: its status, and the reply or the error.
 type Outcome struct {
 	Code      codes.Code
-	HTTP      int // of REST and Connect
+	HTTP      int // HTTP is the status of REST and Connect
 	Header    http.Header
 	Reason    string
 	Message   string
-	Fields    map[string]string // reason by path
+	Fields    map[string]string // Fields maps the path of each invalid field to its reason
 	RequestID string
-	Reply     proto.Message // nil if the call failed
-	Raw       []byte        // of REST and Connect
+	Reply     proto.Message // Reply is nil if the call failed
+	Raw       []byte        // Raw is the body of a REST or Connect answer
 }
 
 // OK reports whether the call succeeded.
@@ -49,7 +49,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%s %d %s %v %s", o.Code, o.HTTP, o.Reason, o.Fields, o.Message)
 }
 
-// Data returns the data object of a REST answer.
+// Data returns the "data" object of a REST answer.
 func (o Outcome) Data() map[string]any {
 	var b struct {
 		Data map[string]any `json:"data"`
@@ -79,7 +79,7 @@ func (o *Outcome) readDetails(details []*anypb.Any) error {
 	return nil
 }
 
-// ReadEnvelope sets the code, and for a status other than 2xx decodes the error envelope of REST.
+// ReadEnvelope decodes a REST answer. It sets the gRPC code and, if the status is not 2xx, the error.
 func (o *Outcome) ReadEnvelope() error {
 	if o.HTTP >= 200 && o.HTTP < 300 {
 		o.Code = codes.OK
@@ -147,7 +147,7 @@ func (o *Outcome) ReadConnect(r RPC) error {
 		} `json:"details"`
 	}
 	if err := json.Unmarshal(o.Raw, &e); err != nil {
-		if o.HTTP == http.StatusNotFound { // a service that is not there at all
+		if o.HTTP == http.StatusNotFound { // the server has no such service
 			o.Code = codes.Unimplemented
 			return nil
 		}
@@ -169,7 +169,7 @@ func (o *Outcome) ReadConnect(r RPC) error {
 	return o.readDetails(details)
 }
 
-// readUnserved decodes the REST error that answers a Connect call to an unknown service.
+// readUnserved decodes the REST error with which the server answers a Connect call to an unknown service.
 func (o *Outcome) readUnserved() error {
 	if err := o.ReadEnvelope(); err != nil {
 		return err
@@ -180,14 +180,14 @@ func (o *Outcome) readUnserved() error {
 	return nil
 }
 
-// GRPCOutcome converts the error of a gRPC client.
+// GRPCOutcome converts the error of a gRPC client to an Outcome.
 func GRPCOutcome(err error) (Outcome, error) {
 	st := status.Convert(err)
 	o := Outcome{Code: st.Code(), Message: st.Message()}
 	return o, o.readDetails(st.Proto().GetDetails())
 }
 
-// ConnectOutcome converts the error of a Connect client.
+// ConnectOutcome converts the error of a Connect client to an Outcome.
 func ConnectOutcome(err error) (Outcome, error) {
 	o := Outcome{Code: codes.Code(connect.CodeOf(err)), Message: err.Error()}
 	var e *connect.Error

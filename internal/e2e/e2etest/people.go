@@ -16,10 +16,10 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// Scopes are all scopes that an integration may have.
+// Scopes are all scopes that an integration can have.
 var Scopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
 
-// ConnectApp connects another partner app to the property and returns it as a caller. Without scopes it gets all scopes.
+// ConnectApp connects another partner app to the property and returns the app as a caller. If no scopes are given, it gets all.
 func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	t.Helper()
 	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(t.Context(), &adminv1.CreateAppRequest{Name: name})
@@ -36,7 +36,7 @@ func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	return Caller{Name: name, Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": i.GetAccessToken()}}
 }
 
-// PushReservation sends a reservation as the sandbox's PMS. fields are added to defaults for the fields that are required.
+// PushReservation sends a reservation as the sandbox's PMS. It adds defaults for required fields that are missing in fields.
 func PushReservation(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.Answer {
 	t.Helper()
 	all := map[string]any{
@@ -51,11 +51,11 @@ func PushReservation(t testing.TB, w *World, pmsID string, fields map[string]any
 	return a
 }
 
-// LocalDate returns the date of today plus a number of days, in the time zone of the sandbox's property.
+// LocalDate returns the date that is ahead days after today, in the time zone of the sandbox's property.
 func LocalDate(ahead int) string {
 	zone, err := time.LoadLocation("Europe/Lisbon")
 	if err != nil {
-		panic(err) // the test machine has no time zone database
+		panic(err) // the machine has no time zone database
 	}
 	return time.Now().In(zone).AddDate(0, 0, ahead).Format(time.DateOnly)
 }
@@ -69,7 +69,7 @@ func ValueAt(v any, path string) any {
 	return v
 }
 
-// ParseRequest decodes a request of the RPC from JSON.
+// ParseRequest parses a JSON text as a request of the RPC.
 func ParseRequest(t testing.TB, r RPC, text string) proto.Message {
 	t.Helper()
 	req := r.Request()
@@ -81,10 +81,10 @@ func ParseRequest(t testing.TB, r RPC, text string) proto.Message {
 
 var timestampPattern = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 
-// MaskTimes replaces the timestamps of an answer by a fixed text, so that answers can be compared.
+// MaskTimes replaces all timestamps in an answer by a fixed text, so that answers can be compared.
 func MaskTimes(raw []byte) []byte { return timestampPattern.ReplaceAll(raw, []byte(`"TIME"`)) }
 
-// PartnerView returns everything that a partner can read of the property as text, without timestamps.
+// PartnerView returns everything that a partner can read of the property, as text without timestamps.
 func PartnerView(t testing.TB, w *World) string {
 	t.Helper()
 	var out strings.Builder

@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// Direction is a direction of a connection.
+// Direction is the direction of data on a connection.
 type Direction int
 
-// The directions, as the bridge sees them.
 const (
 	Up   Direction = iota // from the bridge to the service
 	Down                  // from the service to the bridge
 )
 
-// Cut ends a connection after a number of TLS records have passed in a direction. Counting records reaches every boundary between
-// messages, because each message ends with a record.
+// Cut ends a connection after a number of TLS records in one direction. Every message ends with a record, so counting records reaches every
+// boundary between messages.
 type Cut struct {
 	Way   Direction
 	After int
 }
 
-// Proxy is a TCP proxy between a bridge and the service that injects network faults.
+// Proxy is a TCP proxy between a bridge and the service that simulates network faults.
 type Proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup
@@ -34,15 +33,15 @@ type Proxy struct {
 	mu          sync.Mutex
 	target      string
 	connections map[*connection]bool
-	cuts        []Cut // for the next connections
+	cuts        []Cut // cuts for the next connections
 	refuse      bool
-	dropping    [2]bool       // by direction
-	delay       time.Duration // of each record
-	dropped     int           // records, while swallowing
-	cutCount    int           // connections
+	dropping    [2]bool       // whether records are dropped, by direction
+	delay       time.Duration // delay of each record
+	dropped     int           // number of records dropped since Drop
+	cutCount    int           // number of connections that were cut
 }
 
-// connection is a connection of a bridge through the proxy.
+// connection is a bridge's connection through the proxy.
 type connection struct {
 	bridge, service net.Conn
 	cut             *Cut
@@ -50,7 +49,7 @@ type connection struct {
 	halfClosed      bool
 }
 
-// NewProxy starts a proxy that ends with t. SetTarget fits sandbox.Config.RouteBridge.
+// NewProxy starts a proxy that ends with the test. Its method SetTarget can be used as sandbox.Config.RouteBridge.
 func NewProxy(t testing.TB) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +74,7 @@ func (p *Proxy) SetTarget(service string) (string, error) {
 	return p.listener.Addr().String(), nil
 }
 
-// Cut makes the present connection end as the first cut says, and each following connection as the next cut says.
+// Cut applies the first cut to the current connection, and each further cut to the next new connection.
 func (p *Proxy) Cut(cuts ...Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +92,7 @@ func (p *Proxy) CutCount() int {
 	return p.cutCount
 }
 
-// Refuse ends every connection and refuses new ones, until EndFaults.
+// Refuse ends all connections and refuses new ones, until EndFaults.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	p.refuse = true
@@ -101,7 +100,7 @@ func (p *Proxy) Refuse() {
 	p.Reset()
 }
 
-// Drop drops all records in the given directions, in both if none is given, until EndFaults. Connections stay open.
+// Drop drops all records in the given directions, or in both if none is given, until EndFaults. Connections stay open.
 func (p *Proxy) Drop(ways ...Direction) {
 	if len(ways) == 0 {
 		ways = []Direction{Up, Down}
@@ -128,7 +127,7 @@ func (p *Proxy) DroppedRecords() int {
 	return p.dropped
 }
 
-// EndFaults ends all faults. If records were dropped it also ends the connections, because TLS would fail on the gap.
+// EndFaults ends all faults. If records were dropped, it also closes the connections, because TLS detects the gap.
 func (p *Proxy) EndFaults() {
 	p.mu.Lock()
 	lost := p.dropped > 0
@@ -139,7 +138,7 @@ func (p *Proxy) EndFaults() {
 	}
 }
 
-// HalfClose closes one direction of the present connections and leaves the other open.
+// HalfClose closes one direction of the current connections and leaves the other open.
 func (p *Proxy) HalfClose(way Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +154,7 @@ func (p *Proxy) HalfClose(way Direction) {
 	}
 }
 
-// Reset closes the present connections.
+// Reset closes the current connections.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +221,7 @@ func (p *Proxy) openConnection(c net.Conn) (*connection, error) {
 	return l, nil
 }
 
-// assignCut gives a connection the next cut, if any. The caller holds p.mu.
+// assignCut gives a connection the next cut, if there is one. The caller holds p.mu.
 func (p *Proxy) assignCut(l *connection) {
 	l.cut = nil
 	if len(p.cuts) > 0 {
@@ -231,9 +230,9 @@ func (p *Proxy) assignCut(l *connection) {
 	}
 }
 
-// forwardRecords forwards TLS records in one direction until either end closes or the connection is cut.
+// forwardRecords forwards TLS records in one direction until one side closes or the connection is cut.
 func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) {
-	var head [5]byte // of a TLS record: kind, version, length
+	var head [5]byte // header of a TLS record: kind, version and length
 	for {
 		if p.isCutDue(l, way) {
 			l.close()
@@ -276,7 +275,7 @@ func (p *Proxy) isCutDue(l *connection, way Direction) bool {
 	return true
 }
 
-// dropRecord reports whether a record must be dropped, and counts it.
+// dropRecord reports whether a record must be dropped, and counts dropped records.
 func (p *Proxy) dropRecord(way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,7 +285,7 @@ func (p *Proxy) dropRecord(way Direction) bool {
 	return p.dropping[way]
 }
 
-// waitDelay waits for the delay that Delay has set.
+// waitDelay waits for the duration that Delay has set.
 func (p *Proxy) waitDelay() {
 	p.mu.Lock()
 	d := p.delay

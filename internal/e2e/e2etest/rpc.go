@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	// Every area registers its descriptors.
+	// The import registers the proto descriptors of every API area.
 	_ "latchkey.dev/gen/latchkey/admin/v1"
 	_ "latchkey.dev/gen/latchkey/guest/v1"
 	_ "latchkey.dev/gen/latchkey/kiosk/v1"
@@ -20,33 +20,33 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// RPC is a method of the API, described by its proto descriptor.
+// RPC is a method of the API with its proto descriptor.
 type RPC struct {
-	Name   string // "latchkey.partner.v1.SpaceService/ListSpaces"
+	Name   string // Name is such as "latchkey.partner.v1.SpaceService/ListSpaces"
 	Desc   protoreflect.MethodDescriptor
 	Access *rpcv1.Access
 	Routes []Route
 }
 
-// Route is one HTTP rule of an RPC.
+// Route is an HTTP rule (google.api.http) of an RPC.
 type Route struct{ Verb, Path, Body string }
 
-// Streams reports whether the RPC is a stream in either direction.
+// Streams reports whether the client or the server streams messages.
 func (r RPC) Streams() bool { return r.Desc.IsStreamingClient() || r.Desc.IsStreamingServer() }
 
 // ProtoPackage returns the proto package that declares the RPC.
 func (r RPC) ProtoPackage() string { return string(r.Desc.ParentFile().Package()) }
 
-// Request returns an empty request.
+// Request returns an empty request message.
 func (r RPC) Request() proto.Message { return newMessage(r.Desc.Input().FullName()) }
 
-// Reply returns an empty reply.
+// Reply returns an empty reply message.
 func (r RPC) Reply() proto.Message { return newMessage(r.Desc.Output().FullName()) }
 
 func newMessage(name protoreflect.FullName) proto.Message {
 	t, err := protoregistry.GlobalTypes.FindMessageByName(name)
 	if err != nil {
-		panic(err) // the generated code is not linked into this program
+		panic(err) // the generated code is not part of this program
 	}
 	return t.New().Interface()
 }
@@ -58,7 +58,7 @@ var unserved = map[string]bool{
 	"latchkey.property.v1.KioskService": true, "latchkey.property.v1.MailService": true, "latchkey.property.v1.CheckInService": true,
 }
 
-// RPCs returns every RPC of the product's services, sorted by name.
+// RPCs returns all RPCs of the API, sorted by name.
 func RPCs() []RPC {
 	var out []RPC
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -80,7 +80,7 @@ func RPCs() []RPC {
 	return out
 }
 
-// FindRPC returns the RPC with a name such as latchkey.partner.v1.SpaceService/ListSpaces. It panics if there is none.
+// FindRPC returns the RPC with a name such as latchkey.partner.v1.SpaceService/ListSpaces. It panics if it does not exist.
 func FindRPC(name string) RPC {
 	for _, r := range RPCs() {
 		if r.Name == name {

@@ -1,5 +1,5 @@
-// Package e2etest supports end-to-end tests: a Latchkey server with a property that ends with the test, and a client that calls any RPC
-// over any protocol with any credentials.
+// Package e2etest supports end-to-end tests. It starts a Latchkey server with a property for a test, and calls any RPC over any protocol
+// with any credentials.
 package e2etest
 
 import (
@@ -17,13 +17,13 @@ import (
 // Option changes the configuration of the World that Open starts.
 type Option func(*sandbox.Config)
 
-// Database makes the server use the database at a URL instead of a new SQLite file.
+// Database makes the server use the database at a URL in place of a new SQLite file.
 func Database(url string) Option { return func(c *sandbox.Config) { c.Server.Database = url } }
 
-// Config returns the configuration of a test's server: free ports, and rate limits that are too high to reach by accident.
+// Config returns the configuration of a test's server. It has free ports, and rate limits that a test does not reach by accident.
 func Config(dir string) config.Config {
 	c := config.Default()
-	c.KeepStays = 100 * 365 * 24 * time.Hour // tests name fixed days
+	c.KeepStays = 100 * 365 * 24 * time.Hour // tests use fixed dates in the past
 	c.DataDir = filepath.Join(dir, "data")
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	c.Drain = 10 * time.Millisecond
@@ -32,7 +32,7 @@ func Config(dir string) config.Config {
 	return c
 }
 
-// World is a running Latchkey server with one property. It ends with its test.
+// World is a running Latchkey server with one property. It stops when the test ends.
 type World struct {
 	*sandbox.World
 	*API
@@ -60,7 +60,7 @@ func Open(t testing.TB, options ...Option) *World {
 	return &World{World: w, API: Dial(t, w.Server.HTTPAddr(), w.Server.GRPCAddr(), w.Server.SocketPath()), t: t, dir: dir}
 }
 
-// OpenProperty sets up another property on the same server.
+// OpenProperty creates another property on the same server.
 func (w *World) OpenProperty() *World {
 	w.t.Helper()
 	dir := w.t.TempDir()
@@ -71,7 +71,7 @@ func (w *World) OpenProperty() *World {
 	return &World{World: n, API: w.API, t: w.t, dir: dir}
 }
 
-// Await polls until holds returns true, and fails the test after a timeout.
+// Await polls until holds returns true. It fails the test after a timeout.
 func (w *World) Await(what string, holds func(ctx context.Context) (bool, error)) {
 	w.t.Helper()
 	if err := w.World.Await(w.t.Context(), what, holds); err != nil {
@@ -79,12 +79,12 @@ func (w *World) Await(what string, holds func(ctx context.Context) (bool, error)
 	}
 }
 
-// Logger writes warnings and errors to the test's output.
+// Logger returns a logger that writes warnings and errors to the test's output.
 func Logger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// Partner returns a caller that is the PMS of this world's property.
+// Partner returns a caller with the credentials of the property's PMS.
 func (w *World) Partner() Caller {
 	return Caller{Name: "partner", Headers: map[string]string{"client-token": w.ClientToken, "access-token": w.AccessToken}}
 }
@@ -94,10 +94,10 @@ func (w *World) Scripts() Caller {
 	return Caller{Name: "api-key", Headers: map[string]string{"api-key": w.APIKey}}
 }
 
-// Owner returns a caller that is the owner of this world's property.
+// Owner returns a caller with the staff token of the property's owner.
 func (w *World) Owner() Caller { return Bearer("owner", w.StaffToken) }
 
-// Operator returns a caller that is an operator and uses the socket.
+// Operator returns a caller that uses the operators' Unix socket.
 func Operator() Caller { return Caller{Name: "socket", Socket: true} }
 
 // Bearer returns a caller with a bearer token in the Authorization header.

@@ -12,12 +12,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// EmptyID replaces an empty id in a path, because a path segment cannot be empty.
+// EmptyID replaces an empty id in a URL path, because a path segment cannot be empty.
 const EmptyID = "nothing"
 
 var pathVariable = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// Encode converts a request to the method, the path with query and the body of a REST call.
+// Encode converts a request to the method, the path with query, and the body of a REST call.
 func (r Route) Encode(req proto.Message) (verb, path string, raw []byte, err error) {
 	msg := proto.Clone(req).ProtoReflect()
 	path = pathVariable.ReplaceAllStringFunc(r.Path, func(v string) string {
@@ -82,7 +82,7 @@ func addQueryValues(out url.Values, prefix string, v any) {
 	}
 }
 
-// encodeBody returns bytes and strings unchanged, nil for nil, and other values as JSON.
+// encodeBody returns nil, bytes and strings unchanged, and other values as JSON.
 func encodeBody(content any) ([]byte, error) {
 	switch content := content.(type) {
 	case nil:

@@ -1,4 +1,4 @@
-// Package program runs the product's own programs as processes: built once, started, killed and started again.
+// Package program builds the product's programs once, and runs them as processes that tests can kill and restart.
 package program
 
 import (
@@ -22,11 +22,10 @@ import (
 	"time"
 )
 
-// Patience bounds every wait for something that must happen.
+// Patience is the timeout of all waits.
 const Patience = 3 * time.Minute
 
-// build compiles both programs once in a test process. They are named by import path, so that it works in every directory of
-// the module and with every build flag.
+// build compiles both programs once per test process. It names them by import path, which works in every directory of the module.
 var build = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "latchkey-programs-"); err != nil {
 		return "", err
@@ -43,14 +42,14 @@ var build = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// built is the directory of the compiled programs. Main removes it.
+// built is the directory of the compiled programs, which Main removes.
 var built atomic.Pointer[string]
 
-// processes holds each *Process that New returned. If the tests are interrupted, Main kills them.
+// processes holds each *Process that New returned. Main kills them if the tests are interrupted.
 var processes sync.Map
 
-// Main is the TestMain of a package that runs programs. It removes the compiled programs. If the tests are interrupted, it kills the
-// running processes first.
+// Main implements TestMain for packages that run programs. It removes the compiled programs. If the tests are interrupted, it first kills
+// the running processes.
 func Main(m *testing.M) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
@@ -72,24 +71,24 @@ func end(code int) {
 	os.Exit(code)
 }
 
-// Process is a program that can be started more than once.
+// Process is a program that a test can start more than once.
 type Process struct {
-	// Env is added to the environment.
+	// Env is added to the process's environment.
 	Env []string
 
 	name  string
 	args  []string
-	ready string // URL
+	ready string // URL that answers once the program is ready
 
 	mu      sync.Mutex
 	running *exec.Cmd
 	done    chan struct{}
-	err     error // of the last run; valid once done is closed
+	err     error // error of the last run; valid once done is closed
 	log     *os.File
 }
 
-// New describes a process. It is ready when the URL answers with less than 500. It is killed when t ends, and the end of its
-// log is shown if t failed.
+// New describes a process. The process is ready when the URL ready answers with a status below 500. It is killed when the test ends. If the
+// test failed, the end of its log is printed.
 func New(t testing.TB, name, ready string, args ...string) *Process {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
@@ -112,7 +111,7 @@ func New(t testing.TB, name, ready string, args ...string) *Process {
 	return p
 }
 
-// race is the first report of the race detector, empty if there is none.
+// race returns the first report of the race detector in the log, or "".
 func (p *Process) race() string {
 	raw, err := os.ReadFile(p.log.Name())
 	if err != nil {
@@ -125,7 +124,7 @@ func (p *Process) race() string {
 	return string(raw[i:min(len(raw), i+4000)])
 }
 
-// Tail is the end of the log.
+// Tail returns the end of the log.
 func (p *Process) Tail() string {
 	raw, err := os.ReadFile(p.log.Name())
 	if err != nil {
@@ -180,10 +179,10 @@ func (p *Process) exit() error {
 	return p.err
 }
 
-// Kill ends the program as a power cut does, and waits until it is gone.
+// Kill ends the program as a power cut does, and waits for its end.
 func (p *Process) Kill() { _ = p.signal(syscall.SIGKILL) }
 
-// Stop ends the program as its owner does, and returns an error unless it ends well.
+// Stop sends SIGTERM to the program. It returns an error if the program does not exit successfully.
 func (p *Process) Stop() error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("%s did not end well: %w\n%s", p.name, err, p.Tail())
@@ -206,7 +205,7 @@ func (p *Process) signal(s syscall.Signal) error {
 	return p.err
 }
 
-// Run runs a program that ends by itself.
+// Run runs a program that ends by itself, and returns an error if it fails.
 func Run(ctx context.Context, env []string, name string, args ...string) error {
 	dir, err := build()
 	if err != nil {
@@ -222,8 +221,8 @@ func Run(ctx context.Context, env []string, name string, args ...string) error {
 	return nil
 }
 
-// Ports finds free addresses on loopback. They are given back before they are used, and again while a server is dead, so
-// they lie below the ports that systems hand out by themselves.
+// Ports finds free loopback addresses. They are below the range of ports that the system assigns by itself, because they are unused until
+// the server starts and while it is restarted.
 func Ports(t testing.TB, n int) []string {
 	t.Helper()
 	var out []string
@@ -245,10 +244,10 @@ func Ports(t testing.TB, n int) []string {
 	return out
 }
 
-// errGaveUp ends a wait early: what is waited for cannot happen any more.
+// errGaveUp ends a wait early, because the program has ended and the condition can no longer hold.
 var errGaveUp = errors.New("ended by itself")
 
-// Await asks until something holds, for Patience at most.
+// Await polls until a condition holds, at most for Patience.
 func Await(ctx context.Context, what string, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()

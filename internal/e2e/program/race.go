@@ -2,5 +2,5 @@
 
 package program
 
-// checked builds the programs with the race detector, as the tests that run them: nothing is then compiled twice.
+// checked makes build use the race detector if the tests use it, so that packages are not compiled twice.
 const checked = true

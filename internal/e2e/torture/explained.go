@@ -16,29 +16,29 @@ func (s step) String() string {
 	return fmt.Sprintf("%s %s %s %s %s %q", formatClock(s.At), s.Actor, s.Kind, s.Door, s.Evidence, s.Sentence)
 }
 
-// explanation is the service's explanation of a stay.
+// explanation is the service's explanation of a reservation's access.
 type explanation struct {
 	Doors     map[string]string // evidence by door
 	Steps     []step
 	Truncated bool
 }
 
-// opening is a press with a PIN of the stay that opened.
+// opening is a press of a stay's PIN at a keypad that opened the lock.
 type opening struct {
 	At             time.Time
 	Lock           string
-	Door           string   // the door of the lock at that time; empty: none, and then the service may name its previous door
-	EarlierDoors   []string // doors that the lock was assigned to before
-	MustBeReported bool     // the service said that this PIN opens this door, or the bridge knew whose it is: explain must show the opening
-	MayBeLost      bool     // the bridge was killed right after, perhaps before it had stored the lock's report
+	Door           string   // Door is the lock's door at that time; empty: none, and then the service may report the previous door
+	EarlierDoors   []string // EarlierDoors are the doors that the lock was assigned to before
+	MustBeReported bool     // MustBeReported means that explain must show the opening, because the service said that this PIN opens this door, or the bridge knew the code
+	MayBeLost      bool     // MayBeLost means that the bridge was killed right after, perhaps before it had stored the lock's report
 }
 
-// openingTimeTolerance is the largest allowed difference between the reported time of an opening and the real one. The faulty links
-// delay messages, so the bridge measures the service's clock with an error.
+// openingTimeTolerance is the largest accepted difference between the reported and the real time of an opening. The simulated network
+// delays messages, so the bridge measures the service's clock inexactly.
 const openingTimeTolerance = 3 * time.Second
 
-// judgeExplanation compares an explanation with what happened at the keypads, and with an earlier explanation of the same stay. It
-// returns the differences. complete means that the service must have received every report by now.
+// judgeExplanation compares an explanation with what happened at the keypads and with an earlier explanation of the same stay. It returns
+// the differences. complete means that the service must have received all reports.
 func judgeExplanation(e, before explanation, openings []opening, complete bool) (broken []string) {
 	if !slices.IsSortedFunc(e.Steps, func(a, b step) int { return a.At.Compare(b.At) }) {
 		broken = append(broken, "the steps are out of order")
@@ -55,10 +55,10 @@ func judgeExplanation(e, before explanation, openings []opening, complete bool) 
 	return append(broken, e.checkLastEvidence()...)
 }
 
-// replacedStepKind is the kind of the step for the last change of the booking. A later change replaces it.
+// replacedStepKind is the kind of step for the last change of a booking. A later change replaces the step.
 const replacedStepKind = "bookingChanged"
 
-// missingSteps describes the steps of an earlier explanation that this one lacks.
+// missingSteps describes the steps of an earlier explanation that are missing in this one.
 func (e explanation) missingSteps(before explanation) (broken []string) {
 	if e.Truncated {
 		return nil
@@ -80,7 +80,7 @@ func (e explanation) missingSteps(before explanation) (broken []string) {
 	return broken
 }
 
-// checkOpenings matches the reported openings one to one with the real ones, and describes those without a match.
+// checkOpenings matches the reported openings one to one with the real ones. It describes openings without a match.
 func (e explanation) checkOpenings(all []opening, complete bool) (broken []string) {
 	reported := make([]bool, len(all))
 	for _, s := range e.Steps {
@@ -121,7 +121,7 @@ func openingsNear(all []opening, at time.Time) (out string) {
 	return out
 }
 
-// checkLastEvidence reports doors whose code is on the lock although the door's last step with evidence says that it was removed.
+// checkLastEvidence reports doors whose lock has the code although the last step of the explanation says that it was removed.
 func (e explanation) checkLastEvidence() (broken []string) {
 	for door, evidence := range e.Doors {
 		if !slices.Contains(certainEvidence, evidence) {

@@ -11,10 +11,10 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// calmOdds are the probabilities of faults in every operation during the run.
+// calmOdds are the probabilities of random lock faults during the whole run.
 var calmOdds = sim.Odds{Lost: 0.02, LostAck: 0.02, Late: 0.03, Busy: 0.02, Offline: 0.01}
 
-// recordFault adds a fault to the stories of all locks of a site.
+// recordFault adds a fault to the logs of all locks at a site.
 func (s *site) recordFault(w *world, format string, args ...any) {
 	w.count.add("link faults and kills", 1)
 	for _, l := range w.locks {
@@ -24,7 +24,7 @@ func (s *site) recordFault(w *world, format string, args ...any) {
 	}
 }
 
-// injectLinkFaults disturbs a bridge and its link until ctx ends.
+// injectLinkFaults disturbs a bridge's process and network until ctx ends.
 func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(500+rng.IntN(5000))*time.Millisecond)
@@ -37,7 +37,7 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 		case n < 8:
 			ways := [][]e2etest.Direction{{e2etest.Up}, {e2etest.Down}, {e2etest.Up, e2etest.Down}}[rng.IntN(3)]
 			if rng.IntN(12) == 0 {
-				lasts = 55 * time.Second // longer than both sides need to notice
+				lasts = 55 * time.Second // longer than bridge and service need to notice the fault
 			}
 			s.recordFault(w, "link: records of ways %v are dropped for %v", ways, lasts)
 			s.link.Drop(ways...)
@@ -63,7 +63,7 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 	}
 }
 
-// killBridge kills and restarts a bridge, mostly while an operation is in flight that the lock carries out after the restart.
+// killBridge kills and restarts a bridge, preferably while a lock operation is running that the lock carries out later.
 func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
 	inFlight := ""
 	if rng.IntN(4) > 0 {
@@ -101,8 +101,8 @@ func (w *world) startBridge(s *site) {
 	s.recordFault(w, "is started")
 }
 
-// killServerRepeatedly kills and restarts the server at random times until ctx ends. After each restart it checks that every
-// acknowledged change is still stored.
+// killServerRepeatedly kills and restarts the server at random times until ctx ends. After each restart it checks that every acknowledged
+// change is still stored.
 func (w *world) killServerRepeatedly(ctx context.Context, rng *rand.Rand) {
 	for {
 		pause(ctx, 4*time.Second+time.Duration(rng.Int64N(int64(min(w.faultDuration/4, 40*time.Second)))))
@@ -124,7 +124,7 @@ func (w *world) killServerRepeatedly(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// disturbLocks disturbs the locks of a site, one after the other, until ctx ends: see disturbLock.
+// disturbLocks disturbs the locks of a site one after the other until ctx ends: see disturbLock.
 func (w *world) disturbLocks(ctx context.Context, s *site, rng *rand.Rand) {
 	var locks []*lockState
 	for _, l := range w.locks {
@@ -139,12 +139,12 @@ func (w *world) disturbLocks(ctx context.Context, s *site, rng *rand.Rand) {
 	}
 }
 
-// operationFaults are the faults that disturbLock injects into the next operation of a lock.
+// operationFaults are the faults that disturbLock can inject into a lock's next operation.
 var operationFaults = []sim.FaultKind{sim.Lost, sim.LostAck, sim.Late, sim.Offline, sim.Busy, sim.Unconfirmed, sim.Hang, sim.Jammed, sim.LowPower,
 	sim.Duplicate, sim.FalseDuplicate, sim.Occupied, sim.Full, sim.ClockUntrusted, sim.Lost, sim.Late}
 
-// disturbLock injects one disturbance: offline, jammed, low battery, a wrong clock, a change at the keypad, or a fault of the next
-// operation. All but the wrong clock and the change end within seconds.
+// disturbLock applies one random disturbance to a lock: offline, jammed, low battery, a wrong clock, a code change at the keypad, or a
+// fault of the next operation. All except the wrong clock and the code change end within seconds.
 func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
 	h, lasts := s.locks, time.Duration(200+rng.IntN(6000))*time.Millisecond
 	note := func(format string, args ...any) { l.story.add(w.began, format, args...) }
@@ -181,8 +181,8 @@ func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *ran
 	}
 }
 
-// changeSlotByHand changes a slot at the lock itself, or resets the lock, or does nothing. The lock reports the removal of a service's
-// code, but not a new code in a free slot.
+// changeSlotByHand changes a slot at the lock itself, resets the lock, or does nothing. The lock reports when a service's code is removed,
+// but not when a code is added in a free slot.
 func (w *world) changeSlotByHand(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
 	s.manualChanges.Lock()
 	defer s.manualChanges.Unlock()

@@ -11,21 +11,21 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// holder is a stay or a code with PINs. The service says which doors they open.
+// holder is a stay, or a staff, one-time or backup code, that has PINs. The service says which doors the PINs open.
 type holder struct {
 	mu               sync.Mutex // held during a change and during a press
 	name             string
-	shouldHaveAccess bool     // it should have access, as of the last acknowledged change
-	oneTime          bool     // its code serves once
-	endsByItself     bool     // the service ends it by itself: after its one use, or when another takes its place
-	pins             []string // every PIN that was ever shown
+	shouldHaveAccess bool     // the holder should have access according to the last acknowledged change
+	oneTime          bool     // the code can be used once
+	endsByItself     bool     // the service ends the code by itself: after one use, or when another code replaces it
+	pins             []string // all PINs that the service ever showed
 	latestEnd        time.Time
-	openings         []opening // presses that opened
-	used             bool      // a code for one use has opened
+	openings         []opening // presses that opened a lock
+	used             bool      // the one-time code has opened a lock
 	story            story
 }
 
-// rememberPINs adds the PINs of a statement to the PINs that the holder was ever shown.
+// rememberPINs adds the PINs in an answer of the service to the PINs that the holder ever had.
 func (h *holder) rememberPINs(s statement) {
 	for _, p := range s.PINs {
 		if p != "" && !slices.Contains(h.pins, p) {
@@ -34,13 +34,13 @@ func (h *holder) rememberPINs(s statement) {
 	}
 }
 
-// subject is a stay or a code whose access the service can be asked about.
+// subject is a stay or code whose access can be read from the service.
 type subject interface {
 	asHolder() *holder
 	readStatement(ctx context.Context, w *world) (statement, error)
 }
 
-// asHolder implements subject.
+// asHolder returns the holder itself, so that stays and codes implement subject.
 func (h *holder) asHolder() *holder { return h }
 
 // stringAt returns the string at a dotted path of a JSON object, or "".
@@ -62,7 +62,7 @@ func listAt(v any, path string) []any {
 	return l
 }
 
-// readStatement reads a stay from the service, with its access plan and PINs.
+// readStatement reads a stay with its access plan and PINs from the service.
 func (s *stay) readStatement(ctx context.Context, w *world) (statement, error) {
 	o, err := w.request(ctx, w.partner, "GET", "/v1/reservations/find?extend=pin,gatePins,access&pmsId="+s.name, nil)
 	switch {
@@ -86,7 +86,7 @@ func (s *stay) readStatement(ctx context.Context, w *world) (statement, error) {
 	return out, nil
 }
 
-// statementOfPlan converts the access plan of a reservation.
+// statementOfPlan converts the access plan of a reservation to a statement.
 func statementOfPlan(data any) statement {
 	out := statement{Status: stringAt(data, "access.status"), From: timeAt(data, "access.window.from"), To: timeAt(data, "access.window.to")}
 	for _, r := range listAt(data, "access.reasons") {
@@ -105,7 +105,7 @@ type code struct {
 	id string
 }
 
-// readStatement reads a code from the service: its state at each lock, and its PINs.
+// readStatement reads a code from the service with its state at each lock and its PINs.
 func (c *code) readStatement(ctx context.Context, w *world) (statement, error) {
 	o, err := w.request(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *code) readStatement(ctx context.Context, w *world) (statement, error) {
 	return out, nil
 }
 
-// reasonOfResult returns the reason that the service gives for an operation's result.
+// reasonOfResult returns the reason that the service reports for the result of a lock operation.
 func reasonOfResult(result string) string {
 	if result == "ok" {
 		return ""

@@ -1,5 +1,5 @@
-// Package torture runs the real programs under random but repeatable faults. It compares what the service says about each door with
-// what the keypad of the door's virtual lock does.
+// Package torture runs the real programs under random but repeatable faults. It compares what the service says about each door with what
+// the keypads of the virtual locks do.
 package torture
 
 import (
@@ -10,25 +10,25 @@ import (
 	"latchkey.dev/internal/agent/driver/sim"
 )
 
-// claim is what the service says about a holder's PIN at one door of a stay, or at one lock of a code.
+// claim is what the service says about a PIN at one door (of a stay) or at one lock (of a code).
 type claim struct {
-	Door, Lock       string // Lock is empty where the service names no lock
+	Door, Lock       string // Lock is empty if the service names no lock
 	Name             string
 	Evidence, Reason string
 }
 
-// statement is what the service says about the access of one holder in one answer.
+// statement is everything that one answer of the service says about the access of a holder.
 type statement struct {
 	Status   string
 	Reasons  []string
 	Claims   []claim
-	From, To time.Time         // the window; zero: none
-	PINs     map[string]string // by door id; "" has the PIN of all other doors
-	Missing  bool              // the service does not know the holder yet
-	Unplaced []string          // of a code: its doors with a lock that has no slot for the code yet
+	From, To time.Time         // From and To are the validity window; zero: none
+	PINs     map[string]string // PINs by door id; "" is the PIN for all other doors
+	Missing  bool              // Missing means that the service does not know the holder yet
+	Unplaced []string          // Unplaced are doors whose lock has no free slot for the code yet
 }
 
-// pinFor returns the PIN that the service shows the holder for a door.
+// pinFor returns the PIN that the service shows for a door.
 func (s statement) pinFor(door string) string {
 	if p, ok := s.PINs[door]; ok {
 		return p
@@ -36,28 +36,27 @@ func (s statement) pinFor(door string) string {
 	return s.PINs[""]
 }
 
-// showsPIN reports whether the service shows the holder this PIN for a lock: for the door of the lock, or for another door where the
-// service still names the lock.
+// showsPIN reports whether the service shows this PIN for a lock: for its door, or for another door where the service still names the lock.
 func (s statement) showsPIN(pin, lock, door string) bool {
 	return pin == s.pinFor(door) || slices.ContainsFunc(s.Claims, func(c claim) bool { return c.Lock == lock && pin == s.pinFor(c.Door) })
 }
 
-// press is one PIN typed at one keypad. The service made the same statement before and after it.
+// press is one PIN typed at one keypad. The service's statement was the same before and after it.
 type press struct {
 	At     time.Time
 	Lock   string
-	Doors  []string // the door of the lock first, empty if it has none; then its earlier doors
+	Doors  []string // Doors are the lock's current door, empty if none, followed by its earlier doors
 	PIN    string
-	Former bool // the holder is no longer shown this PIN
-	// NeedNotOpen: the lock was changed by hand, or a one-time code was used before.
+	Former bool // Former means that the service no longer shows the PIN to the holder
+	// NeedNotOpen is set if the lock was changed by hand, or a one-time code was already used.
 	NeedNotOpen bool
 	LatestEnd   time.Time
-	OwnSchedule bool // the lock ends the code at Latest by its own clock, even if the service and the bridge are down
+	OwnSchedule bool // OwnSchedule means that the lock ends the code by its own clock, even while service and bridge are down
 	Statement   statement
 	Answer      sim.Press
 }
 
-// The rules that a press can break.
+// Rules that a press can break.
 const (
 	ruleRefused     = "the service says that the door opens, and it does not"
 	ruleOpened      = "the service says that the door does not open, and it does"
@@ -67,24 +66,24 @@ const (
 	ruleIssued      = "a plan is issued, and no door of it opens or will"
 )
 
-// slackAfterWindow is how long after the end a lock with its own schedule may open: the largest error of its clock, and what the bridge
-// has not yet measured of it.
+// slackAfterWindow is how long after its end a code may still open a lock with its own schedule: the largest error of the lock's clock,
+// plus what the bridge has not measured yet.
 const slackAfterWindow = maxDrift + 10*time.Second
 
-// Margins at both ends of a window in which a lock need not open.
+// Margins at both ends of a validity window within which a lock need not open.
 const (
-	marginOfLockClock = time.Minute + 2*maxDrift // with its own schedule: steps of a minute, and the error of its clock
-	marginOfBridge    = 5 * time.Second          // without: the bridge sets and clears the code, which takes a moment
+	marginOfLockClock = time.Minute + 2*maxDrift // for locks with their own schedule: steps of a minute and the error of the lock's clock
+	marginOfBridge    = 5 * time.Second          // for other locks: the bridge sets and clears the code, which takes a moment
 )
 
 var (
 	certainEvidence  = []string{"accepted", "verified", "used"}
 	possibleEvidence = []string{"queued", "sent", "accepted", "verified", "used", "unconfirmed", "removing"}
-	harmlessReasons  = []string{"", "ownPin"} // reasons with which the evidence counts
+	harmlessReasons  = []string{"", "ownPin"} // reasons that do not make a claim about a door uncertain
 	hardwareReasons  = []string{"jammed", "noPower"}
 )
 
-// brokenRule returns the rule that the result of a press breaks, or "".
+// brokenRule returns the rule that a press breaks, or "".
 func brokenRule(p press) string {
 	if !p.Answer.Opened {
 		if p.mustOpen() {
@@ -109,7 +108,7 @@ func brokenRule(p press) string {
 	return ruleOpened
 }
 
-// brokenStatementRule returns the rule that a statement breaks without any press, or "".
+// brokenStatementRule returns the rule that a statement itself breaks, or "".
 func brokenStatementRule(s statement) string {
 	coming := func(c claim) bool { return c.Evidence != "removing" && slices.Contains(possibleEvidence, c.Evidence) }
 	if s.Status == "issued" && !slices.ContainsFunc(s.Claims, coming) {
@@ -118,7 +117,7 @@ func brokenStatementRule(s statement) string {
 	return ""
 }
 
-// matchingClaims returns the claims about this lock, or about its present and earlier doors.
+// matchingClaims returns the claims about the lock of the press, or about its current and earlier doors.
 func (p press) matchingClaims() []claim {
 	var out []claim
 	for _, c := range p.Statement.Claims {
@@ -129,10 +128,10 @@ func (p press) matchingClaims() []claim {
 	return out
 }
 
-// mustOpen reports whether the door must open, by what the service says and the time.
+// mustOpen reports whether the lock must open, according to the service's statement and the time.
 func (p press) mustOpen() bool {
 	s := p.Statement
-	if p.PIN != s.pinFor(p.Doors[0]) { // it is of another door from which the lock was taken
+	if p.PIN != s.pinFor(p.Doors[0]) { // the PIN belongs to another door, which the lock was assigned to before
 		return false
 	}
 	if p.Former || p.NeedNotOpen || slices.Contains(hardwareReasons, p.Answer.Reason) || p.Doors[0] == "" {
@@ -148,14 +147,14 @@ func (p press) mustOpen() bool {
 	return p.isCertainToOpen()
 }
 
-// isCertainToOpen reports whether the service says without reservation that the PIN opens the present door of the lock.
+// isCertainToOpen reports whether the service says without restriction that the PIN opens the lock's current door.
 func (p press) isCertainToOpen() bool {
 	return slices.ContainsFunc(p.matchingClaims(), func(c claim) bool {
 		return c.Door == p.Doors[0] && slices.Contains(certainEvidence, c.Evidence) && slices.Contains(harmlessReasons, c.Reason)
 	})
 }
 
-// isFormerPINAnnounced reports whether the service warns that a former PIN may still open here.
+// isFormerPINAnnounced reports whether the service warns that a former PIN may still open this lock.
 func (p press) isFormerPINAnnounced(about []claim) bool {
 	if slices.Contains(p.Statement.Reasons, "formerCode") || p.Statement.Status == "updating" || p.Statement.Status == "removing" {
 		return true
@@ -163,8 +162,8 @@ func (p press) isFormerPINAnnounced(about []claim) bool {
 	return slices.ContainsFunc(about, func(c claim) bool { return c.Evidence == "removing" || c.Reason == "movingOut" })
 }
 
-// firstPendingChange describes the first part of a statement that has not reached its final state, or returns "". access is true if
-// the holder should have access.
+// firstPendingChange describes the first part of a statement that is not in its final state, or returns "". access says whether the holder
+// should have access.
 func firstPendingChange(s statement, access bool) string {
 	for _, c := range s.Claims {
 		done := []string{"removed", "none", "failed", "planned"}

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// pressOnce types the chosen PIN of a holder at a lock. It judges the result if the service makes the same statement before and after.
-// It returns the last statement, and whether it judged. The caller holds the holder's mutex.
+// pressOnce types a PIN of a holder at a lock. It reads the service's statement before and after, and judges the result if both are the
+// same. It returns the last statement, and whether it judged. The caller holds the holder's mutex.
 func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose func(s statement) string) (statement, bool) {
 	h := who.asHolder()
 	w.lockMoves.RLock()
@@ -87,7 +87,7 @@ func (w *world) doorName(id string) string {
 	return "none"
 }
 
-// simulateGuests types PINs at keypads until ctx ends.
+// simulateGuests types random PINs at keypads until ctx ends.
 func (w *world) simulateGuests(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(rng.IntN(80))*time.Millisecond)
@@ -123,7 +123,7 @@ func (w *world) typeRandomPIN(ctx context.Context, who subject, rng *rand.Rand) 
 	})
 }
 
-// randomSubject returns a random stay, or with a probability of one in five a random code.
+// randomSubject returns a random stay or, in one of five cases, a random code.
 func (w *world) randomSubject(rng *rand.Rand) subject {
 	if all := w.codes.all(); len(all) > 0 && rng.IntN(5) == 0 {
 		return all[rng.IntN(len(all))]
@@ -131,7 +131,6 @@ func (w *world) randomSubject(rng *rand.Rand) subject {
 	return w.stays[rng.IntN(len(w.stays))]
 }
 
-// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -12,10 +12,10 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// maxDrift is the largest error that a run gives to a lock's clock.
+// maxDrift is the largest error of a lock's clock in a run.
 const maxDrift = 20 * time.Second
 
-// lockState is what the test records about a lock, in addition to the state of the virtual lock itself.
+// lockState is what the test knows about a lock, in addition to the virtual lock itself.
 type lockState struct {
 	site        *site
 	address     string
@@ -23,30 +23,30 @@ type lockState struct {
 	ownSchedule bool
 
 	mu              sync.Mutex
-	doorIDs         []string             // doors so far, the present one last; "" is none
+	doorIDs         []string             // doors over time, the current one last; "" means none
 	displaced       map[string]time.Time // when each PIN was removed or overwritten by hand
-	knownCodes      map[uint32]slotWrite // the operation by which the bridge knows the code of a slot
+	knownCodes      map[uint32]slotWrite // by slot: the operation with which the bridge set the current code
 	changedByHandAt time.Time            // when a slot was last changed by hand
-	opened          []time.Time          // remote unlocks
+	opened          []time.Time          // times of remote unlocks
 	orders          []unlock
 	story           story
 }
 
-// recordDoor records the door that the lock was assigned to.
+// recordDoor records that the lock was assigned to a door.
 func (l *lockState) recordDoor(door string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.doorIDs = append(l.doorIDs, door)
 }
 
-// door returns the present door, or "".
+// door returns the current door, or "".
 func (l *lockState) door() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.doorIDs[len(l.doorIDs)-1]
 }
 
-// doors returns the present door, which may be "", and the earlier ones.
+// doors returns the current door, or "", followed by the earlier doors.
 func (l *lockState) doors() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,11 +59,11 @@ func (l *lockState) doors() []string {
 	return out
 }
 
-// slotWrite is an operation on a slot: when it began and when it was answered.
+// slotWrite is the time span of an operation on a slot, from call to answer.
 type slotWrite struct{ began, ended time.Time }
 
-// recordSet records that the lock confirmed a code in a slot. It does not if a slot was changed by hand shortly before, because then the
-// bridge cannot know which change came first.
+// recordSet records that the lock confirmed a code in a slot. It does nothing if a slot was changed by hand shortly before, because then
+// the bridge cannot know which change came first.
 func (l *lockState) recordSet(number uint32, op slotWrite) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,15 +72,15 @@ func (l *lockState) recordSet(number uint32, op slotWrite) {
 	}
 }
 
-// recordCleared records that the lock confirmed the removal of a code.
+// recordCleared records that the lock confirmed that a slot was cleared.
 func (l *lockState) recordCleared(number uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.knownCodes, number)
 }
 
-// bridgeKnows reports whether the bridge knew at a time that the code in a slot was the service's: the bridge had set it, was not killed
-// before it could store the result, and the lock was not changed by hand since.
+// bridgeKnows reports whether the bridge knew at a time that the code in a slot came from the service: the bridge had set it and stored the
+// result, and the lock was not changed by hand since.
 func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	l.mu.Lock()
 	op, known := l.knownCodes[number]
@@ -88,7 +88,7 @@ func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	return known && at.Sub(op.ended) >= reportStoreTime && !l.site.killedBetween(op.began, op.ended.Add(reportStoreTime))
 }
 
-// changeByHand runs a change at the lock itself, and records which PINs it removed or overwrote.
+// changeByHand makes a change at the lock itself and records which PINs it removed or overwrote.
 func (l *lockState) changeByHand(change func() error) error {
 	before := l.site.locks.Slots(l.address)
 	if err := change(); err != nil {
@@ -114,7 +114,7 @@ func (l *lockState) wasDisplaced(pin string) bool {
 	return yes
 }
 
-// recordingDriver is a driver that records each operation in the story of its lock.
+// recordingDriver is a driver that logs each operation in the story of its lock.
 type recordingDriver struct {
 	driver.Driver
 	w    *world
@@ -139,7 +139,8 @@ func (l recordingLock) note(format string, args ...any) {
 	l.w.byAddress[l.Address()].story.add(l.w.began, format, args...)
 }
 
-// recordWrite records a set or clear. It sends the lock's address to lateOps after a timeout, because the lock may still carry it out.
+// recordWrite logs a set or clear operation. If the operation timed out, it sends the lock's address to lateOps, because the lock may still
+// carry it out.
 func (l recordingLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	l.w.count.add("operations", 1)
 	l.note("%s: %s %s", what, a.Result, a.Rule)

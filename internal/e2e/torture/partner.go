@@ -12,19 +12,19 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// stayCount is the number of stays at a time.
+// stayCount is the number of simultaneous stays.
 const stayCount = 20
 
-// stay is a reservation of the PMS.
+// stay is a reservation of the simulated PMS.
 type stay struct {
 	holder
-	id           string // the service's
+	id           string // id that the service gave the reservation
 	state        string
 	room         *hotelDoor
 	version      int
 	sentAt       time.Time
-	acknowledged map[string]any // fields as they were acknowledged
-	explained    explanation    // as last read
+	acknowledged map[string]any // fields that the service acknowledged
+	explained    explanation    // last explanation that was read
 }
 
 func (w *world) newStay(n int) *stay {
@@ -33,7 +33,7 @@ func (w *world) newStay(n int) *stay {
 	return s
 }
 
-// patchBody returns the body of the next PATCH of the reservation, which changes these fields.
+// patchBody returns the body of the next PATCH of the reservation, with the given fields.
 func (s *stay) patchBody(fields map[string]any) map[string]any {
 	s.version++
 	s.sentAt = time.Now()
@@ -62,7 +62,7 @@ func (s *stay) recordAcknowledged(fields map[string]any) {
 	s.shouldHaveAccess = s.state == "started"
 }
 
-// sendChange sends one change of a stay as the PMS, and records it when the service acknowledges it.
+// sendChange sends one change of a stay as the PMS. It records the change once the service acknowledges it.
 func (w *world) sendChange(s *stay, what string, fields map[string]any) bool {
 	body := s.patchBody(fields)
 	s.story.add(w.began, "%s: sends %v", what, fields)
@@ -98,7 +98,7 @@ func (w *world) simulatePMS(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// changeStay makes a random change that a PMS could make to a stay in its present state.
+// changeStay makes a random change that a PMS could make in the current state of the stay.
 func (w *world) changeStay(s *stay, rng *rand.Rand) {
 	room := w.rooms[rng.IntN(len(w.rooms))]
 	far := formatRFC3339(time.Now().Add(72 * time.Hour))
@@ -144,7 +144,7 @@ func (w *world) changeCheckedInStay(s *stay, room *hotelDoor, far string, rng *r
 		w.sendChange(s, "check-out", map[string]any{"state": "processed"})
 	case n < 75:
 		w.sendChange(s, "dates", map[string]any{"to": far})
-	case n < 82: // ends on a whole minute while the run goes on
+	case n < 82: // the stay ends on a full minute during the run
 		soon := time.Now().Add(time.Duration(60+rng.IntN(60)) * time.Second).Truncate(time.Minute)
 		w.sendChange(s, "near end", map[string]any{"to": formatRFC3339(soon)})
 	case n < 86:
@@ -222,7 +222,7 @@ func (w *world) swapRooms(rng *rand.Rand) {
 	w.count.add("swaps", 1)
 }
 
-// readBack reports acknowledged fields of stays that the service no longer has.
+// readBack reports stays for which the service has lost an acknowledged field.
 func (w *world) readBack(ctx context.Context) {
 	for _, s := range w.stays {
 		s.mu.Lock()
@@ -244,7 +244,7 @@ func (w *world) readBack(ctx context.Context) {
 	}
 }
 
-// sameField reports whether an answer has the value that was sent for a field.
+// sameField reports whether an answer contains the value that was sent for a field.
 func sameField(field string, want any, data map[string]any) bool {
 	switch field {
 	case "roomId":

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// story is the log of recent events of a stay, a code or a lock. A report of a violation contains it.
+// story is a log of the recent events of a stay, code or lock. The report of a violation contains it.
 type story struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// maxStoryLines bounds a story. The oldest lines are dropped.
+// maxStoryLines bounds a story; the oldest lines are dropped.
 const maxStoryLines = 100
 
 func (s *story) add(began time.Time, format string, args ...any) {
@@ -32,10 +32,10 @@ func (s *story) String() string {
 	return strings.Join(s.lines, "\n")
 }
 
-// maxDetailedReports is how many violations of one rule are reported with details.
+// maxDetailedReports is how many violations of the same rule are reported in detail.
 const maxDetailedReports = 3
 
-// report collects violations.
+// report collects the violations of rules.
 type report struct {
 	w  *world
 	mu sync.Mutex
@@ -44,7 +44,7 @@ type report struct {
 
 func newReport(w *world) *report { return &report{w: w, n: map[string]int{}} }
 
-// add fails the test with a violation of a rule and the stories of what is concerned.
+// add fails the test with a violation of a rule. It prints the stories of the stays, codes and locks involved.
 func (r *report) add(rule, subject, details string, stories ...*story) {
 	r.mu.Lock()
 	r.n[rule]++
@@ -62,7 +62,7 @@ func (r *report) add(rule, subject, details string, stories ...*story) {
 	r.w.t.Error(text)
 }
 
-// total returns the number of violations, and a line for each broken rule.
+// total returns the number of violations, and one line for each broken rule.
 func (r *report) total() (total int, lines string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// restTimeout is how long after the last fault every lock must have reached its final state.
+// restTimeout is how long after the last fault every lock must be in its final state.
 const restTimeout = 90 * time.Second
 
-// fillDoorsWithoutLock assigns spare locks to the doors that have none. Codes for such a door would wait forever.
+// fillDoorsWithoutLock assigns spare locks to doors without a lock, where codes would wait forever.
 func (w *world) fillDoorsWithoutLock() {
 	w.lockMoves.Lock()
 	defer w.lockMoves.Unlock()
@@ -42,7 +42,7 @@ func (w *world) subjects() []subject {
 	return out
 }
 
-// pendingChanges describes each lock that is offline and each holder whose codes have not reached their final state.
+// pendingChanges describes each lock that is offline, and each holder whose codes are not in their final state.
 func (w *world) pendingChanges(ctx context.Context) (open []string) {
 	o, err := w.request(ctx, w.staff, "GET", "/v1/property/locks?pageSize=200", nil)
 	if err != nil || !o.OK() {
@@ -79,7 +79,7 @@ func (w *world) hasAccess(who subject) bool {
 	return err == nil && time.Now().Before(to)
 }
 
-// awaitRest waits until no change is pending, at most restTimeout, and reports what is still pending then.
+// awaitRest waits until no change is pending, at most restTimeout. It reports what is still pending then.
 func (w *world) awaitRest(ctx context.Context) {
 	began := time.Now()
 	open := w.pendingChanges(ctx)
@@ -108,10 +108,10 @@ func (w *world) storiesOf(name string) []*story {
 	return nil
 }
 
-// checkAllLocks types every PIN at every lock once all changes are complete, and compares the slots with what the service says.
+// checkAllLocks types every PIN at every lock after all changes are complete, and compares the locks' slots with what the service says.
 func (w *world) checkAllLocks(ctx context.Context) {
 	w.atRest = true
-	known := map[string]map[string]bool{} // by lock: PINs that may be there
+	known := map[string]map[string]bool{} // by lock: PINs that may be on the lock
 	for _, l := range w.locks {
 		known[l.address] = map[string]bool{}
 	}
@@ -139,15 +139,15 @@ func (w *world) checkAllLocks(ctx context.Context) {
 	w.reportUnmentionedPINs(ctx, known)
 }
 
-// mayOpenLock reports whether a code may open a lock.
+// mayOpenLock reports whether the service says that a PIN of the holder may open a lock.
 func (s statement) mayOpenLock(l *lockState) bool {
 	return slices.ContainsFunc(s.Claims, func(c claim) bool {
 		return slices.Contains(possibleEvidence, c.Evidence) && (c.Lock == l.address || c.Lock == "" && c.Door == l.door())
 	})
 }
 
-// reportUnmentionedPINs reports PINs of holders in slots of locks where the service does not mention them. A window may end during the
-// presses, and a waiting code then gets the free slot. So it asks the service again, and the slot must still have the PIN afterwards.
+// reportUnmentionedPINs reports PINs of holders in slots of locks where the service does not mention them. During the presses a window may
+// end, and a waiting code may get the free slot. So it first reads the service again, and then checks that the slot still has the PIN.
 func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[string]bool) {
 	owners := map[string]subject{}
 	for _, who := range w.subjects() {
@@ -169,8 +169,8 @@ func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[
 	}
 }
 
-// mayHoldPIN asks the service whether a PIN may still be on a lock. The service no longer shows the PIN of a one-time code that a press
-// before this check has used, while it removes the code from the other locks.
+// mayHoldPIN asks the service whether a PIN may still be on a lock. If an earlier press has used a one-time code, the service no longer
+// shows the PIN although it is still removing it from other locks.
 func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin string) bool {
 	h := who.asHolder()
 	h.mu.Lock()
@@ -179,7 +179,7 @@ func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin s
 	return (said.pinFor(l.door()) == pin || h.oneTime && h.used) && said.mayOpenLock(l)
 }
 
-// checkExplanation reads and judges the explanation of a stay. complete means that the service must have received every report by now.
+// checkExplanation reads and checks the explanation of a stay. complete means that the service must have received all reports.
 func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 	if s.id == "" {
 		return
@@ -221,7 +221,7 @@ func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 	s.explained = e
 }
 
-// simulateExplainReaders reads and judges explanations of random stays until ctx ends.
+// simulateExplainReaders reads and checks explanations of random stays until ctx ends.
 func (w *world) simulateExplainReaders(ctx context.Context, draw func(n int) int) {
 	for ctx.Err() == nil {
 		pause(ctx, 500*time.Millisecond)
@@ -233,7 +233,7 @@ func (w *world) simulateExplainReaders(ctx context.Context, draw func(n int) int
 	}
 }
 
-// checkRemoteUnlocks compares the remote unlocks that each lock carried out with the commands that staff sent.
+// checkRemoteUnlocks compares the remote unlocks of each lock with the commands that staff sent.
 func (w *world) checkRemoteUnlocks() {
 	for _, l := range w.locks {
 		l.mu.Lock()

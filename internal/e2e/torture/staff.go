@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// codes are the staff, one-time and backup codes of the run.
+// codes are the staff, one-time and backup codes of a run.
 type codes struct {
 	mu   sync.Mutex
 	list []*code
@@ -25,17 +25,17 @@ func (c *codes) all() []*code {
 	return append([]*code(nil), c.list...)
 }
 
-// maxCodes bounds the number of live codes.
+// maxCodes bounds the number of simultaneous codes.
 const maxCodes = 10
 
-// envelope returns the whole JSON answer of a call, not only its data.
+// envelope returns the complete JSON answer of a call, not only its data.
 func envelope(o e2etest.Outcome) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal(o.Raw, &out)
 	return out
 }
 
-// simulateStaff makes random changes of codes, mappings, rooms and locks until ctx ends.
+// simulateStaff makes random changes of codes, mappings, rooms and lock assignments until ctx ends.
 func (w *world) simulateStaff(ctx context.Context, rng *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		pause(ctx, time.Duration(200+rng.IntN(1000))*time.Millisecond)
@@ -86,7 +86,6 @@ func (w *world) createCode(key string, rng *rand.Rand) {
 	w.count.add("codes", 1)
 }
 
-// addCode adds a code to the codes of the run.
 func (w *world) addCode(id string, once, ends bool, what string) {
 	c := &code{id: id}
 	c.name, c.shouldHaveAccess, c.oneTime, c.endsByItself = id, true, once, ends
@@ -104,7 +103,7 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	c := all[rng.IntN(len(all))]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.shouldHaveAccess { // revoked earlier and judged since
+	if !c.shouldHaveAccess { // the code was revoked before and has been checked since
 		w.codes.mu.Lock()
 		defer w.codes.mu.Unlock()
 		for i, other := range w.codes.list {
@@ -123,7 +122,7 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	}
 }
 
-// swapBackupCodes replaces the backup codes of a lock, and adds one of the new codes to the codes of the run.
+// swapBackupCodes replaces the backup codes of a lock, and uses one of the new codes in the run.
 func (w *world) swapBackupCodes(key string, rng *rand.Rand) {
 	l := w.locks[rng.IntN(len(w.locks))]
 	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+"/backupCodes:swap", map[string]any{})
@@ -168,14 +167,14 @@ func (w *world) switchRoomOffAndOn(ctx context.Context, key string, rng *rand.Ra
 	w.count.add("spaces off and on", 1)
 }
 
-// recordRoomChange adds a change of a room to the story of every stay.
+// recordRoomChange logs a change of a room in the story of every stay.
 func (w *world) recordRoomChange(r *hotelDoor, what string) {
 	for _, s := range w.stays {
 		s.story.add(w.began, "room %s is %s", r.name, what)
 	}
 }
 
-// expectOK reports a violation if a change by staff was refused.
+// expectOK reports a violation if the service refused a change by staff.
 func (w *world) expectOK(what string, o e2etest.Outcome) {
 	if !o.OK() {
 		w.report.add("a change by staff was refused", what, o.String())
@@ -202,7 +201,7 @@ func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.assign(key, l, door)
 }
 
-// assign assigns a lock to a door, or removes it if door is "". The caller holds lockMoves.
+// assign assigns a lock to a door; door "" removes the lock from its door. The caller holds lockMoves.
 func (w *world) assign(key string, l *lockState, door string) {
 	l.story.add(w.began, "is put on door %s", w.doorName(door))
 	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+":assign", map[string]any{"doorId": door})
@@ -214,8 +213,8 @@ func (w *world) assign(key string, l *lockState, door string) {
 	w.count.add("lock moves", 1)
 }
 
-// readBackStaff reports acknowledged changes of staff that the service no longer has: the door of each lock, the state and mapping of
-// each room, and the codes.
+// readBackStaff reports acknowledged changes of staff that the service has lost: the door of a lock, the state or mapping of a room, or a
+// code.
 func (w *world) readBackStaff(ctx context.Context) {
 	w.lockMoves.Lock()
 	w.compareEntries(ctx, "/v1/property/locks?pageSize=200", func(l any) string {
@@ -241,7 +240,7 @@ func (w *world) readBackStaff(ctx context.Context) {
 	}
 }
 
-// compareEntries reads a list and reports each entry for which judge returns a difference.
+// compareEntries reads a list from the service and reports each entry for which judge returns a difference.
 func (w *world) compareEntries(ctx context.Context, path string, judge func(entry any) string) {
 	o, err := w.request(ctx, w.staff, "GET", path, nil)
 	if err != nil || !o.OK() {
@@ -252,7 +251,7 @@ func (w *world) compareEntries(ctx context.Context, path string, judge func(entr
 	}
 }
 
-// reportLost counts a compared field. It reports a violation if what, the difference from the acknowledged value, is not empty.
+// reportLost counts a comparison with an acknowledged value. If what describes a difference, it reports a violation.
 func (w *world) reportLost(what string, stories ...*story) {
 	w.count.add("fields compared", 1)
 	if what != "" {
@@ -267,7 +266,7 @@ func describeDifference(what string, want, got any) string {
 	return fmt.Sprintf("%s: acknowledged as %v, and is %v", what, want, got)
 }
 
-// simulateUnlocks sends unlock commands until ctx ends. It repeats some under the same idempotency key.
+// simulateUnlocks sends unlock commands until ctx ends. It repeats some with the same idempotency key.
 func (w *world) simulateUnlocks(ctx context.Context, rng *rand.Rand) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -287,8 +286,8 @@ func (w *world) sendUnlock(l *lockState, key string, twice bool) {
 		return w.request(ctx, who, "POST", "/v1/property/locks/"+l.id+":unlock", map[string]any{})
 	}
 	o, err := send()
-	// A repeat under the same key returns the result of the first and does not unlock again. If the first never reached the
-	// service, the repeat unlocks.
+	// A repeat with the same key returns the first result and does not unlock again. If the first call never reached the service, the
+	// repeat unlocks.
 	for tries := 0; err != nil && twice && tries < 20; tries++ {
 		<-time.After(200 * time.Millisecond)
 		order.Repeated = time.Now()

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// unlock is one unlock command of staff. Its repeats have the same idempotency key.
+// unlock is one unlock command of staff and its repeats, which have the same idempotency key.
 type unlock struct {
 	Lock     string
-	Called   time.Time // when it was first sent
-	Repeated time.Time // when it was last sent, if the first got no answer
+	Called   time.Time // Called is when the command was first sent
+	Repeated time.Time // Repeated is when the command was last sent, if the first call got no answer
 	Answered time.Time
-	Result   string // opened, refused, expired, unknown, or the reason of an error; empty: no answer
+	Result   string // Result is opened, refused, expired, unknown, or the reason of an error; empty: no answer
 }
 
-// An unlock opens within unlockDeadline of the call or not at all. clockError bounds the difference between the clocks of service and
-// bridge on one machine, measured over links that delay.
+// An unlock command must open the lock within unlockDeadline of the call or not at all. clockError bounds the difference between the clocks
+// of service and bridge, measured over links that delay messages.
 const (
 	unlockDeadline = 10 * time.Second
 	clockError     = time.Second
 )
 
-// neverSent are the results that promise that the command was not and will not be sent.
+// neverSent are the results with which the service promises that a command was not sent and never will be.
 var neverSent = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsupported", "expired", "refused"}
 
-// judgeUnlocks compares the openings of one lock with its unlock commands and describes violations. Each opening needs a command of its
-// own, and each command answered "opened" needs an opening of its own. By the theorem of Mendelsohn and Dulmage, the two matchings can
-// be checked one by one.
+// judgeUnlocks compares the openings of one lock with its unlock commands and describes violations. Each opening needs its own command, and
+// each command answered "opened" needs its own opening. By the theorem of Mendelsohn and Dulmage, the two matchings can be checked
+// separately.
 func judgeUnlocks(orders []unlock, openings []time.Time) (broken []string) {
 	openings = slices.Clone(openings)
 	slices.SortFunc(openings, time.Time.Compare)
@@ -44,8 +44,8 @@ func judgeUnlocks(orders []unlock, openings []time.Time) (broken []string) {
 	return broken
 }
 
-// matchOpenings assigns each opening, in the order of time, to the matching command with the earliest deadline. It returns the openings
-// and commands without a match.
+// matchOpenings assigns each opening, in order of time, to the possible command with the earliest deadline. It returns the openings and
+// commands without a match.
 func matchOpenings(orders []unlock, openings []time.Time) (extra []time.Time, missed []unlock) {
 	missed = slices.SortedStableFunc(slices.Values(orders), func(a, b unlock) int { return a.latestOpening().Compare(b.latestOpening()) })
 	for _, at := range openings {
@@ -79,7 +79,7 @@ func lockName(orders []unlock) string {
 	return orders[0].Lock
 }
 
-// describeLastUnlockBefore describes the last unlock command before an opening at a time.
+// describeLastUnlockBefore describes the last unlock command sent before a time.
 func describeLastUnlockBefore(commands []unlock, at time.Time) string {
 	commands = slices.SortedFunc(slices.Values(commands), func(a, b unlock) int { return a.Called.Compare(b.Called) })
 	for _, o := range slices.Backward(commands) {

@@ -23,23 +23,23 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// hotelDoor is a door of the hotel: of a room, which the PMS also has, or a gate.
+// hotelDoor is a door of the simulated hotel: of a room, which the PMS also knows, or a gate.
 type hotelDoor struct {
 	id, name string
-	pmsID    string // the PMS's id; empty: a gate
+	pmsID    string // the PMS's id of the room; empty: a gate
 }
 
-// site is a bridge with its locks behind a faulty link.
+// site is a bridge with its locks. A proxy disturbs its network.
 type site struct {
 	name   string
 	locks  *sim.House
 	link   *e2etest.Proxy
 	bridge *program.Process
 
-	// manualChanges is locked during a change by hand, and until the bridge has stored the lock's report: a bridge that is
-	// killed before may lose it, and then the result is unknown.
+	// manualChanges is locked from a change by hand until the bridge has stored the lock's report, because killing the bridge before may
+	// lose the report.
 	manualChanges sync.Mutex
-	lateOps       chan string // addresses of locks with an operation in flight whose end the bridge does not know
+	lateOps       chan string // addresses of locks with a running operation that has timed out at the bridge
 
 	mu    sync.Mutex
 	kills []time.Time
@@ -51,8 +51,8 @@ func (s *site) recordKill(t time.Time) {
 	s.kills = append(s.kills, t)
 }
 
-// mayHaveLostReport reports whether a lock's report at time t may have been lost because the bridge was killed: before it had stored the
-// report, or so shortly before t that the lock sent the report to the dead process.
+// mayHaveLostReport reports whether a lock's report at time t may be lost because the bridge was killed: before it stored the report, or so
+// shortly before t that the lock sent the report to the dead process.
 func (s *site) mayHaveLostReport(t time.Time) bool {
 	return s.killedBetween(t.Add(-killNoticeTime), t.Add(reportStoreTime))
 }
@@ -63,31 +63,31 @@ func (s *site) killedBetween(from, to time.Time) bool {
 	return slices.ContainsFunc(s.kills, func(k time.Time) bool { return !k.Before(from) && k.Before(to) })
 }
 
-// killNoticeTime is how long the virtual locks may take to notice that the bridge was killed.
+// killNoticeTime is how long virtual locks need to notice that the bridge was killed.
 const killNoticeTime = 200 * time.Millisecond
 
-// reportStoreTime is how long a bridge may take to store a lock's report.
+// reportStoreTime is how long a bridge needs to store a lock's report.
 const reportStoreTime = 2 * time.Second
 
-// lockSpec is a lock to build: its address, profile and first door.
+// lockSpec describes a virtual lock: its address, profile and first door.
 type lockSpec struct{ address, profile, door string }
 
-// locksOfSites are the locks to build, by site. Locks without a door are spare.
+// locksOfSites are the virtual locks of each site. Locks without a door are spare.
 var locksOfSites = [][]lockSpec{
 	{{"A1", sim.ZWave, "101"}, {"A2", sim.Matter, "102"}, {"A3", sim.Nuki, "103"}, {"A4", sim.Zigbee2MQTT, "104"}, {"A5", sim.TTLock, "105"}, {"AG", sim.ZWaveUser, "Front"}},
 	{{"B1", sim.Matter, "106"}, {"B2", sim.TTLock, "107"}, {"B3", sim.ZWave, "108"}, {"BG", sim.Nuki, "Garage"}, {"BX", sim.Zigbee2MQTT, ""}, {"BY", sim.TTLock, ""}},
 }
 
-// latency is how long an operation of a lock takes.
+// latency is the duration of a lock operation.
 const latency = 20 * time.Millisecond
 
-// world is the hotel of a run: the server, its bridges and locks, the PMS, and the stays and codes.
+// world is the simulated hotel of a run: server, bridges, locks, PMS, stays and codes.
 type world struct {
 	*e2etest.API
 	t             testing.TB
 	seed          uint64
 	began         time.Time
-	faultDuration time.Duration // from the first fault to the last
+	faultDuration time.Duration // time from the first fault to the last
 	dir           string
 
 	server      *program.Process
@@ -107,9 +107,9 @@ type world struct {
 	report      *report
 	atRest      bool // the faults have ended and all changes are complete
 
-	// lockMoves is locked while a lock is assigned to another door, and read-locked during a press.
+	// lockMoves is write-locked while a lock is assigned to another door, and read-locked during a press.
 	lockMoves sync.RWMutex
-	// spaceChanges is locked while mappings or spaces are changed.
+	// spaceChanges is locked while mappings or spaces change.
 	spaceChanges sync.Mutex
 }
 
@@ -147,7 +147,7 @@ func (w *world) failOnError(err error) {
 	}
 }
 
-// asStaff returns a context for gRPC calls as staff.
+// asStaff returns a context for gRPC calls with a staff token.
 func (w *world) asStaff() context.Context {
 	return metadata.NewOutgoingContext(w.t.Context(), metadata.New(w.staff.Headers))
 }
@@ -182,7 +182,7 @@ func (w *world) createDoors() {
 	}
 }
 
-// startSite builds the virtual locks of a site, enrols their bridge and starts it.
+// startSite creates the virtual locks of a site, enrols their bridge and starts it.
 func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), lateOps: make(chan string, 16)}
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
@@ -211,7 +211,7 @@ func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	w.sites = append(w.sites, s)
 }
 
-// assignLocks waits until the service lists every lock, and assigns each lock to its door.
+// assignLocks waits until the service lists all locks, and assigns each lock to its door.
 func (w *world) assignLocks() {
 	plan := map[string]string{}
 	for _, l := range slices.Concat(locksOfSites...) {
@@ -246,7 +246,7 @@ func (w *world) doorNamed(name string) *hotelDoor {
 	return nil
 }
 
-// connectPMS makes the PMS a partner and maps its rooms by name.
+// connectPMS registers the simulated PMS as a partner and maps its rooms by name.
 func (w *world) connectPMS(pmsURL string) {
 	ctx := w.t.Context()
 	var listing []sandbox.Space
@@ -271,7 +271,7 @@ func (w *world) connectPMS(pmsURL string) {
 	w.failOnError(err)
 }
 
-// request sends one request. An error means that no answer arrived. An answer with status 500 is a violation.
+// request sends one request. It returns an error if no answer arrived. Status 500 is a violation.
 func (w *world) request(ctx context.Context, who e2etest.Caller, verb, path string, content any) (e2etest.Outcome, error) {
 	w.count.add("calls", 1)
 	o, err := w.Do(ctx, who, verb, path, content)
@@ -281,11 +281,11 @@ func (w *world) request(ctx context.Context, who e2etest.Caller, verb, path stri
 	return o, err
 }
 
-// retryable are the statuses after which a call is sent again.
+// retryable are the HTTP statuses after which a call is retried.
 var retryable = []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// sendUntilAnswered retries a change under one idempotency key until it is answered, also while the server is killed and restarted. It
-// continues after the end of the run, because the state after an unanswered change is unknown.
+// sendUntilAnswered retries a change with the same idempotency key until it is answered, also while the server is killed and restarted. It
+// continues after the end of the run, because the effect of an unanswered change is unknown.
 func (w *world) sendUntilAnswered(who e2etest.Caller, key, verb, path string, content any) (e2etest.Outcome, bool) {
 	deadline := time.Now().Add(program.Patience)
 	who = who.WithHeader("idempotency-key", key)
@@ -308,7 +308,7 @@ func isFinalConflict(o e2etest.Outcome) bool {
 	return o.HTTP == http.StatusConflict && o.Reason != "idempotencyInFlight" && o.Reason != "unavailable"
 }
 
-// counters count what a run did.
+// counters count what happened in a run.
 type counters struct {
 	mu sync.Mutex
 	n  map[string]int
