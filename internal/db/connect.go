@@ -142,12 +142,18 @@ func (c *trackedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// closeAll closes every connection. Queries on them fail at once.
-func (t *connTracker) closeAll() {
+// closeOthers closes every connection to another server than that of keep, which may be nil. Queries on them fail at once.
+func (t *connTracker) closeOthers(keep *pgx.Conn) {
+	server := ""
+	if keep != nil {
+		server = keep.PgConn().Conn().RemoteAddr().String()
+	}
 	t.mu.Lock()
 	all := slices.Collect(maps.Keys(t.open))
 	t.mu.Unlock()
 	for _, c := range all {
-		_ = c.Close()
+		if c.RemoteAddr().String() != server {
+			_ = c.Close()
+		}
 	}
 }

@@ -64,7 +64,7 @@ func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 		case err == nil && !now.isSame(at), isTimeout(err):
 			p.log.Error("the database moved or hangs; all connections to it are closed", "from", at.name, "to", now.name, "error", err)
 			p.pool.Reset()
-			p.connections.closeAll()
+			p.connections.closeOthers(conn)
 		}
 		if err == nil {
 			at = now
