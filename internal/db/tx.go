@@ -188,8 +188,9 @@ func (c *txConn) usable() error {
 
 // within returns the context of a statement. A change past its deadline fails at its next statement. On SQLite the context is never
 // cancelled: an interrupted statement would roll back all changes of the group, and the goroutines with which the driver and
-// database/sql watch a context cost as much as a statement. The caller must therefore close the rows of a query: the writer waits for
-// them.
+// database/sql watch a context cost as much as a statement. The driver has no other way to interrupt. So a statement that runs too
+// long holds the writer until it ends: callers that wait leave at their own deadlines, and above QueueSize they are refused at once.
+// The caller must close the rows of a query: the writer waits for them.
 func (c *txConn) within(ctx context.Context) (context.Context, error) {
 	if err := cmp.Or(c.usable(), c.change.Err(), ctx.Err()); err != nil {
 		return nil, err
