@@ -291,7 +291,7 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
-// RefuseWithSmartKeys returns a fault while a token of the property may open a door. Without the property, nobody could revoke it.
+// RefuseWithSmartKeys returns a fault while a token of the property may open a door. Without the property, the server cannot revoke it.
 func RefuseWithSmartKeys(tx *db.Tx, propertyID string) error {
 	last, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.EndsAtGTE(tx.Now().Add(-statusRetention))).
 		Order(entkeystatus.ByEndsAt(entsql.OrderDesc())).First(tx.Context())

@@ -310,7 +310,7 @@ func TestDeletePropertyWithAbandonedLocks(t *testing.T) {
 	})
 }
 
-// Without its property, nobody could revoke a SmartKey.
+// Without its property, the server cannot revoke a SmartKey.
 func TestSmartKeysRefuseTheDeletion(t *testing.T) {
 	eachOffice(t, func(o *office) {
 		propertyID := o.property("House")
