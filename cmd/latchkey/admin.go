@@ -33,9 +33,9 @@ func (operatorTokenCreate) Help() string {
 func (c *operatorTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateOperatorToken(s, &adminv1.CreateOperatorTokenRequest{Name: c.Name, TtlMinutes: inMinutes(c.TTL)})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			s.say("Created %s for %s.", answer.GetData().GetId(), c.Name)
-			s.secret("token", answer.GetToken(), "; it may do everything on this server")
+			s.printSecret("token", answer.GetToken(), "; it may do everything on this server")
 		})
 	})
 }
@@ -45,7 +45,7 @@ type operatorTokenList struct{}
 func (*operatorTokenList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewTokenServiceClient(s.conn).ListOperatorTokens(s, &adminv1.ListOperatorTokensRequest{})
-		return s.answer(answer, err, func() { s.tokens(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printTokens(answer.GetData()) })
 	})
 }
 
@@ -63,6 +63,6 @@ func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) e
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeOperatorToken(s, &adminv1.RevokeOperatorTokenRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.say("Revoked %s.", c.ID) })
+		return s.printAnswer(answer, err, func() { s.say("Revoked %s.", c.ID) })
 	})
 }

@@ -20,7 +20,7 @@ type apiKeyCreate struct{}
 func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).CreateApiKey(s, &propertyv1.CreateApiKeyRequest{})
-		return s.answer(answer, err, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
+		return s.printAnswer(answer, err, func() { s.printSecret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
 	})
 }
 
@@ -29,9 +29,9 @@ type apiKeyShow struct{}
 func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).GetApiKey(s, &propertyv1.GetApiKeyRequest{})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			t := answer.GetData()
-			s.facts("id", t.GetId(), "begins", t.GetHint()+"...", "ends", when(t.GetExpiresAt()), "created", when(t.GetCreatedAt()))
+			s.printFacts("id", t.GetId(), "begins", t.GetHint()+"...", "ends", formatTime(t.GetExpiresAt()), "created", formatTime(t.GetCreatedAt()))
 		})
 	})
 }
@@ -43,7 +43,7 @@ type apiKeyRotate struct {
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: int32(c.Overlap)})
-		return s.answer(answer, err, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
+		return s.printAnswer(answer, err, func() { s.printSecret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
 	})
 }
 
@@ -52,6 +52,6 @@ type apiKeyRevoke struct{}
 func (*apiKeyRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RevokeApiKey(s, &propertyv1.RevokeApiKeyRequest{})
-		return s.answer(answer, err, func() { s.say("Revoked the api-key.") })
+		return s.printAnswer(answer, err, func() { s.say("Revoked the api-key.") })
 	})
 }

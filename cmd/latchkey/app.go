@@ -29,10 +29,10 @@ Give the client token to the vendor. The vendor sends it with every call, togeth
 func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateApp(s, &adminv1.CreateAppRequest{Name: c.Name})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
-			s.secret("client token", answer.GetClientToken(), "; give it to the vendor")
-			s.next("latchkey integration connect " + answer.GetData().GetId())
+			s.printSecret("client token", answer.GetClientToken(), "; give it to the vendor")
+			s.printNextSteps("latchkey integration connect " + answer.GetData().GetId())
 		})
 	})
 }
@@ -42,12 +42,12 @@ type appList struct{}
 func (*appList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListApps(s, &adminv1.ListAppsRequest{})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			var rows [][]string
 			for _, a := range answer.GetData().GetList() {
-				rows = append(rows, []string{a.GetId(), a.GetName(), fmt.Sprint(a.GetIntegrations()), when(a.GetCreatedAt())})
+				rows = append(rows, []string{a.GetId(), a.GetName(), fmt.Sprint(a.GetIntegrations()), formatTime(a.GetCreatedAt())})
 			}
-			s.table(`There is no partner app yet. Create one with: latchkey app create "Cloud PMS"`, []string{"id", "name", "properties", "created"}, rows)
+			s.printTable(`There is no partner app yet. Create one with: latchkey app create "Cloud PMS"`, []string{"id", "name", "properties", "created"}, rows)
 		})
 	})
 }
@@ -66,7 +66,7 @@ type appTokenList struct {
 func (c *appTokenList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})
-		return s.answer(answer, err, func() { s.tokens(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printTokens(answer.GetData()) })
 	})
 }
 
@@ -78,7 +78,7 @@ type appTokenCreate struct {
 func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateClientToken(s, &adminv1.CreateClientTokenRequest{AppId: c.App, Name: c.Name})
-		return s.answer(answer, err, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
+		return s.printAnswer(answer, err, func() { s.printSecret("client token", answer.GetClientToken(), "; give it to the vendor") })
 	})
 }
 
@@ -95,7 +95,7 @@ func (appTokenRotate) Help() string {
 func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: int32(c.Overlap)})
-		return s.answer(answer, err, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
+		return s.printAnswer(answer, err, func() { s.printSecret("client token", answer.GetClientToken(), "; give it to the vendor") })
 	})
 }
 
@@ -114,14 +114,14 @@ func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error 
 			return err
 		}
 		answer, err := adminv1.NewAppServiceClient(s.conn).RevokeClientToken(s, &adminv1.RevokeClientTokenRequest{AppId: c.App, Id: c.ID})
-		return s.answer(answer, err, func() { s.say("Revoked %s.", c.ID) })
+		return s.printAnswer(answer, err, func() { s.say("Revoked %s.", c.ID) })
 	})
 }
 
-func (s *session) tokens(list *adminv1.TokenList) {
+func (s *session) printTokens(list *adminv1.TokenList) {
 	var rows [][]string
 	for _, t := range list.GetList() {
-		rows = append(rows, []string{t.GetId(), t.GetHint() + "...", dash(t.GetName()), dash(t.GetRole()), when(t.GetExpiresAt()), when(t.GetCreatedAt())})
+		rows = append(rows, []string{t.GetId(), t.GetHint() + "...", dash(t.GetName()), dash(t.GetRole()), formatTime(t.GetExpiresAt()), formatTime(t.GetCreatedAt())})
 	}
-	s.table("There is no valid token.", []string{"id", "begins", "name", "role", "ends", "created"}, rows)
+	s.printTable("There is no valid token.", []string{"id", "begins", "name", "role", "ends", "created"}, rows)
 }

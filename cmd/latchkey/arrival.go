@@ -40,7 +40,7 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 			}
 		}
 		all.List = worstFirst(all.GetList())
-		zone, err := s.zone()
+		zone, err := s.loadZone()
 		if err != nil {
 			return err
 		}
@@ -48,12 +48,12 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 		if c.Bad {
 			none = "No arrival needs attention."
 		}
-		return s.answer(&propertyv1.ListArrivalsResponse{Data: all}, nil, func() { s.arrivals(zone, none, all.GetList()) })
+		return s.printAnswer(&propertyv1.ListArrivalsResponse{Data: all}, nil, func() { s.printArrivals(zone, none, all.GetList()) })
 	})
 }
 
-// zone returns the property's time zone, in which the days and times of arrivals are given.
-func (s *session) zone() (*time.Location, error) {
+// loadZone returns the property's time zone, in which the days and times of arrivals are given.
+func (s *session) loadZone() (*time.Location, error) {
 	answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (s *session) zone() (*time.Location, error) {
 // verdicts are the states of arrivals and their text, worst first.
 var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
 
-// readiness returns the text of an arrival's state, and its rank: 0 is the worst.
-func readiness(verdict string) (words string, rank int) {
+// readinessText returns the text of an arrival's state, and its rank: 0 is the worst.
+func readinessText(verdict string) (words string, rank int) {
 	for i, v := range verdicts {
 		if v.verdict == verdict {
 			return v.words, i
@@ -78,21 +78,21 @@ func readiness(verdict string) (words string, rank int) {
 func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *propertyv1.Arrival) int {
-		_, ra := readiness(a.GetVerdict())
-		_, rb := readiness(b.GetVerdict())
-		return cmp.Or(ra-rb, a.GetFrom().AsTime().Compare(b.GetFrom().AsTime()), natural(a.GetSpaceName(), b.GetSpaceName()))
+		_, ra := readinessText(a.GetVerdict())
+		_, rb := readinessText(b.GetVerdict())
+		return cmp.Or(ra-rb, a.GetFrom().AsTime().Compare(b.GetFrom().AsTime()), compareNatural(a.GetSpaceName(), b.GetSpaceName()))
 	})
 	return list
 }
 
-// arrivals prints a row for each arrival, and a further row for each further problem.
-func (s *session) arrivals(zone *time.Location, none string, list []*propertyv1.Arrival) {
+// printArrivals prints a row for each arrival, and a further row for each further problem.
+func (s *session) printArrivals(zone *time.Location, none string, list []*propertyv1.Arrival) {
 	if len(list) > 0 {
 		s.say("%s, times in %s\n", list[0].GetFrom().AsTime().In(zone).Format("Monday, 2 January 2006"), zone)
 	}
 	var rows [][]string
 	for _, a := range list {
-		words, _ := readiness(a.GetVerdict())
+		words, _ := readinessText(a.GetVerdict())
 		row := []string{dash(a.GetGuestName()), dash(a.GetSpaceName()), a.GetFrom().AsTime().In(zone).Format("15:04"), words, a.GetPmsNumber()}
 		if len(a.GetFixes()) == 0 {
 			rows = append(rows, row)
@@ -106,8 +106,8 @@ func (s *session) arrivals(zone *time.Location, none string, list []*propertyv1.
 			row = make([]string, len(row))
 		}
 	}
-	s.table(none, []string{"guest", "room", "time", "readiness", "number", "why"}, rows)
+	s.printTable(none, []string{"guest", "room", "time", "readiness", "number", "why"}, rows)
 	if slices.ContainsFunc(list, func(a *propertyv1.Arrival) bool { return a.GetVerdict() != "ready" }) {
-		s.next("latchkey reservation explain NUMBER    shows what happened, and what to do")
+		s.printNextSteps("latchkey reservation explain NUMBER    shows what happened, and what to do")
 	}
 }

@@ -21,7 +21,7 @@ func TestArrivalsAreInTheZoneOfTheProperty(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := &session{remote: &remote{}, streams: &streams{out: &out}}
-	s.arrivals(zone, "", []*propertyv1.Arrival{{ReservationId: "rsv_1", From: timestamppb.New(time.Date(2026, 6, 30, 20, 0, 0, 0, time.UTC))}})
+	s.printArrivals(zone, "", []*propertyv1.Arrival{{ReservationId: "rsv_1", From: timestamppb.New(time.Date(2026, 6, 30, 20, 0, 0, 0, time.UTC))}})
 	if !strings.Contains(out.String(), "Wednesday, 1 July 2026") || !strings.Contains(out.String(), "05:00") {
 		t.Error(out.String())
 	}
@@ -42,7 +42,7 @@ func TestArrivalsWorstFirst(t *testing.T) {
 	})
 	var out bytes.Buffer
 	s := &session{remote: &remote{}, streams: &streams{out: &out}}
-	s.arrivals(time.UTC, "", list)
+	s.printArrivals(time.UTC, "", list)
 	want := `Wednesday, 1 July 2026, times in UTC
 
 GUEST     ROOM  TIME   READINESS  NUMBER  WHY
@@ -79,8 +79,8 @@ func TestTablesEscapeControlCharacters(t *testing.T) {
 	var out bytes.Buffer
 	s := &session{remote: &remote{}, streams: &streams{out: text.Terminal(&out)}}
 	evil := "\x1b]0;PWNED\a\x1b[2J\u202e\u009b1\n2\t3"
-	s.table("none", []string{"number", "name"}, [][]string{{evil, "x"}})
-	s.facts("number", evil)
+	s.printTable("none", []string{"number", "name"}, [][]string{{evil, "x"}})
+	s.printFacts("number", evil)
 	s.say("number %s", strings.TrimRight(evil, "\n2\t3"))
 	const shown = `\u001b]0;PWNED\u0007\u001b[2J\u202e\u009b1`
 	if got := strings.Count(out.String(), shown); got != 3 {

@@ -110,5 +110,5 @@ func (s *session) assignAll(plan []assignment) error {
 		list.List = append(list.List, answer.GetData())
 	}
 	list.Total = int32(len(list.GetList())) // a file has at most mostRows lines
-	return s.answer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.lockTable("All locks are already assigned to these doors.", list.GetList()) })
+	return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable("All locks are already assigned to these doors.", list.GetList()) })
 }

@@ -69,7 +69,7 @@ func (*ingestBench) Help() string {
 }
 
 func (c *ingestBench) Run(ctx context.Context, std *streams) error {
-	l, err := launch()
+	l, err := launchCommand()
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (*fleetBench) Help() string {
 }
 
 func (c *fleetBench) Run(ctx context.Context, std *streams) error {
-	l, err := launch()
+	l, err := launchCommand()
 	if err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func (c *fleetBench) runSelected(ctx context.Context, l bench.Launch) (*bench.Re
 	return bench.Fleet{Bridges: c.Bridges, Acts: c.Acts, Rounds: c.Rounds}.Run(ctx, l)
 }
 
-// launch returns the command line with which a benchmark starts this program as one of its processes.
-func launch() (bench.Launch, error) {
+// launchCommand returns the command line with which a benchmark starts this program as one of its processes.
+func launchCommand() (bench.Launch, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file: %w", err)

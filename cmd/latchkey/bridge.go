@@ -30,9 +30,9 @@ func (bridgeCreate) Help() string {
 func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateBridge(s, &propertyv1.CreateBridgeRequest{Name: c.Name})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
-			s.joinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt())
+			s.printJoinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt())
 		})
 	})
 }
@@ -44,13 +44,13 @@ type bridgeJoinCode struct {
 func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateJoinCode(s, &propertyv1.CreateJoinCodeRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.joinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt()) })
+		return s.printAnswer(answer, err, func() { s.printJoinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt()) })
 	})
 }
 
-func (s *session) joinCode(code string, until *timestamppb.Timestamp) {
-	s.secret("join code", code, "; valid for one enrolment, until "+when(until))
-	s.next(
+func (s *session) printJoinCode(code string, until *timestamppb.Timestamp) {
+	s.printSecret("join code", code, "; valid for one enrolment, until "+formatTime(until))
+	s.printNextSteps(
 		"On the machine near the locks: latchkey-bridge enroll, with this code (latchkey-bridge enroll --help)",
 		"latchkey bridge list    shows when it is online; latchkey lock list shows its locks",
 	)
@@ -61,16 +61,16 @@ type bridgeList struct{}
 func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			var rows [][]string
 			for _, b := range answer.GetData().GetList() {
 				state := b.GetState()
 				if b.GetOfflineReason() != "" {
 					state += " (" + b.GetOfflineReason() + ")"
 				}
-				rows = append(rows, []string{b.GetId(), b.GetName(), state, fmt.Sprint(b.GetLocks()), when(b.GetLastSeenAt()), dash(b.GetSoftware())})
+				rows = append(rows, []string{b.GetId(), b.GetName(), state, fmt.Sprint(b.GetLocks()), formatTime(b.GetLastSeenAt()), dash(b.GetSoftware())})
 			}
-			s.table(`There is no bridge yet. Create one with: latchkey bridge create Reception`,
+			s.printTable(`There is no bridge yet. Create one with: latchkey bridge create Reception`,
 				[]string{"id", "name", "state", "locks", "last seen", "software"}, rows)
 		})
 	})
@@ -87,6 +87,6 @@ func (bridgeRevoke) Help() string {
 func (c *bridgeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).RevokeBridge(s, &propertyv1.RevokeBridgeRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.say("Revoked %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.printAnswer(answer, err, func() { s.say("Revoked %s, %s.", c.ID, answer.GetData().GetName()) })
 	})
 }

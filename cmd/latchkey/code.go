@@ -39,7 +39,7 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListCodesResponse{Data: &propertyv1.CodeList{List: all}}, nil, func() { s.codeTable(c.none(), all) })
+		return s.printAnswer(&propertyv1.ListCodesResponse{Data: &propertyv1.CodeList{List: all}}, nil, func() { s.printCodeTable(c.none(), all) })
 	})
 }
 
@@ -76,18 +76,18 @@ type codeShow struct {
 func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).GetCode(s, &propertyv1.GetCodeRequest{Id: c.ID})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			m := answer.GetData()
-			s.codes([]*propertyv1.Code{m})
+			s.printCodes([]*propertyv1.Code{m})
 			s.say("")
-			s.facts("hours", hoursText(m.GetHours()), "opens from", when(m.GetNotBefore()), "until", when(m.GetNotAfter()), "why it ended", dash(m.GetEndReason()),
-				"used", when(m.GetUsedAt()), "PIN last read", when(m.GetReadAt()), "by", dash(m.GetReadBy()), "made by", m.GetCreatedBy())
+			s.printFacts("hours", hoursText(m.GetHours()), "opens from", formatTime(m.GetNotBefore()), "until", formatTime(m.GetNotAfter()), "why it ended", dash(m.GetEndReason()),
+				"used", formatTime(m.GetUsedAt()), "PIN last read", formatTime(m.GetReadAt()), "by", dash(m.GetReadBy()), "made by", m.GetCreatedBy())
 			s.say("")
 			var rows [][]string
 			for _, p := range answer.GetPlaces() {
-				rows = append(rows, []string{p.GetDoorName(), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), when(p.GetNotBefore()), when(p.GetNotAfter()), when(p.GetUsedAt())})
+				rows = append(rows, []string{p.GetDoorName(), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), formatTime(p.GetNotBefore()), formatTime(p.GetNotAfter()), formatTime(p.GetUsedAt())})
 			}
-			s.table("No lock has this code.", []string{"door", "lock", "evidence", "result", "opens from", "until", "used here"}, rows)
+			s.printTable("No lock has this code.", []string{"door", "lock", "evidence", "result", "opens from", "until", "used here"}, rows)
 		})
 	})
 }
@@ -138,8 +138,8 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).CreateCode(s, req)
-		return s.answer(answer, err, func() {
-			s.codes([]*propertyv1.Code{answer.GetData()})
+		return s.printAnswer(answer, err, func() {
+			s.printCodes([]*propertyv1.Code{answer.GetData()})
 			s.say("%s", s.withTypedFlags("To see the PIN: latchkey code reveal "+answer.GetData().GetId()))
 		})
 	})
@@ -152,10 +152,10 @@ type codeReveal struct {
 func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID})
-		return s.answer(answer, err, func() {
-			s.facts("holder", answer.GetData().GetHolder(), "PIN", dash(answer.GetPin()))
+		return s.printAnswer(answer, err, func() {
+			s.printFacts("holder", answer.GetData().GetHolder(), "PIN", dash(answer.GetPin()))
 			for _, p := range answer.GetDoorPins() {
-				s.facts("PIN at "+p.GetDoorId(), p.GetPin())
+				s.printFacts("PIN at "+p.GetDoorId(), p.GetPin())
 			}
 		})
 	})
@@ -168,8 +168,8 @@ type codeRevoke struct {
 func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevokeCode(s, &propertyv1.RevokeCodeRequest{Id: c.ID})
-		return s.answer(answer, err, func() {
-			s.codes([]*propertyv1.Code{answer.GetData()})
+		return s.printAnswer(answer, err, func() {
+			s.printCodes([]*propertyv1.Code{answer.GetData()})
 			s.say("%s", s.withTypedFlags("To see whether each lock has removed it: latchkey code show "+c.ID))
 		})
 	})
@@ -182,18 +182,18 @@ type codeSwap struct {
 func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).SwapBackupCodes(s, &propertyv1.SwapBackupCodesRequest{LockId: c.Lock})
-		return s.answer(answer, err, func() { s.codes(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printCodes(answer.GetData()) })
 	})
 }
 
 const noCode = "There is no code yet. Create one: latchkey code create"
 
-func (s *session) codes(list []*propertyv1.Code) { s.codeTable(noCode, list) }
+func (s *session) printCodes(list []*propertyv1.Code) { s.printCodeTable(noCode, list) }
 
-func (s *session) codeTable(none string, list []*propertyv1.Code) {
+func (s *session) printCodeTable(none string, list []*propertyv1.Code) {
 	var rows [][]string
 	for _, c := range list {
-		where := count(len(c.GetDoorIds()), "door")
+		where := formatCount(len(c.GetDoorIds()), "door")
 		switch {
 		case c.LockId != nil:
 			where = c.GetLockId()
@@ -206,9 +206,9 @@ func (s *session) codeTable(none string, list []*propertyv1.Code) {
 		if c.GetState() == "ended" && !c.GetRemoved() {
 			state = "ended, being removed"
 		}
-		rows = append(rows, []string{c.GetId(), c.GetKind(), c.GetHolder(), where, hoursText(c.GetHours()), state, when(c.GetUsedAt())})
+		rows = append(rows, []string{c.GetId(), c.GetKind(), c.GetHolder(), where, hoursText(c.GetHours()), state, formatTime(c.GetUsedAt())})
 	}
-	s.table(none, []string{"id", "kind", "holder", "where", "hours", "state", "used"}, rows)
+	s.printTable(none, []string{"id", "kind", "holder", "where", "hours", "state", "used"}, rows)
 }
 
 var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}

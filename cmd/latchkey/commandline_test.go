@@ -93,7 +93,7 @@ func TestBuildVersion(t *testing.T) {
 
 func TestUnknownVariables(t *testing.T) {
 	known := []string{"LATCHKEY_DATA_DIR", "LATCHKEY_LISTEN_HTTP", "LATCHKEY_PROPERTY"}
-	got := unknownVariables([]string{
+	got := unknownVariableWarnings([]string{
 		"LATCHKEY_LISTEN_HTTP=x", "LATCHKEY_LISTENHTTP=x", "LATCHKEY_PROPRETY=x", "LATCHKEY_SOMETHING_ELSE=", "LATCHKEY_MQTT_URL=x", "PATH=/LATCHKEY_", "LATCHKEY_JOIN_CODE=x",
 	}, known)
 	want := []string{

@@ -186,7 +186,7 @@ func readRow(header []string, line int, row []string, wrong *faults) (record, bo
 		}
 	}
 	if filled && len(row) < len(header) {
-		wrong.add(line, "has %s for %s", count(len(row), "value"), count(len(header), "column"))
+		wrong.add(line, "has %s for %s", formatCount(len(row), "value"), formatCount(len(header), "column"))
 		return r, false
 	}
 	return r, filled

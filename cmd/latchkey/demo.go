@@ -89,7 +89,7 @@ func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 		if err := c.writeReady(w); err != nil {
 			return err
 		}
-		return stay(ctx, w)
+		return awaitStop(ctx, w)
 	}
 	return c.runSteps(ctx, std, w)
 }
@@ -150,8 +150,8 @@ func (c *demoCommand) writeReady(w *sandbox.World) error {
 	return os.Rename(temp, c.ReadyFile)
 }
 
-// stay waits until the demo is stopped or a part of it fails.
-func stay(ctx context.Context, w *sandbox.World) error {
+// awaitStop waits until the demo is stopped or a part of it fails.
+func awaitStop(ctx context.Context, w *sandbox.World) error {
 	select {
 	case <-ctx.Done():
 		return nil
@@ -171,8 +171,8 @@ func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.Wor
 	if f, ok := std.in.(*os.File); c.Once || !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
-	invite(std.out, w)
-	return stay(ctx, w)
+	printInvitation(std.out, w)
+	return awaitStop(ctx, w)
 }
 
 // narrator prints the steps of the demo.
@@ -197,8 +197,8 @@ func (n *narrator) End(outcome []string, err error, took time.Duration) {
 	fmt.Fprintf(n.out, "      %s, %s\n\n", mark, took.Round(time.Millisecond))
 }
 
-// invite prints how to continue by hand after the demo.
-func invite(out io.Writer, w *sandbox.World) {
+// printInvitation prints how to continue by hand after the demo.
+func printInvitation(out io.Writer, w *sandbox.World) {
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	headers := fmt.Sprintf("-H 'client-token: %s' -H 'access-token: %s'", w.ClientToken, w.AccessToken)
 	fmt.Fprintf(out, `

@@ -34,9 +34,9 @@ func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := propertyv1.NewGateServiceClient(s.conn).CreateGate(s, &propertyv1.CreateGateRequest{Name: c.Name, Floor: c.Floor, SpaceIds: c.Space})
-		return s.answer(answer, err, func() {
-			s.gates([]*propertyv1.Gate{answer.GetData()})
-			s.next("latchkey lock assign LOCK " + answer.GetData().GetId() + "    assigns a lock to it (latchkey lock list)")
+		return s.printAnswer(answer, err, func() {
+			s.printGates([]*propertyv1.Gate{answer.GetData()})
+			s.printNextSteps("latchkey lock assign LOCK " + answer.GetData().GetId() + "    assigns a lock to it (latchkey lock list)")
 		})
 	})
 }
@@ -46,7 +46,7 @@ type gateList struct{}
 func (*gateList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).ListGates(s, &propertyv1.ListGatesRequest{})
-		return s.answer(answer, err, func() { s.gates(answer.GetData().GetList()) })
+		return s.printAnswer(answer, err, func() { s.printGates(answer.GetData().GetList()) })
 	})
 }
 
@@ -71,7 +71,7 @@ func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
 			req.Spaces = &propertyv1.SpaceIds{Ids: c.Space}
 		}
 		answer, err := propertyv1.NewGateServiceClient(s.conn).UpdateGate(s, req)
-		return s.answer(answer, err, func() { s.gates([]*propertyv1.Gate{answer.GetData()}) })
+		return s.printAnswer(answer, err, func() { s.printGates([]*propertyv1.Gate{answer.GetData()}) })
 	})
 }
 
@@ -82,11 +82,11 @@ type gateDelete struct {
 func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aGate, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).DeleteGate(s, &propertyv1.DeleteGateRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.printAnswer(answer, err, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
 	})
 }
 
-func (s *session) gates(list []*propertyv1.Gate) {
+func (s *session) printGates(list []*propertyv1.Gate) {
 	var rows [][]string
 	for _, g := range list {
 		spaces := "all"
@@ -95,5 +95,5 @@ func (s *session) gates(list []*propertyv1.Gate) {
 		}
 		rows = append(rows, []string{g.GetId(), g.GetName(), dash(g.GetFloor()), dash(g.GetLockId()), spaces})
 	}
-	s.table(`There is no gate yet. Create one with: latchkey gate create "Main entrance"`, []string{"id", "name", "floor", "lock", "opens for guests of"}, rows)
+	s.printTable(`There is no gate yet. Create one with: latchkey gate create "Main entrance"`, []string{"id", "name", "floor", "lock", "opens for guests of"}, rows)
 }

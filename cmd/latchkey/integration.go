@@ -40,11 +40,11 @@ func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) er
 			return err
 		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ConnectApp(s, &propertyv1.ConnectAppRequest{AppId: c.App, Name: c.Name, Scopes: c.Scope})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			in := answer.GetData()
 			s.say("Connected %s: %s.", in.GetId(), in.GetName())
-			s.secret("access token", answer.GetAccessToken(), "; give it to the vendor")
-			s.next(
+			s.printSecret("access token", answer.GetAccessToken(), "; give it to the vendor")
+			s.printNextSteps(
 				"The vendor registers its endpoints: PATCH /v1/endpoints with client-token and access-token.",
 				"latchkey mapping suggest "+in.GetId()+"    when getSpaces is registered and your spaces are created",
 			)
@@ -57,12 +57,12 @@ type integrationList struct{}
 func (*integrationList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			var rows [][]string
 			for _, in := range answer.GetData().GetList() {
-				rows = append(rows, []string{in.GetId(), in.GetName(), dash(in.GetAppId()), fmt.Sprint(len(in.GetEndpoints())), when(in.GetSpacesReadAt())})
+				rows = append(rows, []string{in.GetId(), in.GetName(), dash(in.GetAppId()), fmt.Sprint(len(in.GetEndpoints())), formatTime(in.GetSpacesReadAt())})
 			}
-			s.table("There is no integration yet. Connect an app with: latchkey integration connect APP (latchkey app list)",
+			s.printTable("There is no integration yet. Connect an app with: latchkey integration connect APP (latchkey app list)",
 				[]string{"id", "name", "app", "endpoints", "spaces read"}, rows)
 		})
 	})
@@ -75,7 +75,7 @@ type integrationShow struct {
 func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.showIntegration(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printIntegration(answer.GetData()) })
 	})
 }
 
@@ -91,7 +91,7 @@ func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error 
 	}
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).UpdateIntegration(s, &propertyv1.UpdateIntegrationRequest{Id: c.ID, Name: c.Name, Scopes: c.Scope})
-		return s.answer(answer, err, func() { s.showIntegration(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printIntegration(answer.GetData()) })
 	})
 }
 
@@ -103,7 +103,7 @@ type rotateToken struct {
 func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: int32(c.Overlap)})
-		return s.answer(answer, err, func() { s.secret("access token", answer.GetAccessToken(), "; give it to the vendor") })
+		return s.printAnswer(answer, err, func() { s.printSecret("access token", answer.GetAccessToken(), "; give it to the vendor") })
 	})
 }
 
@@ -114,7 +114,7 @@ type revokeToken struct {
 func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RevokeAccessToken(s, &propertyv1.RevokeAccessTokenRequest{Id: c.ID})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			s.say("%s has no valid access token any more. Its reservations stay, and guests keep their access.", c.ID)
 		})
 	})
@@ -128,7 +128,7 @@ type rotateSecret struct {
 func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateSigningSecret(s, &propertyv1.RotateSigningSecretRequest{Id: c.ID, DropPrevious: c.DropPrevious})
-		return s.answer(answer, err, func() { s.secret("signing secret", answer.GetSigningSecret(), "; give it to the vendor") })
+		return s.printAnswer(answer, err, func() { s.printSecret("signing secret", answer.GetSigningSecret(), "; give it to the vendor") })
 	})
 }
 
@@ -139,24 +139,24 @@ type readSpaces struct {
 func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ReadSpaces(s, &propertyv1.ReadSpacesRequest{Id: c.ID})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			d := answer.GetData()
 			s.say("%d spaces, %d of them mapped, %d conflicts open.", d.GetFound(), d.GetMapped(), d.GetOpenConflicts())
 			if d.GetMapped() < d.GetFound() {
-				s.next("latchkey mapping suggest " + c.ID)
+				s.printNextSteps("latchkey mapping suggest " + c.ID)
 			}
 		})
 	})
 }
 
-func (s *session) showIntegration(in *propertyv1.Integration) {
-	s.facts("id", in.GetId(), "name", in.GetName(), "app", dash(in.GetAppId()), "scopes", strings.Join(in.GetScopes(), " "),
-		"spaces read", when(in.GetSpacesReadAt()), "spaces failures", fmt.Sprint(in.GetSpacesFailures()), "created", when(in.GetCreatedAt()))
+func (s *session) printIntegration(in *propertyv1.Integration) {
+	s.printFacts("id", in.GetId(), "name", in.GetName(), "app", dash(in.GetAppId()), "scopes", strings.Join(in.GetScopes(), " "),
+		"spaces read", formatTime(in.GetSpacesReadAt()), "spaces failures", fmt.Sprint(in.GetSpacesFailures()), "created", formatTime(in.GetCreatedAt()))
 	for _, t := range in.GetAccessTokens() {
-		s.say("access token %s begins %s..., ends %s", t.GetId(), t.GetHint(), when(t.GetExpiresAt()))
+		s.say("access token %s begins %s..., ends %s", t.GetId(), t.GetHint(), formatTime(t.GetExpiresAt()))
 	}
 	s.say("")
-	s.endpoints(in.GetEndpoints())
+	s.printEndpoints(in.GetEndpoints())
 }
 
 type endpointCommands struct {
@@ -177,15 +177,15 @@ func (endpointList) Help() string {
 func (c *endpointList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.endpoints(answer.GetData().GetEndpoints()) })
+		return s.printAnswer(answer, err, func() { s.printEndpoints(answer.GetData().GetEndpoints()) })
 	})
 }
 
-func (s *session) endpoints(list []*propertyv1.Endpoint) {
+func (s *session) printEndpoints(list []*propertyv1.Endpoint) {
 	var rows [][]string
 	for _, e := range list {
-		rows = append(rows, []string{e.GetAction(), e.GetState(), e.GetMethod(), e.GetUrl(), when(e.GetLastSuccessAt()), e.GetLastError()})
+		rows = append(rows, []string{e.GetAction(), e.GetState(), e.GetMethod(), e.GetUrl(), formatTime(e.GetLastSuccessAt()), e.GetLastError()})
 	}
-	s.table("No endpoint is registered. The vendor registers endpoints: PATCH /v1/endpoints.",
+	s.printTable("No endpoint is registered. The vendor registers endpoints: PATCH /v1/endpoints.",
 		[]string{"action", "state", "method", "url", "last success", "last error"}, rows)
 }

@@ -37,7 +37,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		list := &propertyv1.LockList{List: all, Total: int32(len(all))} // a property has far fewer locks than an int32 can count
-		return s.answer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.lockTable(c.none(), all) })
+		return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable(c.none(), all) })
 	})
 }
 
@@ -89,7 +89,7 @@ type lockShow struct {
 func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.showLock(answer) })
+		return s.printAnswer(answer, err, func() { s.printLock(answer) })
 	})
 }
 
@@ -101,7 +101,7 @@ type lockRename struct {
 func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UpdateLock(s, &propertyv1.UpdateLockRequest{Id: c.ID, Name: c.Name})
-		return s.answer(answer, err, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
+		return s.printAnswer(answer, err, func() { s.printLocks([]*propertyv1.Lock{answer.GetData()}) })
 	})
 }
 
@@ -152,7 +152,7 @@ func assign(ctx context.Context, r *remote, io *streams, lock, door string) erro
 			return err
 		}
 		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: lock, DoorId: &door})
-		return s.answer(answer, err, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
+		return s.printAnswer(answer, err, func() { s.printLocks([]*propertyv1.Lock{answer.GetData()}) })
 	})
 }
 
@@ -164,8 +164,8 @@ func (lockUnlock) Help() string {
 	return `The door opens at most once, within ten seconds of the call, or not at all. The result "unknown" means that no answer came: the door may have opened, or may open until the ten seconds are over. Wait and check the door before you try again.`
 }
 
-// unopened returns the error of an unlock command that did not certainly open the door.
-func unopened(act *propertyv1.Act) error {
+// unopenedError returns the error of an unlock command that did not certainly open the door.
+func unopenedError(act *propertyv1.Act) error {
 	why := act.GetReason()
 	if w := whyNot[why]; w != "" {
 		why = w
@@ -197,11 +197,11 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID})
 		act := answer.GetData()
-		if err := s.answer(answer, err, func() { s.facts("command", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
+		if err := s.printAnswer(answer, err, func() { s.printFacts("command", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
 			return err
 		}
 		if act.GetResult() != "opened" {
-			return unopened(act)
+			return unopenedError(act)
 		}
 		return nil
 	})
@@ -209,9 +209,9 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 
 const noLock = "There is no lock yet. Locks appear when their bridge connects: latchkey bridge list"
 
-func (s *session) locks(list []*propertyv1.Lock) { s.lockTable(noLock, list) }
+func (s *session) printLocks(list []*propertyv1.Lock) { s.printLockTable(noLock, list) }
 
-func (s *session) lockTable(none string, list []*propertyv1.Lock) {
+func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
 	var rows [][]string
 	for _, l := range list {
 		battery, door := "-", dash(l.GetDoorId())
@@ -223,25 +223,25 @@ func (s *session) lockTable(none string, list []*propertyv1.Lock) {
 		}
 		rows = append(rows, []string{l.GetId(), l.GetName(), door, onlineText(l.GetStatus()), dash(l.GetStatus().GetBolt()), battery, l.GetBridgeId(), l.GetAddress()})
 	}
-	s.table(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
+	s.printTable(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
 }
 
 // onlineText says whether a lock is reachable, and if not, why.
 func onlineText(st *propertyv1.LockStatus) string {
 	if st.GetOnline() || st.GetOfflineReason() == "" {
-		return yes(st.GetOnline())
+		return yesOrNo(st.GetOnline())
 	}
 	return "no (" + st.GetOfflineReason() + ")"
 }
 
-func (s *session) showLock(a *propertyv1.GetLockResponse) {
+func (s *session) printLock(a *propertyv1.GetLockResponse) {
 	l, can, st := a.GetData(), a.GetData().GetAbilities(), a.GetData().GetStatus()
-	s.locks([]*propertyv1.Lock{l})
+	s.printLocks([]*propertyv1.Lock{l})
 	s.say("")
-	s.facts("model", l.GetModel(), "kind", l.GetKind(), "last seen", when(l.GetStatus().GetLastSeenAt()), "firmware", l.GetStatus().GetFirmware(),
+	s.printFacts("model", l.GetModel(), "kind", l.GetKind(), "last seen", formatTime(l.GetStatus().GetLastSeenAt()), "firmware", l.GetStatus().GetFirmware(),
 		"PIN length", fmt.Sprintf("%d to %d", can.GetPinMinLength(), can.GetPinMaxLength()), "slots", fmt.Sprintf("%d, %d free", can.GetSlotsTotal(), st.GetSlotsFree()),
-		"why offline", dash(st.GetOfflineReason()), "battery read", when(st.GetBatteryObservedAt()), "battery low", yes(st.GetBatteryLow()), "clock", clockText(st),
-		"remote unlock", yes(can.GetRemoteUnlock()), "read back", yes(can.GetReadBack()), "schedule", can.GetNativeSchedule(),
+		"why offline", dash(st.GetOfflineReason()), "battery read", formatTime(st.GetBatteryObservedAt()), "battery low", yesOrNo(st.GetBatteryLow()), "clock", clockText(st),
+		"remote unlock", yesOrNo(can.GetRemoteUnlock()), "read back", yesOrNo(can.GetReadBack()), "schedule", can.GetNativeSchedule(),
 		"wrong PINs", wrongPINText(can, st))
 	s.say("")
 	var rows [][]string
@@ -250,15 +250,15 @@ func (s *session) showLock(a *propertyv1.GetLockResponse) {
 		if sl.GetUnmanaged() {
 			whose = "foreign code"
 		}
-		rows = append(rows, []string{fmt.Sprint(sl.GetNumber()), sl.GetEvidence(), dash(sl.GetResult()), whose, when(sl.GetNotBefore()), when(sl.GetNotAfter()), when(sl.GetUsedAt())})
+		rows = append(rows, []string{fmt.Sprint(sl.GetNumber()), sl.GetEvidence(), dash(sl.GetResult()), whose, formatTime(sl.GetNotBefore()), formatTime(sl.GetNotAfter()), formatTime(sl.GetUsedAt())})
 	}
-	s.table("No slot has been used.", []string{"slot", "evidence", "result", "used by", "opens from", "until", "used"}, rows)
+	s.printTable("No slot has been used.", []string{"slot", "evidence", "result", "used by", "opens from", "until", "used"}, rows)
 }
 
 // wrongPINText says how a lock reacts to wrong PINs.
 func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) string {
 	if s.GetKeypadPausedUntil() != nil {
-		return "the keypad is paused until " + when(s.GetKeypadPausedUntil())
+		return "the keypad is paused until " + formatTime(s.GetKeypadPausedUntil())
 	}
 	switch {
 	case can.GetLockout() == "verified":

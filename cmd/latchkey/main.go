@@ -83,7 +83,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 		return 2
 	}
 	if !wantsJSON(chosen) {
-		warn(errs, unknownVariables(os.Environ(), knownVariables(parser.Model.Node)))
+		printWarnings(errs, unknownVariableWarnings(os.Environ(), knownVariables(parser.Model.Node)))
 	}
 	chosen.BindTo(ctx, (*context.Context)(nil))
 	if err := chosen.Run(&streams{in: in, out: out, errs: errs, raw: raw, width: widthOf(raw)}); err != nil {

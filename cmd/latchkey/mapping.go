@@ -27,16 +27,16 @@ type mappingList struct {
 
 func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
-		list, err := s.partnerSpaces(c.ID, c.Unmapped)
+		list, err := s.loadPartnerSpaces(c.ID, c.Unmapped)
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListPartnerSpacesResponse{Data: list}, nil, func() {
+		return s.printAnswer(&propertyv1.ListPartnerSpacesResponse{Data: list}, nil, func() {
 			var rows [][]string
 			for _, p := range list.GetList() {
 				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), p.GetState(), dash(p.GetSpaceName()), dash(p.GetSpaceId()), suggestionOf(p)})
 			}
-			s.table("There is no such space. To read getSpaces now: latchkey integration read-spaces "+c.ID,
+			s.printTable("There is no such space. To read getSpaces now: latchkey integration read-spaces "+c.ID,
 				[]string{"partner's id", "type", "name", "state", "mapped to", "space id", "suggestion"}, rows)
 		})
 	})
@@ -49,7 +49,7 @@ func suggestionOf(p *propertyv1.PartnerSpace) string {
 	return fmt.Sprintf("%s (%s, %s)", p.GetSuggestedSpaceName(), p.GetSuggestedSpaceId(), p.GetConfidence())
 }
 
-func (s *session) partnerSpaces(integration string, unmapped bool) (*propertyv1.PartnerSpaceList, error) {
+func (s *session) loadPartnerSpaces(integration string, unmapped bool) (*propertyv1.PartnerSpaceList, error) {
 	all := &propertyv1.PartnerSpaceList{}
 	for token := ""; ; {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).ListPartnerSpaces(s, &propertyv1.ListPartnerSpacesRequest{
@@ -84,29 +84,29 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 		if c.Apply {
 			return c.apply(s)
 		}
-		list, err := s.partnerSpaces(c.ID, true)
+		list, err := s.loadPartnerSpaces(c.ID, true)
 		if err != nil {
 			return err
 		}
-		none, err := s.unread(c.ID, "All spaces of the partner are mapped.")
+		none, err := s.unreadHint(c.ID, "All spaces of the partner are mapped.")
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListPartnerSpacesResponse{Data: list}, nil, func() {
+		return s.printAnswer(&propertyv1.ListPartnerSpacesResponse{Data: list}, nil, func() {
 			var rows [][]string
 			for _, p := range list.GetList() {
 				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), suggestionOf(p)})
 			}
-			s.table(none, []string{"partner's id", "type", "name", "suggestion"}, rows)
+			s.printTable(none, []string{"partner's id", "type", "name", "suggestion"}, rows)
 			if len(rows) > 0 {
-				s.next("latchkey mapping suggest "+c.ID+" --apply", "latchkey mapping set "+c.ID+" PARTNERS-ID SPACE    for the rest")
+				s.printNextSteps("latchkey mapping suggest "+c.ID+" --apply", "latchkey mapping set "+c.ID+" PARTNERS-ID SPACE    for the rest")
 			}
 		})
 	})
 }
 
-// unread returns a hint if the partner's spaces were never read, otherwise the given text.
-func (s *session) unread(integration, otherwise string) (string, error) {
+// unreadHint returns a hint if the partner's spaces were never read, otherwise the given text.
+func (s *session) unreadHint(integration, otherwise string) (string, error) {
 	answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: integration})
 	if err != nil {
 		return "", err
@@ -122,14 +122,14 @@ func (c *mappingSuggest) apply(s *session) error {
 	if err != nil {
 		return err
 	}
-	none, err := s.unread(c.ID, "")
-	return s.answer(answer, err, func() {
+	none, err := s.unreadHint(c.ID, "")
+	return s.printAnswer(answer, err, func() {
 		if none != "" {
 			s.say("%s", s.withTypedFlags(none))
 			return
 		}
-		s.say("Mapped %s.", count(int(answer.GetData().GetTotal()), "space"))
-		s.next("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
+		s.say("Mapped %s.", formatCount(int(answer.GetData().GetTotal()), "space"))
+		s.printNextSteps("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
 	})
 }
 
@@ -148,20 +148,20 @@ func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).SetMapping(s, &propertyv1.SetMappingRequest{IntegrationId: c.ID, ExternalId: c.External, SpaceId: c.Space})
-		return s.answer(answer, err, func() { s.say("Mapped %s to %s.", c.External, c.Space) })
+		return s.printAnswer(answer, err, func() { s.say("Mapped %s to %s.", c.External, c.Space) })
 	})
 }
 
 // aPartnerSpace returns the kind of object for spaces in the list of a partner.
 func aPartnerSpace(integration string) kind {
 	return kind{"space of the partner", nil, fault.SpaceNotFound, "latchkey mapping list " + integration, func(s *session) ([]candidate, error) {
-		list, err := s.partnerSpaces(integration, false)
+		list, err := s.loadPartnerSpaces(integration, false)
 		return partnerSpaceCandidates(list.GetList()), err
 	}}
 }
 
 func partnerSpaceCandidates(list []*propertyv1.PartnerSpace) []candidate {
-	return each(list, func(p *propertyv1.PartnerSpace) candidate {
+	return candidatesOf(list, func(p *propertyv1.PartnerSpace) candidate {
 		return candidate{p.GetExternalId(), []string{p.GetName()}, p.GetType()}
 	})
 }
@@ -186,7 +186,7 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 		return err
 	}
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
-		partners, err := s.partnerSpaces(c.ID, false)
+		partners, err := s.loadPartnerSpaces(c.ID, false)
 		if err != nil {
 			return err
 		}
@@ -202,9 +202,9 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return &atLines{error: err, list: "mappings", columns: map[string]string{"externalId": "partner", "spaceId": "space"}, lines: lines}
 		}
-		return s.answer(answer, nil, func() {
-			s.say("Mapped %s.", count(int(answer.GetData().GetTotal()), "space"))
-			s.next("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
+		return s.printAnswer(answer, nil, func() {
+			s.say("Mapped %s.", formatCount(int(answer.GetData().GetTotal()), "space"))
+			s.printNextSteps("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
 		})
 	})
 }
@@ -247,7 +247,7 @@ func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).UnsetMapping(s, &propertyv1.UnsetMappingRequest{IntegrationId: c.ID, ExternalId: c.External})
-		return s.answer(answer, err, func() { s.say("%s is not mapped any more.", c.External) })
+		return s.printAnswer(answer, err, func() { s.say("%s is not mapped any more.", c.External) })
 	})
 }
 
@@ -271,12 +271,12 @@ func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) erro
 				break
 			}
 		}
-		return s.answer(&propertyv1.ListConflictsResponse{Data: all}, nil, func() {
+		return s.printAnswer(&propertyv1.ListConflictsResponse{Data: all}, nil, func() {
 			var rows [][]string
 			for _, x := range all.GetList() {
-				rows = append(rows, []string{x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), when(x.GetOpenedAt()), when(x.GetClosedAt())})
+				rows = append(rows, []string{x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), formatTime(x.GetOpenedAt()), formatTime(x.GetClosedAt())})
 			}
-			s.table("No conflicts.", []string{"kind", "partner's id", "what", "reservations", "since", "resolved"}, rows)
+			s.printTable("No conflicts.", []string{"kind", "partner's id", "what", "reservations", "since", "resolved"}, rows)
 		})
 	})
 }

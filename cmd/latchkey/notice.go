@@ -25,12 +25,12 @@ type noticeList struct {
 func (c *noticeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewNoticeServiceClient(s.conn).ListNotices(s, &propertyv1.ListNoticesRequest{UnreadOnly: c.Unread, PageSize: c.Limit})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			var rows [][]string
 			for _, n := range answer.GetData().GetList() {
-				rows = append(rows, []string{n.GetId(), when(n.GetCreatedAt()), yes(n.GetReadAt() != nil), yes(n.GetStands()), n.GetSubject(), n.GetText()})
+				rows = append(rows, []string{n.GetId(), formatTime(n.GetCreatedAt()), yesOrNo(n.GetReadAt() != nil), yesOrNo(n.GetStands()), n.GetSubject(), n.GetText()})
 			}
-			s.table("No notices.", []string{"id", "since", "read", "open", "about", "what"}, rows)
+			s.printTable("No notices.", []string{"id", "since", "read", "open", "about", "what"}, rows)
 		})
 	})
 }
@@ -46,7 +46,7 @@ func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewNoticeServiceClient(s.conn).MarkNoticesRead(s, &propertyv1.MarkNoticesReadRequest{Ids: c.IDs, All: c.All})
-		if err := s.answer(answer, err, func() { s.say("Marked %d as read.", answer.GetMarked()) }); err != nil || int(answer.GetMarked()) == len(c.IDs) {
+		if err := s.printAnswer(answer, err, func() { s.say("Marked %d as read.", answer.GetMarked()) }); err != nil || int(answer.GetMarked()) == len(c.IDs) {
 			return err
 		}
 		return s.knownNotices(c.IDs)

@@ -8,8 +8,8 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// inOrder sorts spaces in natural order: 2 before 12, and beds after their dorm.
-func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
+// sortedSpaces sorts spaces in natural order: 2 before 12, and beds after their dorm.
+func sortedSpaces(list []*propertyv1.Space) []*propertyv1.Space {
 	dorms := map[string]string{}
 	for _, sp := range list {
 		dorms[sp.GetId()] = sp.GetName()
@@ -27,21 +27,21 @@ func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
 		bName, bDorm, bBed := sortKey(b)
 		switch {
 		case aDorm != bDorm:
-			return cmp.Or(natural(aName, bName), strings.Compare(aDorm, bDorm))
+			return cmp.Or(compareNatural(aName, bName), strings.Compare(aDorm, bDorm))
 		case aBed != bBed && bBed:
 			return -1
 		case aBed != bBed:
 			return 1
 		}
-		return natural(a.GetName(), b.GetName())
+		return compareNatural(a.GetName(), b.GetName())
 	})
 	return list
 }
 
-// natural compares names in natural order: digits as numbers, letters without case.
-func natural(a, b string) int {
+// compareNatural compares names in natural order: digits as numbers, letters without case.
+func compareNatural(a, b string) int {
 	for a, b = strings.ToLower(a), strings.ToLower(b); a != "" && b != ""; {
-		an, bn := digits(a), digits(b)
+		an, bn := leadingDigits(a), leadingDigits(b)
 		if an == 0 || bn == 0 {
 			if a[0] != b[0] {
 				return cmp.Compare(a[0], b[0])
@@ -58,7 +58,7 @@ func natural(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits returns the number of digits at the beginning of a text.
-func digits(s string) int {
+// leadingDigits returns the number of digits at the beginning of a text.
+func leadingDigits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }

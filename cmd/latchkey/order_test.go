@@ -17,7 +17,7 @@ func TestSpacesAreInNaturalOrder(t *testing.T) {
 		space("j", "Bed", "1", "elsewhere"),
 	}
 	var got []string
-	for _, sp := range inOrder(list) {
+	for _, sp := range sortedSpaces(list) {
 		got = append(got, sp.GetId())
 	}
 	if want := "j f e b h i d a g c"; strings.Join(got, " ") != want {

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// answer prints the server's answer: as JSON with --json, otherwise by calling human. It returns the error of the call, if there is one.
-func (s *session) answer(m proto.Message, err error, human func()) error {
+// printAnswer prints the server's answer: as JSON with --json, otherwise by calling human. It returns the error of the call, if there is one.
+func (s *session) printAnswer(m proto.Message, err error, human func()) error {
 	if err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func (s *session) answer(m proto.Message, err error, human func()) error {
 
 var protoJSON = protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}
 
-// answers prints several values as one JSON object. Messages keep the field names of the API.
-func (s *session) answers(parts map[string]any) error {
+// printAnswers prints several values as one JSON object. Messages keep the field names of the API.
+func (s *session) printAnswers(parts map[string]any) error {
 	data := map[string]any{}
 	for name, part := range parts {
 		data[name] = part
@@ -58,23 +58,23 @@ func (m asJSON) MarshalJSON() ([]byte, error) { return protoJSON.Marshal(m.messa
 
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// next prints the commands that the user may want to type next.
-func (s *session) next(lines ...string) {
+// printNextSteps prints the commands that the user may want to type next.
+func (s *session) printNextSteps(lines ...string) {
 	fmt.Fprintln(s.out, "\nNext:")
 	for _, l := range lines {
 		fmt.Fprintln(s.out, "  "+s.withTypedFlags(l))
 	}
 }
 
-func (s *session) secret(name, value, advice string) {
+func (s *session) printSecret(name, value, advice string) {
 	if value == "" {
 		return
 	}
 	s.say("\n%s, shown only this once%s:\n\n    %s", name, advice, value)
 }
 
-// table prints rows in columns, or the text none if there are no rows.
-func (s *session) table(none string, header []string, rows [][]string) {
+// printTable prints rows in columns, or the text none if there are no rows.
+func (s *session) printTable(none string, header []string, rows [][]string) {
 	if len(rows) == 0 {
 		s.say("%s", s.withTypedFlags(none))
 		return
@@ -88,8 +88,8 @@ func (s *session) table(none string, header []string, rows [][]string) {
 	}
 }
 
-// facts prints pairs of name and value, one per line. It skips empty values.
-func (s *session) facts(pairs ...string) {
+// printFacts prints pairs of name and value, one per line. It skips empty values.
+func (s *session) printFacts(pairs ...string) {
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -102,28 +102,28 @@ func (s *session) facts(pairs ...string) {
 // errNothing refuses a change without any value, which happens if a script's variable is empty.
 var errNothing = errors.New("nothing to change: name at least one flag; --help lists them")
 
-// when formats a time in the machine's time zone; a missing time is a dash.
-func when(t *timestamppb.Timestamp) string {
-	return whenIn(time.Local, t)
+// formatTime formats a time in the machine's time zone; a missing time is a dash.
+func formatTime(t *timestamppb.Timestamp) string {
+	return formatTimeIn(time.Local, t)
 }
 
-// whenIn formats a time in the given time zone.
-func whenIn(zone *time.Location, t *timestamppb.Timestamp) string {
+// formatTimeIn formats a time in the given time zone.
+func formatTimeIn(zone *time.Location, t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "-"
 	}
 	return t.AsTime().In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
-// count formats a number with a noun: 1 door, 2 doors.
-func count(n int, noun string) string {
+// formatCount formats a number with a noun: 1 door, 2 doors.
+func formatCount(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-func yes(b bool) string {
+func yesOrNo(b bool) string {
 	if b {
 		return "yes"
 	}

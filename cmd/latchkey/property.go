@@ -55,10 +55,10 @@ func (propertyCreate) Help() string {
 func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewPropertyServiceClient(s.conn).CreateProperty(s, &adminv1.CreatePropertyRequest{Settings: c.with(&c.Name, &c.TimeZone)})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			p := answer.GetData()
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
-			s.next(
+			s.printNextSteps(
 				`latchkey space create 101 --type Room     or many at once: latchkey space import FILE`,
 				`latchkey bridge create Reception          the program on site that drives the locks`,
 				`latchkey app create "Your PMS"            the vendor, if "latchkey app list" does not show it`,
@@ -77,12 +77,12 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(&adminv1.ListPropertiesResponse{Data: &adminv1.PropertyList{List: all}}, nil, func() {
+		return s.printAnswer(&adminv1.ListPropertiesResponse{Data: &adminv1.PropertyList{List: all}}, nil, func() {
 			var rows [][]string
 			for _, p := range all {
-				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), when(p.GetCreatedAt())})
+				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), formatTime(p.GetCreatedAt())})
 			}
-			s.table(`There is no property yet. Create one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`,
+			s.printTable(`There is no property yet. Create one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`,
 				[]string{"id", "name", "time zone", "in", "out", "created"}, rows)
 		})
 	})
@@ -108,7 +108,7 @@ type propertyShow struct{}
 func (*propertyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
-		return s.answer(answer, err, func() { s.showProperty(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printProperty(answer.GetData()) })
 	})
 }
 
@@ -129,7 +129,7 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).UpdateProperty(s, &propertyv1.UpdatePropertyRequest{Settings: c.with(c.Name, c.TimeZone)})
-		return s.answer(answer, err, func() { s.showProperty(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printProperty(answer.GetData()) })
 	})
 }
 
@@ -150,7 +150,7 @@ Example:
 func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	for done := false; !done; { // each call has its own deadline and deletes a part
 		err := r.asOperator(ctx, io, func(s *session) (err error) {
-			if r.Property, err = s.property(); err != nil {
+			if r.Property, err = s.resolveProperty(); err != nil {
 				return err
 			}
 			if c.Confirm == "" {
@@ -164,7 +164,7 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 			if done = answer.GetData().GetDone(); !done {
 				return err
 			}
-			return s.answer(answer, err, func() { s.say("Deleted %s.", r.Property) })
+			return s.printAnswer(answer, err, func() { s.say("Deleted %s.", r.Property) })
 		})
 		if err != nil {
 			return err
@@ -173,12 +173,12 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 	return nil
 }
 
-func (s *session) showProperty(p *propertyv1.Property) {
+func (s *session) printProperty(p *propertyv1.Property) {
 	owing := p.GetOwingPolicy()
 	if owing == "threshold" {
 		owing += " " + strconv.Itoa(int(p.GetOwingThresholdMinor()))
 	}
-	s.facts("id", p.GetId(), "name", p.GetName(), "time zone", p.GetTimeZone(), "check-in", p.GetCheckInTime(), "check-out", p.GetCheckOutTime(),
+	s.printFacts("id", p.GetId(), "name", p.GetName(), "time zone", p.GetTimeZone(), "check-in", p.GetCheckInTime(), "check-out", p.GetCheckOutTime(),
 		"early in", fmt.Sprintf("%d min", p.GetEarlyInMinutes()), "late out", fmt.Sprintf("%d min", p.GetLateOutMinutes()),
-		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yes(p.GetGatesAlone()), "backup codes", yes(p.GetBackupCodes()), "owing", owing, "created", when(p.GetCreatedAt()))
+		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yesOrNo(p.GetGatesAlone()), "backup codes", yesOrNo(p.GetBackupCodes()), "owing", owing, "created", formatTime(p.GetCreatedAt()))
 }

@@ -130,12 +130,12 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
 			s.staffToken = r.Token
-			if err := s.sameProperty(); err != nil {
+			if err := s.checkProperty(); err != nil {
 				return err
 			}
 			return f(s)
 		}
-		if err := s.mint(); err != nil {
+		if err := s.createSessionToken(); err != nil {
 			return err
 		}
 		return f(s)
@@ -144,15 +144,15 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 
 // asOperatorOn is asOperator for a command on one object. It replaces the name of the object by its id.
 func (r *remote) asOperatorOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
-	return r.asOperator(ctx, io, resolved(k, word, f))
+	return r.asOperator(ctx, io, withResolvedName(k, word, f))
 }
 
 // asStaffOn is asStaff for a command on one object. It replaces the name of the object by its id.
 func (r *remote) asStaffOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
-	return r.asStaff(ctx, io, resolved(k, word, f))
+	return r.asStaff(ctx, io, withResolvedName(k, word, f))
 }
 
-func resolved(k kind, word *string, f func(s *session) error) func(s *session) error {
+func withResolvedName(k kind, word *string, f func(s *session) error) func(s *session) error {
 	return func(s *session) error {
 		if err := s.resolve(k, word); err != nil {
 			return err
@@ -239,8 +239,8 @@ func (s *session) authorize(ctx context.Context, method string, req, answer any,
 // tokenMinutes is the lifetime of a staff token, in case its revocation fails.
 const tokenMinutes = 15
 
-func (s *session) mint() error {
-	property, err := s.property()
+func (s *session) createSessionToken() error {
+	property, err := s.resolveProperty()
 	if err != nil {
 		return err
 	}
@@ -258,8 +258,8 @@ func (s *session) mint() error {
 	return nil
 }
 
-// property returns the id of the property that the flag names, or of the only property.
-func (s *session) property() (string, error) {
+// resolveProperty returns the id of the property that the flag names, or of the only property.
+func (s *session) resolveProperty() (string, error) {
 	if s.Property != "" {
 		id := s.Property
 		if aProperty.hasID(id) {
@@ -289,8 +289,8 @@ func (s *session) property() (string, error) {
 	}
 }
 
-// sameProperty returns an error if the flag names another property than that of the staff token.
-func (s *session) sameProperty() error {
+// checkProperty returns an error if the flag names another property than that of the staff token.
+func (s *session) checkProperty() error {
 	if s.Property == "" {
 		return nil
 	}

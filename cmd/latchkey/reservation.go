@@ -41,11 +41,11 @@ func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error
 		return fmt.Errorf("--limit must be at least 1")
 	}
 	return r.asStaffOn(ctx, io, aSpace, &c.Space, func(s *session) error {
-		zone, err := s.zone()
+		zone, err := s.loadZone()
 		if err != nil {
 			return err
 		}
-		return s.showReservations(zone, "No reservation matches.", c.Limit, &propertyv1.ListReservationsRequest{State: c.State, SpaceId: c.Space, Date: dayOf(c.Day, zone)})
+		return s.printReservations(zone, "No reservation matches.", c.Limit, &propertyv1.ListReservationsRequest{State: c.State, SpaceId: c.Space, Date: dayOf(c.Day, zone)})
 	})
 }
 
@@ -75,12 +75,12 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 		return fmt.Errorf("--limit must be at least 1")
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
-		zone, err := s.zone()
+		zone, err := s.loadZone()
 		if err != nil {
 			return err
 		}
 		req := &propertyv1.ListReservationsRequest{Query: c.Text}
-		found, _, err := s.reservations(req, 1)
+		found, _, err := s.loadReservations(req, 1)
 		if err != nil {
 			return err
 		}
@@ -88,18 +88,18 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 			space := c.Text
 			err := s.resolve(aSpace, &space)
 			if err == nil {
-				return s.showReservations(zone, "No guest is in "+c.Text+" now.", c.Limit, &propertyv1.ListReservationsRequest{SpaceId: space, State: "started"})
+				return s.printReservations(zone, "No guest is in "+c.Text+" now.", c.Limit, &propertyv1.ListReservationsRequest{SpaceId: space, State: "started"})
 			}
 			if f, ok := fault.Of(err); !ok || f.Reason != fault.SpaceNotFound {
 				return err
 			}
 		}
-		return s.showReservations(zone, "No guest, number or room matches.", c.Limit, &propertyv1.ListReservationsRequest{Query: c.Text})
+		return s.printReservations(zone, "No guest, number or room matches.", c.Limit, &propertyv1.ListReservationsRequest{Query: c.Text})
 	})
 }
 
-// reservations loads pages of reservations up to a limit. It also returns whether there are more.
-func (s *session) reservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
+// loadReservations loads pages of reservations up to a limit. It also returns whether there are more.
+func (s *session) loadReservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
 	for {
 		req.PageSize = int32(min(limit-len(all), 200)) // a page has at most 200 reservations
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ListReservations(s, req)
@@ -114,26 +114,26 @@ func (s *session) reservations(req *propertyv1.ListReservationsRequest, limit in
 	}
 }
 
-func (s *session) showReservations(zone *time.Location, none string, limit int, req *propertyv1.ListReservationsRequest) error {
-	all, more, err := s.reservations(req, limit)
+func (s *session) printReservations(zone *time.Location, none string, limit int, req *propertyv1.ListReservationsRequest) error {
+	all, more, err := s.loadReservations(req, limit)
 	if err != nil {
 		return err
 	}
 	list := &propertyv1.ReservationList{List: all, NextPageToken: req.GetPageToken()}
-	return s.answer(&propertyv1.ListReservationsResponse{Data: list}, nil, func() {
-		s.reservationTable(zone, none, all)
+	return s.printAnswer(&propertyv1.ListReservationsResponse{Data: list}, nil, func() {
+		s.printReservationTable(zone, none, all)
 		if more {
 			s.say("\nThere are more. To see them: --limit %d", 2*limit)
 		}
 	})
 }
 
-func (s *session) reservationTable(zone *time.Location, none string, list []*propertyv1.Reservation) {
+func (s *session) printReservationTable(zone *time.Location, none string, list []*propertyv1.Reservation) {
 	var rows [][]string
 	for _, x := range list {
 		rows = append(rows, []string{x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), shortTime(zone, x.GetTo().AsTime()), x.GetState()})
 	}
-	s.table(none, []string{"number", "guest", "room", "from", "to", "state"}, rows)
+	s.printTable(none, []string{"number", "guest", "room", "from", "to", "state"}, rows)
 }
 
 func guestOf(x *propertyv1.Reservation) string {
@@ -145,10 +145,10 @@ func shortTime(zone *time.Location, t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// reservation finds a reservation by number, id, or the beginning of the guest's name. It fails if several match.
-func (s *session) reservation(word string) (*propertyv1.Reservation, error) {
+// findReservation finds a reservation by number, id, or the beginning of the guest's name. It fails if several match.
+func (s *session) findReservation(word string) (*propertyv1.Reservation, error) {
 	const most = 10
-	found, more, err := s.reservations(&propertyv1.ListReservationsRequest{Query: word}, most)
+	found, more, err := s.loadReservations(&propertyv1.ListReservationsRequest{Query: word}, most)
 	switch {
 	case err != nil:
 		return nil, err
@@ -157,7 +157,7 @@ func (s *session) reservation(word string) (*propertyv1.Reservation, error) {
 	case len(found) == 0 || strings.TrimSpace(word) == "":
 		return nil, s.errWithTypedFlags(fault.New(fault.NotFound, fault.ReservationNotFound, "there is no reservation %s; search with: latchkey reservation find TEXT", word))
 	}
-	zone, err := s.zone()
+	zone, err := s.loadZone()
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (reservationShow) Help() string {
 
 func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		x, err := s.reservation(c.ID)
+		x, err := s.findReservation(c.ID)
 		if err != nil {
 			return err
 		}
@@ -191,20 +191,20 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 		if err != nil {
 			return err
 		}
-		zone, err := s.zone()
+		zone, err := s.loadZone()
 		if err != nil {
 			return err
 		}
 		e := answer.GetData()
 		e.Steps = nil
 		if s.JSON {
-			return s.answers(map[string]any{"reservation": x, "explanation": e})
+			return s.printAnswers(map[string]any{"reservation": x, "explanation": e})
 		}
-		s.facts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
+		s.printFacts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
 			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
 		s.say("")
-		s.explainedDoors(e)
-		s.next("latchkey reservation explain " + x.GetId() + "    shows what happened")
+		s.printExplainedDoors(e)
+		s.printNextSteps("latchkey reservation explain " + x.GetId() + "    shows what happened")
 		return nil
 	})
 }
@@ -222,38 +222,38 @@ func (reservationExplain) Help() string {
 func (c *reservationExplain) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if !strings.HasPrefix(c.ID, "rsv_") {
-			x, err := s.reservation(c.ID)
+			x, err := s.findReservation(c.ID)
 			if err != nil {
 				return err
 			}
 			c.ID = x.GetId()
 		}
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.explanation(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printExplanation(answer.GetData()) })
 	})
 }
 
-func (s *session) explanation(e *partnerv1.Explanation) {
-	s.facts("reservation", e.GetReservationId(), "state", e.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice())
+func (s *session) printExplanation(e *partnerv1.Explanation) {
+	s.printFacts("reservation", e.GetReservationId(), "state", e.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice())
 	s.say("")
-	s.explainedDoors(e)
+	s.printExplainedDoors(e)
 	s.say("")
 	if e.GetForgotten() {
 		s.say("Older steps have been deleted.")
 	}
 	switch {
 	case e.GetCompleteAfter() != nil:
-		s.say("Steps until %s may be missing.", when(e.GetCompleteAfter()))
+		s.say("Steps until %s may be missing.", formatTime(e.GetCompleteAfter()))
 	case e.GetTruncated():
 		s.say("Earlier steps are left out.")
 	}
-	s.steps("Nothing has happened yet.", e.GetSteps())
+	s.printSteps("Nothing has happened yet.", e.GetSteps())
 }
 
 // verdictWords are the texts for whether a door opens.
 var verdictWords = map[string]string{"opensAt": "opens from", "doesNotOpen": "does not open"}
 
-func (s *session) explainedDoors(e *partnerv1.Explanation) {
+func (s *session) printExplainedDoors(e *partnerv1.Explanation) {
 	var doors [][]string
 	for _, d := range e.GetDoors() {
 		verdict := d.GetVerdict()
@@ -261,17 +261,17 @@ func (s *session) explainedDoors(e *partnerv1.Explanation) {
 			verdict = w
 		}
 		if d.GetOpensAt() != nil {
-			verdict += " " + when(d.GetOpensAt())
+			verdict += " " + formatTime(d.GetOpensAt())
 		}
 		doors = append(doors, []string{d.GetName(), verdict, dash(d.GetEvidence()), dash(d.GetReason()), d.GetAdvice()})
 	}
-	s.table("This stay has no door.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
+	s.printTable("This stay has no door.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
 }
 
-func (s *session) steps(none string, list []*partnerv1.ExplainedStep) {
+func (s *session) printSteps(none string, list []*partnerv1.ExplainedStep) {
 	var steps [][]string
 	for _, x := range list {
-		steps = append(steps, []string{when(x.GetAt()), x.GetActor(), dash(x.GetEvidence()), dash(x.GetReason()), x.GetStaffSentence()})
+		steps = append(steps, []string{formatTime(x.GetAt()), x.GetActor(), dash(x.GetEvidence()), dash(x.GetReason()), x.GetStaffSentence()})
 	}
-	s.table(none, []string{"when", "who", "pin", "reason", "what"}, steps)
+	s.printTable(none, []string{"when", "who", "pin", "reason", "what"}, steps)
 }

@@ -138,7 +138,7 @@ var (
 	}}
 	aGate = kind{"gate", []string{"gat_"}, fault.GateNotFound, "latchkey gate list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).ListGates(s, &propertyv1.ListGatesRequest{})
-		return each(answer.GetData().GetList(), func(g *propertyv1.Gate) candidate {
+		return candidatesOf(answer.GetData().GetList(), func(g *propertyv1.Gate) candidate {
 			return candidate{g.GetId(), []string{g.GetName()}, "gate"}
 		}), err
 	}}
@@ -152,31 +152,31 @@ var (
 	}}
 	aBridge = kind{"bridge", []string{"brg_"}, fault.BridgeNotFound, "latchkey bridge list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
-		return each(answer.GetData().GetList(), func(b *propertyv1.Bridge) candidate {
+		return candidatesOf(answer.GetData().GetList(), func(b *propertyv1.Bridge) candidate {
 			return candidate{b.GetId(), []string{b.GetName()}, b.GetState()}
 		}), err
 	}}
 	anIntegration = kind{"integration", []string{"int_"}, fault.IntegrationNotFound, "latchkey integration list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
-		return each(answer.GetData().GetList(), func(in *propertyv1.Integration) candidate {
+		return candidatesOf(answer.GetData().GetList(), func(in *propertyv1.Integration) candidate {
 			return candidate{in.GetId(), []string{in.GetName()}, ""}
 		}), err
 	}}
 	aCode = kind{"code", []string{"cod_"}, fault.CodeNotFound, "latchkey code list", func(s *session) ([]candidate, error) {
 		list, err := s.allCodes(&propertyv1.ListCodesRequest{})
-		return each(list, func(c *propertyv1.Code) candidate {
+		return candidatesOf(list, func(c *propertyv1.Code) candidate {
 			return candidate{c.GetId(), []string{c.GetHolder()}, c.GetKind()}
 		}), err
 	}}
 	anApp = kind{"app", []string{"app_"}, fault.AppNotFound, "latchkey app list", func(s *session) ([]candidate, error) {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListApps(s, &adminv1.ListAppsRequest{})
-		return each(answer.GetData().GetList(), func(a *adminv1.App) candidate {
+		return candidatesOf(answer.GetData().GetList(), func(a *adminv1.App) candidate {
 			return candidate{a.GetId(), []string{a.GetName()}, ""}
 		}), err
 	}}
 	aProperty = kind{"property", []string{"prp_"}, fault.PropertyNotFound, "latchkey property list", func(s *session) ([]candidate, error) {
 		list, err := s.allProperties()
-		return each(list, func(p *propertyv1.Property) candidate {
+		return candidatesOf(list, func(p *propertyv1.Property) candidate {
 			return candidate{p.GetId(), []string{p.GetName()}, ""}
 		}), err
 	}}
@@ -187,13 +187,13 @@ var (
 func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
 	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
 		tokens, err := list(s)
-		return each(tokens.GetList(), func(t *adminv1.Token) candidate {
+		return candidatesOf(tokens.GetList(), func(t *adminv1.Token) candidate {
 			return candidate{t.GetId(), []string{t.GetName()}, "begins " + t.GetHint() + "..."}
 		}), err
 	}}
 }
 
-func each[T any](list []T, as func(T) candidate) []candidate {
+func candidatesOf[T any](list []T, as func(T) candidate) []candidate {
 	out := make([]candidate, 0, len(list)) // an empty list, because nil would mean that the list is not loaded
 	for _, x := range list {
 		out = append(out, as(x))
@@ -203,7 +203,7 @@ func each[T any](list []T, as func(T) candidate) []candidate {
 
 // lockCandidates lets a command name a lock by its name or by its address at the bridge.
 func lockCandidates(list []*propertyv1.Lock) []candidate {
-	return each(list, func(l *propertyv1.Lock) candidate {
+	return candidatesOf(list, func(l *propertyv1.Lock) candidate {
 		about := "no door"
 		if l.GetDoorName() != "" {
 			about = "on " + l.GetDoorName()
@@ -218,7 +218,7 @@ func spaceCandidates(list []*propertyv1.Space) []candidate {
 	for _, sp := range list {
 		dorms[sp.GetId()] = sp.GetName()
 	}
-	return each(list, func(sp *propertyv1.Space) candidate {
+	return candidatesOf(list, func(sp *propertyv1.Space) candidate {
 		c := candidate{sp.GetId(), []string{sp.GetName()}, sp.GetType()}
 		if dorm := dorms[sp.GetParentSpaceId()]; dorm != "" {
 			c.names, c.about = append(c.names, dorm+"/"+sp.GetName()), fmt.Sprintf("Bed in %s (%s/%s)", dorm, dorm, sp.GetName())

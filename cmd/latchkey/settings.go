@@ -109,7 +109,7 @@ func (s *settingsFile) unknown() error {
 	var wrong []error
 	for _, name := range unknown {
 		text := fmt.Sprintf("%s, line %d: there is no setting %q", s.name, s.lines[name], name)
-		if near := nearest(name, s.known); near != "" {
+		if near := nearestWord(name, s.known); near != "" {
 			text += fmt.Sprintf("; did you mean %q?", near)
 		}
 		wrong = append(wrong, errors.New(text))

@@ -56,9 +56,9 @@ func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {
 func createSpaces(ctx context.Context, r *remote, io *streams, spaces []*propertyv1.NewSpace) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).BatchCreateSpaces(s, &propertyv1.BatchCreateSpacesRequest{Spaces: spaces})
-		return s.answer(answer, err, func() {
-			s.spaces(answer.GetData().GetList())
-			s.next("latchkey lock list", "latchkey lock assign LOCK SPACE    assigns a lock to the door")
+		return s.printAnswer(answer, err, func() {
+			s.printSpaces(answer.GetData().GetList())
+			s.printNextSteps("latchkey lock list", "latchkey lock assign LOCK SPACE    assigns a lock to the door")
 		})
 	})
 }
@@ -73,7 +73,7 @@ func (c *spaceList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: all, Total: int32(len(all))}}, nil, func() { s.spaces(all) })
+		return s.printAnswer(&propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: all, Total: int32(len(all))}}, nil, func() { s.printSpaces(all) })
 	})
 }
 
@@ -114,7 +114,7 @@ func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).UpdateSpace(s, &propertyv1.UpdateSpaceRequest{
 			Id: c.ID, Name: c.Name, Floor: c.Floor, Type: c.Type, ParentSpaceId: c.Dorm, IsPrivate: c.Private, IsActive: c.Active,
 		})
-		return s.answer(answer, err, func() { s.spaces([]*propertyv1.Space{answer.GetData()}) })
+		return s.printAnswer(answer, err, func() { s.printSpaces([]*propertyv1.Space{answer.GetData()}) })
 	})
 }
 
@@ -125,23 +125,23 @@ type spaceDelete struct {
 func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).DeleteSpace(s, &propertyv1.DeleteSpaceRequest{Id: c.ID})
-		return s.answer(answer, err, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.printAnswer(answer, err, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
 	})
 }
 
-func (s *session) spaces(list []*propertyv1.Space) {
+func (s *session) printSpaces(list []*propertyv1.Space) {
 	names := map[string]string{}
 	for _, sp := range list {
 		names[sp.GetId()] = sp.GetName()
 	}
 	var rows [][]string
-	for _, sp := range inOrder(list) {
+	for _, sp := range sortedSpaces(list) {
 		dorm := sp.GetParentSpaceId()
 		if names[dorm] != "" {
 			dorm = names[dorm]
 		}
-		rows = append(rows, []string{sp.GetId(), sp.GetType(), sp.GetName(), dash(sp.GetFloor()), dash(dorm), yes(sp.GetIsPrivate()), yes(sp.GetIsActive()), dash(sp.GetLockId())})
+		rows = append(rows, []string{sp.GetId(), sp.GetType(), sp.GetName(), dash(sp.GetFloor()), dash(dorm), yesOrNo(sp.GetIsPrivate()), yesOrNo(sp.GetIsActive()), dash(sp.GetLockId())})
 	}
-	s.table("There is no space yet. Create one with: latchkey space create 101 --type Room",
+	s.printTable("There is no space yet. Create one with: latchkey space create 101 --type Room",
 		[]string{"id", "type", "name", "floor", "dorm", "private", "active", "lock"}, rows)
 }

@@ -40,28 +40,28 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		zone, err := s.zone()
+		zone, err := s.loadZone()
 		if err != nil {
 			return err
 		}
-		present, _, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: c.ID, State: "started"}, math.MaxInt)
+		present, _, err := s.loadReservations(&propertyv1.ListReservationsRequest{SpaceId: c.ID, State: "started"}, math.MaxInt)
 		if err != nil {
 			return err
 		}
-		steps, more, err := s.openings(c.ID, zone)
+		steps, more, err := s.loadOpenings(c.ID, zone)
 		if err != nil {
 			return err
 		}
 		recent, moreUses := usesSince(answer.GetCodeUses(), yesterday(zone))
 		if s.JSON {
-			return s.answers(map[string]any{"space": answer.GetData(), "guests": listJSON(present), "openings": append([]opening{}, steps...),
+			return s.printAnswers(map[string]any{"space": answer.GetData(), "guests": listJSON(present), "openings": append([]opening{}, steps...),
 				"codeUses": listJSON(recent), "truncated": more || moreUses})
 		}
-		s.spaces([]*propertyv1.Space{answer.GetData()})
+		s.printSpaces([]*propertyv1.Space{answer.GetData()})
 		s.say("\nHere now:")
-		s.reservationTable(zone, "No guest is checked in here.", present)
+		s.printReservationTable(zone, "No guest is checked in here.", present)
 		s.say("\nAt the door since yesterday:")
-		s.table("No use of a code is recorded, and no remote unlock during a stay.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent))
+		s.printTable("No use of a code is recorded, and no remote unlock during a stay.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent))
 		if more {
 			s.say("Only the latest %d stays of each day were checked.", mostChecked)
 		}
@@ -82,12 +82,12 @@ func (o opening) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"pmsNumber": o.number, "step": asJSON{o.step}})
 }
 
-// openings lists what happened at a door since the beginning of yesterday, newest first, according to the explanations of its stays. It
+// loadOpenings lists what happened at a door since the beginning of yesterday, newest first, according to the explanations of its stays. It
 // checks at most mostChecked stays of each day, and reports whether there are more.
-func (s *session) openings(door string, zone *time.Location) (all []opening, more bool, err error) {
+func (s *session) loadOpenings(door string, zone *time.Location) (all []opening, more bool, err error) {
 	var stays []*propertyv1.Reservation
 	for _, day := range []string{"today", "yesterday"} {
-		found, left, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: door, Date: dayOf(day, zone)}, mostChecked)
+		found, left, err := s.loadReservations(&propertyv1.ListReservationsRequest{SpaceId: door, Date: dayOf(day, zone)}, mostChecked)
 		if err != nil {
 			return nil, false, err
 		}

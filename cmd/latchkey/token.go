@@ -28,16 +28,16 @@ func (tokenCreate) Help() string {
 
 func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		property, err := s.property()
+		property, err := s.resolveProperty()
 		if err != nil {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
 			PropertyId: property, Name: c.Name, Role: c.Role, TtlMinutes: inMinutes(c.TTL),
 		})
-		return s.answer(answer, err, func() {
+		return s.printAnswer(answer, err, func() {
 			s.say("Created %s, %s of %s.", answer.GetData().GetId(), c.Role, property)
-			s.secret("token", answer.GetToken(), "")
+			s.printSecret("token", answer.GetToken(), "")
 		})
 	})
 }
@@ -46,12 +46,12 @@ type tokenList struct{}
 
 func (*tokenList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		property, err := s.property()
+		property, err := s.resolveProperty()
 		if err != nil {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).ListStaffTokens(s, &adminv1.ListStaffTokensRequest{PropertyId: property})
-		return s.answer(answer, err, func() { s.tokens(answer.GetData()) })
+		return s.printAnswer(answer, err, func() { s.printTokens(answer.GetData()) })
 	})
 }
 
@@ -61,7 +61,7 @@ type tokenRevoke struct {
 
 func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		property, err := s.property()
+		property, err := s.resolveProperty()
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeStaffToken(s, &adminv1.RevokeStaffTokenRequest{PropertyId: property, Id: c.ID})
-		return s.answer(answer, err, func() { s.say("Revoked %s.", c.ID) })
+		return s.printAnswer(answer, err, func() { s.say("Revoked %s.", c.ID) })
 	})
 }
 

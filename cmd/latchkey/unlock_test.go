@@ -24,7 +24,7 @@ func TestFailedUnlockExplainsTheResult(t *testing.T) {
 		{&propertyv1.Act{Result: "unknown", Reason: &silent}, "the door may have opened: the lock did not answer"},
 		{&propertyv1.Act{Result: "unknown", Deadline: until}, "the door may have opened, or may open until 09:30:15 UTC: no answer came"},
 	} {
-		f, ok := fault.Of(unopened(tt.act))
+		f, ok := fault.Of(unopenedError(tt.act))
 		if !ok || f.Message != tt.want {
 			t.Errorf("%v: %v, want %q", tt.act, f, tt.want)
 		}

@@ -25,16 +25,16 @@ func knownVariables(n *kong.Node) (names []string) {
 	return slices.Compact(names)
 }
 
-// unknownVariables returns warnings about unknown environment variables that begin with LATCHKEY_. Each suggests the nearest known
+// unknownVariableWarnings returns warnings about unknown environment variables that begin with LATCHKEY_. Each suggests the nearest known
 // variable.
-func unknownVariables(environment, known []string) (warnings []string) {
+func unknownVariableWarnings(environment, known []string) (warnings []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
 		if !strings.HasPrefix(name, "LATCHKEY_") || slices.Contains(known, name) || slices.ContainsFunc(otherVariables, func(o string) bool { return strings.HasPrefix(name, o) }) {
 			continue
 		}
 		text := "the environment variable " + name + " is unknown and ignored"
-		if near := nearest(name, known); near != "" {
+		if near := nearestWord(name, known); near != "" {
 			text += "; did you mean " + near + "?"
 		}
 		warnings = append(warnings, text)
@@ -43,19 +43,19 @@ func unknownVariables(environment, known []string) (warnings []string) {
 	return warnings
 }
 
-// nearest returns the known word most similar to word, or "" if none is similar enough.
-func nearest(word string, known []string) string {
+// nearestWord returns the known word most similar to word, or "" if none is similar enough.
+func nearestWord(word string, known []string) string {
 	best, least := "", len(strings.TrimPrefix(word, "LATCHKEY_"))/3+2
 	for _, k := range known {
-		if d := distance(word, k); d < least {
+		if d := editDistance(word, k); d < least {
 			best, least = k, d
 		}
 	}
 	return best
 }
 
-// distance returns the Levenshtein distance of two words.
-func distance(a, b string) int {
+// editDistance returns the Levenshtein distance of two words.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -75,8 +75,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// warn writes warnings, one per line.
-func warn(to interface{ Write([]byte) (int, error) }, warnings []string) {
+// printWarnings writes warnings, one per line.
+func printWarnings(to interface{ Write([]byte) (int, error) }, warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(to, "latchkey: warning:", w)
 	}

@@ -38,38 +38,38 @@ func (o storedOp) toOp() slot.Op {
 }
 
 type storedSlot struct {
-	Number   uint32        `json:"number"`
-	Desired  storedDesired `json:"desired"`
-	Held     storedHeld    `json:"held,omitzero"`
-	Observed slot.Observed `json:"observed,omitzero"`
-	Refused  slot.Result   `json:"refused,omitempty"`
-	Rule     string        `json:"rule,omitempty"`
-	Code     slot.Result   `json:"code,omitempty"`
-	Attempts uint8         `json:"attempts,omitempty"`
-	RetryAt  time.Time     `json:"retryAt,omitzero"`
-	ReadAt   time.Time     `json:"readAt,omitzero"`
-	Cured    bool          `json:"cured,omitempty"`
-	Passed   uint8         `json:"passed,omitempty"`
-	Spent    string        `json:"spent,omitempty"`
-	Looked   bool          `json:"looked,omitempty"`
-	Altered  bool          `json:"altered,omitempty"`
-	Alters   uint8         `json:"alters,omitempty"`
-	Oldest   uint64        `json:"oldest,omitempty"`
+	Number           uint32        `json:"number"`
+	Desired          storedDesired `json:"desired"`
+	Held             storedHeld    `json:"held,omitzero"`
+	Observed         slot.Observed `json:"observed,omitzero"`
+	Refusal          slot.Result   `json:"refused,omitempty"`
+	RefusedRule      string        `json:"rule,omitempty"`
+	LastResult       slot.Result   `json:"code,omitempty"`
+	Attempts         uint8         `json:"attempts,omitempty"`
+	RetryAt          time.Time     `json:"retryAt,omitzero"`
+	NextReadAt       time.Time     `json:"readAt,omitzero"`
+	ClearedOnce      bool          `json:"cured,omitempty"`
+	TimesOvertaken   uint8         `json:"passed,omitempty"`
+	UsedOneTimeID    string        `json:"spent,omitempty"`
+	ReadSinceChange  bool          `json:"looked,omitempty"`
+	ChangedInFlight  bool          `json:"altered,omitempty"`
+	ManualChanges    uint8         `json:"alters,omitempty"`
+	OldestGeneration uint64        `json:"oldest,omitempty"`
 }
 
 type storedDesired struct {
-	Generation uint64      `json:"generation"`
-	Intent     slot.Intent `json:"intent"`
-	PIN        string      `json:"pin,omitempty"`
-	NotBefore  time.Time   `json:"notBefore,omitzero"`
-	NotAfter   time.Time   `json:"notAfter,omitzero"`
-	Claimed    bool        `json:"claimed,omitempty"`
-	Later      []byte      `json:"later,omitempty"` // Later is an encoded slot.Windows
-	Once       string      `json:"once,omitempty"`
+	Generation   uint64      `json:"generation"`
+	Intent       slot.Intent `json:"intent"`
+	PIN          string      `json:"pin,omitempty"`
+	NotBefore    time.Time   `json:"notBefore,omitzero"`
+	NotAfter     time.Time   `json:"notAfter,omitzero"`
+	MayHoldOurs  bool        `json:"claimed,omitempty"`
+	LaterWindows []byte      `json:"later,omitempty"` // LaterWindows is an encoded slot.Windows
+	OneTimeID    string      `json:"once,omitempty"`
 }
 
 type storedHeld struct {
-	Is        slot.ContentKind `json:"is,omitempty"`
+	Kind      slot.ContentKind `json:"is,omitempty"`
 	PIN       string           `json:"pin,omitempty"`
 	NotBefore time.Time        `json:"notBefore,omitzero"`
 	NotAfter  time.Time        `json:"notAfter,omitzero"`
@@ -82,9 +82,9 @@ func storeSlot(s slot.Slot) storedSlot {
 		Number:   s.Number,
 		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.MayHoldOurs, []byte(d.LaterWindows), d.OneTimeID},
 		Held:     storedHeld{h.Kind, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
-		Observed: s.Observed, Refused: s.Refusal, Rule: s.RefusedRule, Code: s.LastResult, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, ReadAt: s.NextReadAt, Cured: s.ClearedOnce, Passed: s.TimesOvertaken, Looked: s.ReadSinceChange, Spent: s.UsedOneTimeID,
-		Altered: s.ChangedInFlight, Alters: s.ManualChanges, Oldest: s.OldestGeneration,
+		Observed: s.Observed, Refusal: s.Refusal, RefusedRule: s.RefusedRule, LastResult: s.LastResult, Attempts: s.Attempts,
+		RetryAt: s.RetryAt, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,
+		ChangedInFlight: s.ChangedInFlight, ManualChanges: s.ManualChanges, OldestGeneration: s.OldestGeneration,
 	}
 }
 
@@ -93,10 +93,10 @@ func (s storedSlot) toSlot() slot.Slot {
 	return slot.Slot{
 		Number: s.Number,
 		Desired: slot.Desired{Generation: d.Generation, Intent: d.Intent, PIN: slot.PIN(d.PIN),
-			NotBefore: d.NotBefore, NotAfter: d.NotAfter, MayHoldOurs: d.Claimed, LaterWindows: slot.Windows(d.Later), OneTimeID: d.Once},
-		Content:  slot.Content{Kind: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
-		Observed: s.Observed, Refusal: s.Refused, RefusedRule: s.Rule, LastResult: s.Code, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, NextReadAt: s.ReadAt, ClearedOnce: s.Cured, TimesOvertaken: s.Passed, ReadSinceChange: s.Looked, UsedOneTimeID: s.Spent,
-		ChangedInFlight: s.Altered, ManualChanges: s.Alters, OldestGeneration: s.Oldest,
+			NotBefore: d.NotBefore, NotAfter: d.NotAfter, MayHoldOurs: d.MayHoldOurs, LaterWindows: slot.Windows(d.LaterWindows), OneTimeID: d.OneTimeID},
+		Content:  slot.Content{Kind: h.Kind, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
+		Observed: s.Observed, Refusal: s.Refusal, RefusedRule: s.RefusedRule, LastResult: s.LastResult, Attempts: s.Attempts,
+		RetryAt: s.RetryAt, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,
+		ChangedInFlight: s.ChangedInFlight, ManualChanges: s.ManualChanges, OldestGeneration: s.OldestGeneration,
 	}
 }
