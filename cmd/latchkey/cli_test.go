@@ -142,7 +142,7 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.fails(1, "space create 9 --type Bed --dorm 'Dorm Z'", "--dorm", "names no dorm")
 	s.ok("space list --type Bed", "Bed")
 	s.ok("gate create Entrance", "Entrance", "all")
-	s.ok("mapping list "+id(in), "There is no such space")
+	s.ok("mapping list "+id(in), "No spaces to show")
 	s.ok("mapping suggest "+id(in), "have not been read", "latchkey integration read-spaces ")
 	s.ok("mapping suggest "+id(in)+" --apply", "have not been read")
 	s.ok("mapping conflicts", "No conflict")

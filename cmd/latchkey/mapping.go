@@ -36,7 +36,7 @@ func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, p := range list.GetList() {
 				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), p.GetState(), dash(p.GetSpaceName()), dash(p.GetSpaceId()), suggestionOf(p)})
 			}
-			s.printTable("There is no such space. To read getSpaces now: latchkey integration read-spaces "+c.ID,
+			s.printTable("No spaces to show. To read getSpaces now: latchkey integration read-spaces "+c.ID,
 				[]string{"partner's id", "type", "name", "state", "mapped to", "space id", "suggestion"}, rows)
 		})
 	})

@@ -163,7 +163,7 @@ func TestMappingFromAFile(t *testing.T) {
 		"nothing was mapped", "line 3: there is no space of the partner R999", "line 4: there is no space Room 999", "line 5: partner R101 is in line 2, too")
 	feed(1, "partner,space\nR101,Room 103\n", "is mapped to the partner's space")
 	feed(0, "partner,space\nRoom 101,room 102\nR102,Room 101\n", "Mapped 2 spaces.")
-	s.ok("mapping list 'Sandbox PMS' --unmapped", "There is no such space")
+	s.ok("mapping list 'Sandbox PMS' --unmapped", "No spaces to show")
 }
 
 func TestImportOfBedsAndPrivacy(t *testing.T) {

@@ -1,6 +1,7 @@
 package jsonpb
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -42,5 +43,14 @@ func TestMasksOfAWholeRequest(t *testing.T) {
 		if !proto.Equal(m, want[i]) {
 			t.Errorf("entry %d: %v; want %v", i, m, want[i])
 		}
+	}
+}
+
+// The form of a mask in JSON differs from its form in protobuf: the error for the protobuf form says which form is right.
+func TestMaskInTheFormOfProtobufIsExplained(t *testing.T) {
+	var report Report
+	Decode([]byte(`{"updateMask":{"paths":["adult_count"]}}`), (&partnerv1.UpsertReservationRequest{}).ProtoReflect(), &report)
+	if found := report.TypeErrors(""); len(found) != 1 || !strings.Contains(found[0].Message, `"adultCount,booker.email"`) {
+		t.Error(found)
 	}
 }

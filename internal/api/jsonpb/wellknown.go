@@ -19,6 +19,9 @@ import (
 // readWellKnown reads the google.protobuf types that JSON represents as a string.
 func (d *reader) readWellKnown(f form, zero protoreflect.Value, raw jsontext.Value) (protoreflect.Value, bool, problem) {
 	if raw.Kind() != '"' {
+		if f == formFieldMask {
+			return zero, false, mustBe(`field names in one string, such as "adultCount,booker.email"`)
+		}
 		return zero, false, mustBe("a string")
 	}
 	text, ok := d.readText(raw)
