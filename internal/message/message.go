@@ -1,7 +1,7 @@
 // Package message renders texts. Domain code produces a kind and parameters; the edge turns them into a sentence in the language
 // and time zone of the reader.
 //
-// Each language has a file in catalogue/. A line is "kind = text". The text contains parameters in braces: {lock} is the value,
+// Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in braces: {lock} is the value,
 // {lock:quote} is in quotation marks, {from:time} is date and time, {from:moment}
 // has seconds, {from:clock} is the time of day with seconds, and
 // {minutes|# minute|# minutes} is the plural form for a number, with # for the number. A value may be a message or a list of messages.
@@ -51,14 +51,19 @@ var catalogues = sync.OnceValue(func() map[string]map[string]string {
 	names, _ := files.ReadDir("catalogue")
 	for _, name := range names {
 		content, _ := files.ReadFile(path.Join("catalogue", name.Name()))
-		texts := map[string]string{}
+		language := strings.TrimSuffix(name.Name(), ".txt")
+		language = language[strings.LastIndex(language, ".")+1:]
+		texts := all[language]
+		if texts == nil {
+			texts = map[string]string{}
+			all[language] = texts
+		}
 		for line := range strings.Lines(string(content)) {
 			kind, text, ok := strings.Cut(strings.TrimSpace(line), " = ")
 			if ok && !strings.HasPrefix(kind, "#") {
 				texts[kind] = text
 			}
 		}
-		all[strings.TrimSuffix(name.Name(), ".txt")] = texts
 	}
 	return all
 })

@@ -1,0 +1,38 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+)
+
+// Codes of citizenships that ISO 3166-1 does not have.
+const (
+	Kosovo    = "XK"
+	Stateless = "XX" // as in travel documents, ICAO 9303
+)
+
+// Countries are the codes of ISO 3166-1 alpha-2 with [Kosovo], sorted. [Stateless] is a citizenship, not a country.
+var Countries = strings.Fields(`
+AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
+CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR
+GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP
+KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ
+NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW
+SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ
+UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW`)
+
+func isCountry(code string) bool {
+	_, ok := slices.BinarySearch(Countries, code)
+	return ok
+}
+
+// commonwealth has the member states of the Commonwealth of Nations besides the United Kingdom.
+var commonwealth = strings.Fields(`
+AG AU BB BD BN BS BW BZ CA CM CY DM FJ GA GD GH GM GY IN JM KE KI KN LC LK LS MT MU MV MW MY MZ NA NG NR NZ PG PK
+RW SB SC SG SL SZ TG TO TT TV TZ UG VC VU WS ZA ZM`)
+
+// isAlien reports whether a citizenship is one that the British order of 1972 calls alien: not British, Irish or of the
+// Commonwealth.
+func isAlien(code string) bool {
+	return code != "" && code != "GB" && code != "IE" && !slices.Contains(commonwealth, code)
+}
