@@ -79,13 +79,13 @@ func planAssignments(records []record, known []*propertyv1.Lock, doors []candida
 	return plan
 }
 
-// partly is an error after some of several changes were made, with a sentence about these changes.
-type partly struct {
+// partialError is an error after some of several changes were made, with a sentence about these changes.
+type partialError struct {
 	error
 	done string
 }
 
-func (e *partly) Unwrap() error { return e.error }
+func (e *partialError) Unwrap() error { return e.error }
 
 // failedAt returns a sentence about the lines of a file that were done before the error.
 func failedAt(line, before int) string {
@@ -105,7 +105,7 @@ func (s *session) assignAll(plan []assignment) error {
 	for _, a := range plan {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: a.lock, DoorId: &a.door})
 		if err != nil {
-			return &partly{err, failedAt(a.line, len(list.GetList()))}
+			return &partialError{err, failedAt(a.line, len(list.GetList()))}
 		}
 		list.List = append(list.List, answer.GetData())
 	}

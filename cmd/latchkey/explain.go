@@ -81,7 +81,7 @@ func explain(err error, n naming) string {
 		text += " (" + said.GetReason() + ")"
 	}
 	text += id
-	if done := (*partly)(nil); errors.As(err, &done) {
+	if done := (*partialError)(nil); errors.As(err, &done) {
 		text += "\n" + done.done
 	}
 	if a := adviceOn(st.Code(), said); a != "" {

@@ -9,8 +9,8 @@ import (
 const (
 	freeTries       = 4 // failures in a row before the delay grows
 	backoffMin      = time.Minute
-	backoffMaxWrite = 30 * time.Minute // short, because a guest may be waiting at the door
-	backoffMaxRead  = 6 * time.Hour    // the interval at which a working slot is read
+	backoffMaxWrite = 30 * time.Minute // longest delay of a write, short because a guest may be waiting at the door
+	backoffMaxRead  = 6 * time.Hour    // longest delay of a read, the interval at which working slots are read too
 )
 
 // backoff delays retries for locks that do not answer, to spare their batteries. slot.Step retries soon, which suits a radio that lost a

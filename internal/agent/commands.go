@@ -57,7 +57,7 @@ func (r *commandRunner) start(ctx context.Context, c command) {
 	r.running[c.id] = true
 	r.wait.Go(func() {
 		rec := r.runOnce(ctx, c)
-		r.markEnded(c.id) // before the result is reported, so that a repeated command finds it
+		r.markEnded(c.id) // must precede the report of the result: a command that is repeated after the report then finds the stored result
 		r.bridge.outbox.addCommand(rec)
 	})
 }

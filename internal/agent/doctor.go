@@ -28,7 +28,7 @@ const (
 	checkTimeout   = 5 * time.Second
 	renewalGrace   = 90 * 24 * time.Hour // how long an expired certificate can still be renewed
 	renewalOverdue = 5 * 24 * time.Hour  // how long after the due date a missing renewal is reported
-	maxClockOffset = 10 * time.Second    // with a larger clock error, codes start and end noticeably late
+	maxClockOffset = 10 * time.Second    // largest acceptable clock error; with a larger one, codes start and end noticeably late
 )
 
 // Examine checks everything that a bridge needs, except its locks. It changes nothing and does not disturb a running bridge.

@@ -13,7 +13,7 @@ import (
 const (
 	searchInterval      = 10 * time.Minute   // interval of reads of one lock
 	searchRoundInterval = 7 * 24 * time.Hour // interval of complete searches of one lock
-	searchTimeout       = 4 * time.Second    // short, because an unlock command must not wait long for a read
+	searchTimeout       = 4 * time.Second    // timeout of a read, short because an unlock command must not wait long for the lock
 	maxSearchedSlots    = 250                // number of slots of a lock that are searched
 )
 

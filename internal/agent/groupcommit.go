@@ -38,7 +38,7 @@ func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 		return err
 	case <-own.turn:
 	}
-	defer w.handOver() // also if a change panics
+	defer w.handOver() // deferred, so that the next caller commits even if a change panics
 	w.mu.Lock()
 	all := w.waiting
 	w.waiting = nil

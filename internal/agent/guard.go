@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	lockoutCheckEvery  = 24 * time.Hour // interval of checks, because a person can change the lockout at the lock
+	lockoutCheckEvery  = 24 * time.Hour // interval of lockout checks; a person can change the lockout at the lock
 	lockoutRetryMin    = time.Minute
-	lockoutCallTimeout = 5 * time.Second // short, because an unlock command must not wait long for the radio
+	lockoutCallTimeout = 5 * time.Second // timeout of a call, short because an unlock command must not wait long for the radio
 	lockoutRetryMax    = 6 * time.Hour
 	pauseTries         = 3
 	pauseRetryAfter    = 2 * time.Second

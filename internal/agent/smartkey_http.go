@@ -192,7 +192,7 @@ func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.An
 	if err != nil {
 		return smartkey.Answer{Reason: smartkey.ReasonOf(err)}
 	}
-	var proof smartkey.Proof // if the proof cannot be read, Verify returns the error
+	var proof smartkey.Proof // an unreadable proof stays empty; Verify then returns the error
 	if proof, err = smartkey.ReadProof(p.Proof); err != nil {
 		proof = smartkey.Proof{}
 	}

@@ -14,7 +14,7 @@ import (
 type codeUse struct {
 	slot  uint32
 	entry journalEntry
-	done  chan string // receives the id of the one-time code that the opening used up, or ""
+	done  chan string // channel for the id of the one-time code that the opening used up, or ""
 }
 
 func (e codeUse) entries() []journalEntry {
@@ -106,7 +106,7 @@ const maxUsedCodes = 4096
 // slots.
 type usedCodes struct {
 	mu    sync.Mutex
-	codes []string // ids, oldest first
+	codes []string // ids of one-time codes, oldest first
 }
 
 func (s *usedCodes) add(code string) {

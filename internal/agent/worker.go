@@ -39,7 +39,7 @@ type lockWorker struct {
 	bridge        *Bridge
 	lock          driver.Lock
 	radio         radio
-	lifetime      time.Duration // longest time after which an operation can take effect, according to the driver
+	lifetime      time.Duration // longest time after which an operation can still take effect, according to the driver
 	state         slot.Lock
 	inbox         chan []slot.Event
 	uses          chan codeUse
@@ -52,7 +52,7 @@ type lockWorker struct {
 	read          map[uint32]time.Time // when each slot was last read in this run
 	backoff       backoff
 	failures      failureLog
-	statusMu      sync.Mutex // held while the lock's status is read and stored
+	statusMu      sync.Mutex // mutex held while the lock's status is read and stored
 	offlineAt     time.Time  // when the lock last went offline; guarded by statusMu
 	clock         *lockClock
 	guard         *guard
@@ -176,7 +176,7 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	}
 	w.applyEvents(&t, events)
 	w.quickRead(ctx, &t)
-	if len(entries) > 0 { // before storing, because from then on no other lock may accept a code that was used here
+	if len(entries) > 0 { // done before the state is stored, because from now on no other lock may accept a code that was used here
 		w.bridge.usedCodes.addFrom(t.state)
 	}
 	if err := w.save(before, t.state, t.entries); err != nil {
@@ -265,7 +265,7 @@ func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Durat
 // checkDuplicate handles a refusal as duplicate. A lock also refuses a code that it has stored itself a moment ago, for example if its
 // answer was lost. So checkDuplicate reads or clears the slot, because the bridge must not forget a code that the lock holds.
 func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.Answer) driver.Answer {
-	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // a slot that is replaced is cleared anyway
+	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // with Replace, the bridge clears the slot anyway
 		return a
 	}
 	unsure := driver.Answer{Result: slot.NotConfirmed}

@@ -25,7 +25,7 @@ type drive struct {
 	send    func(ctx context.Context, client int, c change) error
 	close   func() error
 
-	last atomic.Int64 // number of the last new reservation
+	last atomic.Int64 // counter from which new reservations get their number
 }
 
 // change is a new reservation, or a change of an existing one.

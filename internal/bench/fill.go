@@ -87,7 +87,7 @@ func storeDerivedRows(d *sql.DB) error {
 		return fmt.Errorf("list the reservations: %w", err)
 	}
 	const apart = 15 * 60                         // seconds between two arrival checks
-	now := time.Now().UTC().Truncate(time.Second) // formatted as the server formats times
+	now := time.Now().UTC().Truncate(time.Second) // truncated to seconds in UTC, so that its text equals what the server stores
 	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
 		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')
 		FROM (SELECT id, property_id, from_at, row_number() OVER () AS n FROM reservations

@@ -97,7 +97,7 @@ func connectBridge(ctx context.Context, t ticket) (_ *simBridge, err error) {
 	if r.epoch = first.GetWelcome().GetEpoch(); r.epoch == 0 {
 		return nil, fmt.Errorf("%s was not welcomed: %v", t.Boot, first)
 	}
-	go r.answerActs()
+	go r.answerUnlocks()
 	return r, nil
 }
 
@@ -124,8 +124,8 @@ func (t ticket) hello() *lockv1.Hello {
 	return h
 }
 
-// answerActs reports every received unlock command as executed, until the stream ends.
-func (r *simBridge) answerActs() {
+// answerUnlocks reports every received unlock command as executed, until the stream ends.
+func (r *simBridge) answerUnlocks() {
 	defer close(r.ended)
 	for {
 		m, err := r.stream.Recv()

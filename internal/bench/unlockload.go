@@ -32,7 +32,7 @@ type unlockLoad struct {
 	all       sync.WaitGroup
 
 	mu         sync.Mutex
-	took       [after + 1][]float64 // duration in milliseconds of each command that opened a door, by phase
+	took       [after + 1][]float64 // durations in milliseconds of the commands that opened a door, by phase
 	toDraining int                  // number of commands sent to the first server while it was stopping
 	failed     map[string]int       // number of commands that failed, by result or error code
 }

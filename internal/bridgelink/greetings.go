@@ -61,7 +61,7 @@ func (n *Node) greetHere(ctx context.Context, bridgeID string) nodeResponse {
 		return nodeResponse{Why: busy}
 	case errors.Is(err, errNoSmartKeys):
 		return nodeResponse{Why: unsupported}
-	case err == error(errNoGreeting): // a plain comparison, because errors.Is also matches other errors with the same reason
+	case err == error(errNoGreeting): // compared with ==, because errors.Is also matches other errors with the same reason
 		return nodeResponse{Why: keysMissing}
 	case errors.Is(err, errGreetingTimeout):
 		return nodeResponse{Why: refused}

@@ -136,7 +136,7 @@ type outbox struct {
 	queue    []outgoing
 	sending  bool
 	lastMove atomic.Int64 // Unix nanoseconds when the sender last finished a message or started
-	sent     chan error   // receives the result when the sender has finished
+	sent     chan error   // channel for the result of the sender goroutine
 }
 
 func (o *outbox) push(l outgoing) { o.queue = append(o.queue, l) }

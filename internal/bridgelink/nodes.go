@@ -15,7 +15,7 @@ import (
 // Subjects of the message bus between nodes. A message carries only ids; the receiver reads the database.
 const (
 	wakeSubject = "latchkey.bridge.wake" // payload of wakeSubject: name of the sending node, a space, and a key of bridge.Changed
-	nodeSubject = "latchkey.node."       // prefix; the name of the receiving node follows
+	nodeSubject = "latchkey.node."       // prefix of a subject; the name of the receiving node follows
 )
 
 // nodeRequest is a request to the node that has a bridge's session.

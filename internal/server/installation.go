@@ -111,7 +111,7 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 		ctx, cancel := context.WithTimeout(context.Background(), installationTime)
 		defer cancel()
 		for i, f := range figures {
-			if err := in.readFigure(ctx, in.descs[i], f); err != nil {
+			if err := in.queryMetric(ctx, in.descs[i], f); err != nil {
 				in.s.log.Warn("a figure of the installation cannot be read", "figure", f.name, "error", err)
 				break
 			}
@@ -122,7 +122,7 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (in *installation) readFigure(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
+func (in *installation) queryMetric(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
 	rows, err := in.s.db.Read().QueryContext(ctx, f.statement(in.s.db.Dialect()))
 	if err != nil {
 		return err

@@ -85,13 +85,13 @@ func (m *measures) recordPartnerCall(began time.Time, action string, err error) 
 
 // recordCondition records the health that /readyz reports.
 func (m *measures) recordCondition(c condition) {
-	m.ready.Set(bit(c.ready()))
-	m.degraded.Set(bit(len(c.degraded) > 0))
+	m.ready.Set(boolToFloat(c.ready()))
+	m.degraded.Set(boolToFloat(len(c.degraded) > 0))
 }
 
 func (m *measures) holdsLease() bool { return m.lease.Load() }
 
-func bit(b bool) float64 {
+func boolToFloat(b bool) float64 {
 	if b {
 		return 1
 	}

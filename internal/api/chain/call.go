@@ -81,7 +81,7 @@ type Call struct {
 	admissionTime  time.Duration // duration of the admission; zero if it ran after the message arrived
 	actor          actor.Actor   // authenticated caller; zero before authentication
 	idempotencyKey string        // value of the Idempotency-Key header
-	refusal        error         // error with which the call is refused; nil if it is admitted
+	refusal        error         // error with which the call is refused; nil if it is accepted
 
 	running     bool   // Unary or Stream has begun to run the call
 	releaseSlot func() // ends the count of the call in unfinishedCalls; nil if it is not counted

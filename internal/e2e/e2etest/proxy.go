@@ -14,8 +14,8 @@ import (
 type Direction int
 
 const (
-	Up   Direction = iota // from the bridge to the service
-	Down                  // from the service to the bridge
+	Up   Direction = iota // data from the bridge to the service
+	Down                  // data from the service to the bridge
 )
 
 // Cut ends a connection after a number of TLS records in one direction. Every message ends with a record, so counting records reaches every

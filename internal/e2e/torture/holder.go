@@ -13,7 +13,7 @@ import (
 
 // holder is a stay, or a staff, one-time or backup code, that has PINs. The service says which doors the PINs open.
 type holder struct {
-	mu               sync.Mutex // held during a change and during a press
+	mu               sync.Mutex // mutex held during a change and during a press
 	name             string
 	shouldHaveAccess bool     // the holder should have access according to the last acknowledged change
 	oneTime          bool     // the code can be used once

@@ -72,8 +72,8 @@ const slackAfterWindow = maxDrift + 10*time.Second
 
 // Margins at both ends of a validity window within which a lock need not open.
 const (
-	marginOfLockClock = time.Minute + 2*maxDrift // for locks with their own schedule: steps of a minute and the error of the lock's clock
-	marginOfBridge    = 5 * time.Second          // for other locks: the bridge sets and clears the code, which takes a moment
+	marginOfLockClock = time.Minute + 2*maxDrift // margin for locks with their own schedule: steps of a minute and the error of the lock's clock
+	marginOfBridge    = 5 * time.Second          // margin for other locks: the bridge sets and clears the code, which takes a moment
 )
 
 var (

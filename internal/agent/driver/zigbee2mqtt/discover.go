@@ -186,7 +186,7 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 		return c // a lock that can be opened remotely but cannot hold codes
 	}
 	c.Kinds = []slot.CredentialKind{slot.KindPIN}
-	c.Lockout = slot.LockoutSettable // only if the lock has the attributes, which SetLockout finds out
+	c.Lockout = slot.LockoutSettable // provisional: SetLockout finds out whether the lock has the lockout attributes
 	c.PINMin, c.PINMax, c.Slots = defaultPINMin, defaultPINMax, defaultSlots
 	if user := findFeature(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
 		c.Slots = int(math.Min(*user.Max, maxSlots))
