@@ -21,14 +21,25 @@ const maxClockAhead = 5 * time.Minute
 
 // Merge applies a patch to a stored record; held is nil for a new reservation. It returns all wrong fields; if there
 // are any, do not use the record. A field that the patch names without a value is cleared. For arrival and departure,
-// an instant replaces an earlier day, and a day an earlier instant. Erased fields stay empty.
+// an instant replaces an earlier day, and a day an earlier instant. Erased fields stay empty, unless the patch describes
+// a new stay with the same id.
 func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
+	if held == nil || held.ErasedAt == nil {
+		return mergeFields(held, p, h, now)
+	}
+	out, wrong := mergeFields(held, p.withoutPersonal(), h, now)
+	if !isNewStay(*held, p, out.From) {
+		return out, wrong
+	}
+	fresh := *held
+	fresh.ErasedAt = nil
+	return mergeFields(&fresh, p, h, now)
+}
+
+func mergeFields(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {
 		m.out = *held
-	}
-	if m.out.Erased {
-		m.patch = p.withoutPersonal()
 	}
 	before := m.out
 	m.identity()
@@ -99,7 +110,7 @@ func (m *merge) identity() {
 }
 
 func (m *merge) booker() {
-	if m.out.Erased {
+	if m.out.ErasedAt != nil {
 		return
 	}
 	m.optional(FirstName, &m.out.FirstName)

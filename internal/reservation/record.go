@@ -19,7 +19,7 @@ type Record struct {
 
 	Number string
 	Booker
-	Erased bool // Erased means that Booker and CompanionIDs were erased
+	ErasedAt *time.Time // ErasedAt is when Booker and CompanionIDs were erased, or nil
 
 	State    access.State
 	FromDate *string // FromDate is YYYY-MM-DD if the PMS gave a day, else nil

@@ -163,11 +163,30 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) e
 			return err
 		}
 	}
+	if !retentionOver(row.ToAt, tx.Now(), svc.Keep+blockNotice) {
+		return nil
+	}
+	if err := settleBlocks(tx, row.ID, block); err != nil {
+		return err
+	}
 	kind := blockNotices[block]
-	if kind == "" || !retentionOver(row.ToAt, tx.Now(), svc.Keep+blockNotice) {
+	if kind == "" {
 		return nil
 	}
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: row.ID + "/" + kind})
+}
+
+// settleBlocks settles the notices of a stay about other reasons than present.
+func settleBlocks(tx *db.Tx, reservationID string, present Block) error {
+	for block, kind := range blockNotices {
+		if block == present {
+			continue
+		}
+		if err := notice.Settle(tx, reservationID+"/"+kind); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of

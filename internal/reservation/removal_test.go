@@ -298,3 +298,56 @@ func TestOpenAccessBlocks(t *testing.T) {
 		}
 	})
 }
+
+// Some PMSs use an id again while a lock still blocks the removal of the former stay.
+func TestErasedIDIsUsedAgain(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.keep = 30 * day
+		h.pastStay("pmsid-A")
+		h.verify("g1")
+		h.clock.Set(time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC))
+		h.retire()
+		h.clock.Advance(8 * day)
+		h.retire()
+		open := func() int {
+			return len(holding(map[string][]string{"notices": dump(h.ctx(), t, h.db)["notices"]}, h.read("pmsid-A").ID+"/retentionBlockedByLock"))
+		}
+		if open() != 1 {
+			t.Fatal("staff were not notified")
+		}
+		h.put(with(booking("pmsid-A", "r1"), reservation.LastName, "Late", reservation.PMSUpdatedAt, h.clock.Now()))
+		if b := h.booker("pmsid-A"); b != (reservation.Booker{}) {
+			t.Fatalf("a late patch restored %v", b)
+		}
+		h.clock.Advance(time.Second)
+		h.put(with(booking("pmsid-A", "r1"), reservation.LastName, "Hopper", reservation.PMSUpdatedAt, h.clock.Now(),
+			reservation.From, "2027-02-01T15:00:00Z", reservation.To, "2027-02-03T11:00:00Z"))
+		if b := h.booker("pmsid-A"); b.LastName != "Hopper" || h.read("pmsid-A").ErasedAt != nil || h.names(h.read("pmsid-A").ID) == 0 {
+			t.Errorf("the new stay has the booker %v", b)
+		}
+		if open() != 0 {
+			t.Error("the notice is not settled")
+		}
+	})
+}
+
+// A notice about one reason is settled when another reason blocks the stay.
+func TestBlockNoticesAreSettled(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.keep = 30 * day
+		h.checkIn("A", "r1", "r1", "g1")
+		h.clock.Advance(60 * day)
+		h.retire()
+		open := func(kind string) bool {
+			return len(holding(dump(h.ctx(), t, h.db), h.read("A").ID+"/"+kind)) == 1
+		}
+		if !open("retentionBlockedByAccess") {
+			t.Fatal("staff were not notified")
+		}
+		h.put(state("A", "processed"))
+		h.retire()
+		if open("retentionBlockedByAccess") || !open("retentionBlockedByLock") {
+			t.Errorf("open notices: access %v, lock %v", open("retentionBlockedByAccess"), open("retentionBlockedByLock"))
+		}
+	})
+}

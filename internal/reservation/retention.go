@@ -74,6 +74,18 @@ func (r Record) end() time.Time {
 	return r.To
 }
 
+// isNewStay reports whether a patch describes a new stay with the id of an erased one: some PMSs use an id again. The patch must be newer
+// than the erased stay, name a booker, and describe a stay that begins after the erasure, so that a late patch restores nothing.
+func isNewStay(held Record, p Patch, from time.Time) bool {
+	last := *held.ErasedAt
+	if held.PMSUpdatedAt != nil {
+		last = *held.PMSUpdatedAt
+	}
+	at, dated := p[PMSUpdatedAt].(time.Time)
+	name, _ := p.text(LastName)
+	return dated && at.UTC().Truncate(time.Microsecond).After(last) && valueOrZero(name) != "" && from.After(*held.ErasedAt)
+}
+
 // personal are the fields that an erasure clears.
 var personal = []Field{FirstName, LastName, Email, Mobile, CompanionIDs}
 

@@ -61,7 +61,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestErasedFieldsStayEmpty(t *testing.T) {
-	held := &Record{PMSID: "A1", Number: "1", State: access.Confirmed, From: now, To: now.Add(time.Hour), Erased: true}
+	held := &Record{PMSID: "A1", Number: "1", State: access.Confirmed, From: now, To: now.Add(time.Hour), ErasedAt: &now}
 	for _, tt := range []struct {
 		name  string
 		patch Patch
@@ -81,6 +81,34 @@ func TestErasedFieldsStayEmpty(t *testing.T) {
 		}
 		if len(tt.patch) > 0 && len(sent) != len(tt.patch)+2 {
 			t.Errorf("%s: the patch itself was changed", tt.name)
+		}
+	}
+}
+
+func TestNewStayWithTheIDOfAnErasedOne(t *testing.T) {
+	erased := now.Add(-time.Hour)
+	last := erased.Add(-24 * time.Hour)
+	newer, name := last.Add(time.Microsecond), "Hopper"
+	for _, tt := range []struct {
+		what string
+		last *time.Time
+		p    Patch
+		from time.Time
+		want bool
+	}{
+		{"a newer patch, and a stay after the erasure", &last, Patch{PMSUpdatedAt: newer, LastName: name}, now, true},
+		{"the erased stay has no time", nil, Patch{PMSUpdatedAt: now, LastName: name}, now, true},
+		{"the erased stay has no time, and the patch is older than the erasure", nil, Patch{PMSUpdatedAt: erased, LastName: name}, now, false},
+		{"a patch without a time", &last, Patch{LastName: name}, now, false},
+		{"the same time", &last, Patch{PMSUpdatedAt: last, LastName: name}, now, false},
+		{"the same time within the precision of the database", &last, Patch{PMSUpdatedAt: last.Add(time.Nanosecond), LastName: name}, now, false},
+		{"a late change of the erased stay", &last, Patch{PMSUpdatedAt: now, LastName: name}, erased.Add(-48 * time.Hour), false},
+		{"it begins at the erasure", &last, Patch{PMSUpdatedAt: now, LastName: name}, erased, false},
+		{"no beginning", &last, Patch{PMSUpdatedAt: now, LastName: name}, time.Time{}, false},
+		{"no booker", &last, Patch{PMSUpdatedAt: now}, now, false},
+	} {
+		if got := isNewStay(Record{ErasedAt: &erased, PMSUpdatedAt: tt.last}, tt.p, tt.from); got != tt.want {
+			t.Errorf("%s: %v", tt.what, got)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
@@ -147,7 +148,7 @@ func recordOf(r *ent.Reservation) Record {
 		State: access.State(r.State), FromDate: r.FromDate, ToDate: r.ToDate, From: r.FromAt.UTC(), To: r.ToAt.UTC(),
 		Adults: r.AdultCount, Children: r.ChildCount, Price: r.PriceMinor, Owing: r.OwingMinor, Currency: r.OwingCurrency,
 		SourceName: r.SourceName, ChannelManager: r.ChannelManager, ChannelNumber: r.ChannelNumber, OwnSpaceID: r.OwnSpaceID,
-		Erased: r.ErasedAt != nil,
+		ErasedAt: r.ErasedAt,
 	}
 	if r.PmsUpdatedAt != nil {
 		at := r.PmsUpdatedAt.UTC()
@@ -165,7 +166,7 @@ func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Re
 	out.AdultCount, out.ChildCount = r.Adults, r.Children
 	out.PriceMinor, out.OwingMinor, out.OwingCurrency = r.Price, r.Owing, r.Currency
 	out.SourceName, out.ChannelManager, out.ChannelNumber = r.SourceName, r.ChannelManager, r.ChannelNumber
-	out.OwnSpaceID, out.SpaceKey, out.UpdatedAt = r.OwnSpaceID, r.SpaceKey(), now
+	out.OwnSpaceID, out.SpaceKey, out.UpdatedAt, out.ErasedAt = r.OwnSpaceID, r.SpaceKey(), now, r.ErasedAt
 	return &out
 }
 
@@ -211,6 +212,16 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		return nil, err
 	}
 	row = rowOf(row, r, sealed, tx.Now())
+	if r.ErasedAt == nil && held.ErasedAt != nil {
+		if err := tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).ClearErasedAt().Exec(tx.Context()); err != nil {
+			return nil, fmt.Errorf("store a new stay with the id of an erased one: %w", err)
+		}
+	}
+	if due := svc.Keep + blockNotice; retentionOver(held.To, tx.Now(), due) && !retentionOver(r.To, tx.Now(), due) {
+		if err := settleBlocks(tx, row.ID, ""); err != nil {
+			return nil, err
+		}
+	}
 	if rebooked {
 		if err := svc.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
 			return nil, err
