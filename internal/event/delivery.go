@@ -100,6 +100,23 @@ func Subscribe(tx *db.Tx, subscriber string) error {
 	return nil
 }
 
+// RemoveUnknown deletes the cursors of subscribers that this version of the program does not have, and that have not received an event
+// for a long time. In a rolling upgrade, an older node does not know the subscribers of a newer one.
+func RemoveUnknown(tx *db.Tx, known []string) error {
+	args := []any{tx.Now().Add(-undeliveredGrace)}
+	unknown := ""
+	for _, name := range known {
+		args = append(args, name)
+		unknown += fmt.Sprintf(" AND subscriber <> $%d", len(args))
+	}
+	_, err := tx.ExecContext(tx.Context(), `DELETE FROM event_cursors WHERE subscriber IN (SELECT subscriber FROM event_cursors AS c WHERE subject = ''
+		AND EXISTS (SELECT 1 FROM events AS e WHERE e.position > 0 AND e.position > c.position AND e.created_at < $1)`+unknown+`)`, args...)
+	if err != nil {
+		return fmt.Errorf("delete the cursors of unknown subscribers: %w", err)
+	}
+	return nil
+}
+
 // After returns the events after a cursor, in order. Those of one subject end where the subscriber's cursor for all subjects is.
 func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)), inPositionIndex)

@@ -146,3 +146,47 @@ func TestForgetKeepsUndeliveredEventsForAWhile(t *testing.T) {
 		}
 	}, dbtest.Clock(c))
 }
+
+// A subscriber that this version of the program lacks may be of a newer one: its cursor stays until it misses an event for 30 days.
+func TestCursorsOfRemovedSubscribersAreDeleted(t *testing.T) {
+	c := clock.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+	start := c.Now()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c.Set(start)
+		write := func(f func(tx *db.Tx) error) {
+			t.Helper()
+			if err := d.Write(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(func(tx *db.Tx) error { return event.Subscribe(tx, "current") })
+		write(func(tx *db.Tx) error { return event.Subscribe(tx, "removed") })
+		left := func(name string) int {
+			t.Helper()
+			write(func(tx *db.Tx) error { return event.RemoveUnknown(tx, []string{"current"}) })
+			all, err := event.Cursors(d.View(t.Context()), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(all)
+		}
+		c.Advance(60 * 24 * time.Hour)
+		if left("removed") != 1 {
+			t.Error("a cursor without waiting events was deleted")
+		}
+		write(func(tx *db.Tx) error {
+			if err := event.Append(tx, event.Event{PropertyID: "prp_1", Subject: "lck_1", Kind: event.DoorOpened}); err != nil {
+				return err
+			}
+			return assign(tx, "lck_1")
+		})
+		c.Advance(30 * 24 * time.Hour)
+		if left("removed") != 1 {
+			t.Error("the cursor was deleted before 30 days")
+		}
+		c.Advance(time.Second)
+		if left("removed") != 0 || left("current") != 1 {
+			t.Errorf("%d cursors of the removed subscriber, %d of the current one", left("removed"), left("current"))
+		}
+	}, dbtest.Clock(c))
+}

@@ -87,7 +87,7 @@ func (x *Dispatcher) Wake() { notify(x.wake) }
 
 // Run delivers events until ctx ends.
 func (x *Dispatcher) Run(ctx context.Context) error {
-	subscribed := false
+	var subscribed time.Time
 	var all sync.WaitGroup
 	for _, s := range x.subs {
 		all.Go(func() {
@@ -96,11 +96,11 @@ func (x *Dispatcher) Run(ctx context.Context) error {
 	}
 	x.repeat(ctx, x.wake, x.options.Gather, "positions", func() (time.Duration, error) {
 		defer x.wakeSubscribers() // also after an error: the outcome of a commit may be unknown
-		if !subscribed {
+		if time.Since(subscribed) > time.Hour {
 			if err := x.subscribe(ctx); err != nil {
 				return 0, err
 			}
-			subscribed = true
+			subscribed = time.Now()
 		}
 		return x.options.Sweep, x.assignPositions(ctx)
 	})
@@ -152,15 +152,18 @@ func backoff(failures int, least, most time.Duration) time.Duration {
 	return min(least<<(failures-1), most)
 }
 
-// subscribe stores the cursors of new subscribers, before the first event gets a position that they would miss.
+// subscribe stores the cursors of new subscribers, before the first event gets a position that they would miss, and removes those of
+// subscribers that no longer exist.
 func (x *Dispatcher) subscribe(ctx context.Context) error {
 	return x.db.Write(ctx, func(tx *db.Tx) error {
+		var names []string
 		for _, s := range x.subs {
 			if err := event.Subscribe(tx, s.Name); err != nil {
 				return err
 			}
+			names = append(names, s.Name)
 		}
-		return nil
+		return event.RemoveUnknown(tx, names)
 	})
 }
 

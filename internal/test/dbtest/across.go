@@ -24,6 +24,7 @@ var acrossProperties = map[string]string{
 	"event.Unpositioned":                  sweep,
 	"event.execExactly":                   sweep,
 	"event.Subscribe":                     sweep,
+	"event.RemoveUnknown":                 sweep,
 	"event.lastPosition":                  sweep,
 	"event.After":                         sweep,
 	"lock.ClearSlot":                      loaded,
