@@ -124,7 +124,7 @@ func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	if f := run.locks[h.LockID]; f.lock != nil {
 		return f.lock, nil
 	}
-	return lock.Get(run.Tx.Context(), run.Tx.Client, run.PropertyID, h.LockID)
+	return lock.Get(run.Tx, run.PropertyID, h.LockID)
 }
 
 // RefreshEvidence updates the evidence of slots whose windows begin or end without a report.

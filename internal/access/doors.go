@@ -28,7 +28,7 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 		unplaced string
 	}
 	a, err := db.Cached(tx, planTables, r, func() (a answer, err error) {
-		a.place, a.unplaced, err = space.Resolve(tx.Context(), tx.Client, r)
+		a.place, a.unplaced, err = space.Resolve(tx, r)
 		return a, err
 	})
 	return a.place, a.unplaced, err
@@ -41,7 +41,7 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 	if p.Parent != nil {
 		key.parent = p.Parent.ID
 	}
-	return db.Cached(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx.Context(), tx.Client, propertyID, p) })
+	return db.Cached(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx, propertyID, p) })
 }
 
 // isPrivate reports whether one party at a time holds a space. A bed is private even if its dorm is shared.

@@ -291,7 +291,7 @@ func (run *stayRun) heldByOlderGrants() ([]installedSlot, error) {
 	for i, g := range run.olderGrants {
 		ids[i] = g.ID
 	}
-	rows, err := lock.SlotsOfGrants(run.Tx.Context(), run.Tx.Client, run.PropertyID, ids...)
+	rows, err := lock.SlotsOfGrants(run.Tx, run.PropertyID, ids...)
 	if err != nil {
 		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/space"
 )
 
@@ -25,12 +25,12 @@ const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 	WHERE l.door_id = d.id AND l.property_id = $1`
 
 // loadLocks lists the locks on the own doors of a place and on all gates of its property.
-func loadLocks(ctx context.Context, c *ent.Client, propertyID string, p space.Place) ([]installedLock, error) {
+func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
 	parent := "" // matches no lock
 	if p.Parent != nil {
 		parent = p.Parent.ID
 	}
-	rows, err := c.QueryContext(ctx, installedLocksQuery, propertyID, p.Space.ID, parent)
+	rows, err := tx.QueryContext(tx.Context(), installedLocksQuery, propertyID, p.Space.ID, parent)
 	if err != nil {
 		return nil, fmt.Errorf("list the locks of a place: %w", err)
 	}

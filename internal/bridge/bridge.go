@@ -3,7 +3,6 @@
 package bridge
 
 import (
-	"context"
 	"time"
 
 	"latchkey.dev/ent"
@@ -47,7 +46,7 @@ func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*en
 // ReplaceJoinCode creates a new join code, with which a bridge can be enrolled again, even after it was revoked. The previous join code
 // becomes invalid. The bridge itself does not change until the new code is used.
 func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID string) (*ent.Bridge, string, error) {
-	br, err := Get(tx.Context(), tx.Client, propertyID, bridgeID)
+	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -59,8 +58,8 @@ func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID
 	return br, code, err
 }
 
-func Get(ctx context.Context, c *ent.Client, propertyID, bridgeID string) (*ent.Bridge, error) {
-	br, err := c.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Only(ctx)
+func Get(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
+	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.BridgeNotFound, "no bridge %s at this property", bridgeID)
 	}
@@ -68,8 +67,8 @@ func Get(ctx context.Context, c *ent.Client, propertyID, bridgeID string) (*ent.
 }
 
 // List loads all bridges of the property, oldest first.
-func List(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Bridge, error) {
-	return c.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(ctx)
+func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
+	return tx.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(tx.Context())
 }
 
 // Lost is called when a bridge and its locks become unreachable. Callers pass lock.MarkLinksLost, because this package cannot import
@@ -78,7 +77,7 @@ type Lost func(tx *db.Tx, bridgeID, reason string) error
 
 // Revoke revokes a bridge and ends its session. The codes remain on its locks, because no bridge can remove them any more.
 func Revoke(tx *db.Tx, propertyID, bridgeID string, lost Lost) (*ent.Bridge, error) {
-	br, err := Get(tx.Context(), tx.Client, propertyID, bridgeID)
+	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
 		return br, err
 	}
@@ -141,8 +140,8 @@ type Location struct {
 }
 
 // Locate returns which node has a bridge's session now.
-func Locate(ctx context.Context, c *ent.Client, propertyID, bridgeID string, now time.Time) (Location, error) {
-	br, err := Get(ctx, c, propertyID, bridgeID)
+func Locate(tx *db.Tx, propertyID, bridgeID string, now time.Time) (Location, error) {
+	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {
 		return Location{}, err
 	}

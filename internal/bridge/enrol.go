@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
@@ -76,7 +75,7 @@ func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []b
 	if err != nil {
 		return nil, err
 	}
-	br, err := authenticate(tx.Context(), tx.Client, who, shown)
+	br, err := authenticate(tx, who, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +93,8 @@ func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []b
 
 // authenticate loads the bridge of a certificate that [CA.Verify] accepted. shown is the [PublicKeyHash] of the certificate. authenticate
 // fails if the bridge is revoked or not enrolled, or if shown is neither its current nor its previous key.
-func authenticate(ctx context.Context, c *ent.Client, who Identity, shown []byte) (*ent.Bridge, error) {
-	br, err := c.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(ctx)
+func authenticate(tx *db.Tx, who Identity, shown []byte) (*ent.Bridge, error) {
+	br, err := tx.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(tx.Context())
 	switch {
 	case ent.IsNotFound(err):
 		return nil, errNotAuthenticated

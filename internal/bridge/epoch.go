@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ var ErrSuperseded = errors.New("another session of this bridge has begun, or the
 // before and after. After the commit, writes of older sessions of the bridge fail with ErrSuperseded.
 func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.Bridge, err error) {
 	ctx := tx.Context()
-	br, err := authenticate(ctx, tx.Client, who, shown)
+	br, err := authenticate(tx, who, shown)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +51,7 @@ func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.B
 	if n, err := update.Save(ctx); err != nil || n == 0 {
 		return nil, nil, orSuperseded(err)
 	}
-	now, err = Get(ctx, tx.Client, br.PropertyID, br.ID)
+	now, err = Get(tx, br.PropertyID, br.ID)
 	return br, now, err
 }
 
@@ -73,19 +72,19 @@ func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 }
 
 // RevokedSince lists the ids of bridges that were revoked after a time.
-func RevokedSince(ctx context.Context, c *ent.Client, since time.Time) ([]string, error) {
-	return c.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(ctx)
+func RevokedSince(tx *db.Tx, since time.Time) ([]string, error) {
+	return tx.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(tx.Context())
 }
 
 // Missing returns those of some bridges that have no row, because their property was deleted.
-func Missing(ctx context.Context, c *ent.Client, bridgeIDs []string) ([]string, error) {
-	found, err := c.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...)).IDs(ctx)
+func Missing(tx *db.Tx, bridgeIDs []string) ([]string, error) {
+	found, err := tx.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...)).IDs(tx.Context())
 	return slices.DeleteFunc(slices.Clone(bridgeIDs), func(id string) bool { return slices.Contains(found, id) }), err
 }
 
 // CurrentEpoch returns a bridge's current epoch, and whether the bridge is revoked or was deleted with its property.
-func CurrentEpoch(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, revoked bool, err error) {
-	br, err := c.Bridge.Get(ctx, bridgeID)
+func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err error) {
+	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if ent.IsNotFound(err) {
 		return 0, true, nil
 	}

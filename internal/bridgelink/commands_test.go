@@ -169,7 +169,7 @@ func TestCommandWithoutReportIsUnknownUntilALateReport(t *testing.T) {
 	b.connect(address)
 	b.acted(a.Id, lock.CommandDone)
 	s.until("the act is done", func() bool {
-		out, err := lock.GetCommand(t.Context(), s.db.Read(), s.house, a.Id)
+		out, err := lock.GetCommand(s.db.View(t.Context()), s.house, a.Id)
 		return err == nil && out.State == lock.CommandDone
 	})
 }
@@ -290,7 +290,7 @@ func TestCommandIsClaimedInTheTransactionThatStoresIt(t *testing.T) {
 			return o
 		}
 		state := func(o lock.UnlockCommand) string {
-			out, err := lock.GetCommand(t.Context(), s.db.Read(), s.house, o.ActID)
+			out, err := lock.GetCommand(s.db.View(t.Context()), s.house, o.ActID)
 			s.must(err)
 			return out.State
 		}

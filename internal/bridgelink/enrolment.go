@@ -35,7 +35,7 @@ func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv
 		if err := mobilekey.EnsureIssuer(tx, s.Keys, e.Bridge.PropertyID); err != nil {
 			return err
 		}
-		keys, err = mobilekey.PublishedSince(tx.Context(), tx.Client, e.Bridge.PropertyID, 0, 0)
+		keys, err = mobilekey.PublishedSince(tx, e.Bridge.PropertyID, 0, 0)
 		return err
 	})
 	if err != nil {

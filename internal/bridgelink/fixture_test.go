@@ -336,7 +336,7 @@ func (b *device) report(address string, slots ...*lockv1.DesiredSlot) {
 // lock is the service's row of one of the bridge's locks.
 func (b *device) lock(address string) *ent.Lock {
 	b.s.t.Helper()
-	locks, _, err := lock.List(context.Background(), b.s.db.Read(), b.s.house, lock.ListFilter{}, 0, 1000)
+	locks, _, err := lock.List(b.s.db.View(context.Background()), b.s.house, lock.ListFilter{}, 0, 1000)
 	b.s.must(err)
 	for _, lk := range locks {
 		if lk.BridgeID == b.id && lk.Address == address {
@@ -350,7 +350,7 @@ func (b *device) lock(address string) *ent.Lock {
 // row is the bridge's row.
 func (b *device) row() *ent.Bridge {
 	b.s.t.Helper()
-	br, err := bridge.Get(context.Background(), b.s.db.Read(), b.s.house, b.id)
+	br, err := bridge.Get(b.s.db.View(context.Background()), b.s.house, b.id)
 	b.s.must(err)
 	return br
 }

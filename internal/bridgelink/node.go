@@ -216,7 +216,7 @@ func (n *Node) recordSeen(ctx context.Context) {
 	}
 	n.writeOrLog(ctx, "recording which bridges are connected", func(tx *db.Tx) error { return lock.RecordHeartbeats(tx, n.cfg.Name, epochs) })
 	for ids := range slices.Chunk(slices.Collect(maps.Keys(epochs)), 500) {
-		missing, err := bridge.Missing(ctx, n.cfg.DB.Read(), ids)
+		missing, err := bridge.Missing(n.cfg.DB.View(ctx), ids)
 		if err != nil {
 			return // the next heartbeat queries again
 		}
@@ -268,7 +268,7 @@ func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
 
 // endRevoked ends the sessions of bridges that were revoked or enrolled again. It catches lost notifications.
 func (n *Node) endRevoked(ctx context.Context) {
-	ids, err := bridge.RevokedSince(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
+	ids, err := bridge.RevokedSince(n.cfg.DB.View(ctx), n.cfg.Clock.Now().Add(-10*time.Minute))
 	if err != nil {
 		if ctx.Err() == nil {
 			n.log.Warn("querying revoked bridges failed", "error", err)

@@ -75,7 +75,7 @@ func (n *Node) notifyHere(key string) {
 
 // recheck ends the bridge's sessions if the bridge is revoked or deleted, and superseded sessions.
 func (n *Node) recheck(ctx context.Context, bridgeID string) {
-	epoch, revokedBridge, err := bridge.CurrentEpoch(ctx, n.cfg.DB.Read(), bridgeID)
+	epoch, revokedBridge, err := bridge.CurrentEpoch(n.cfg.DB.View(ctx), bridgeID)
 	if err != nil {
 		n.log.Warn("checking whether a bridge is revoked failed", "bridge", bridgeID, "error", err)
 		return

@@ -62,10 +62,10 @@ func (n *Node) subscribeResync() (stop func(), err error) {
 func (n *Node) resync(ctx context.Context) {
 	sessions := n.openSessions()
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(sessions)), 500) {
-		newest, err := lock.LatestGenerations(ctx, n.cfg.DB.Read(), ids)
+		newest, err := lock.LatestGenerations(n.cfg.DB.View(ctx), ids)
 		var behind []string
 		if err == nil {
-			behind, err = mobilekey.BehindBridges(ctx, n.cfg.DB.Read(), ids)
+			behind, err = mobilekey.BehindBridges(n.cfg.DB.View(ctx), ids)
 		}
 		if err != nil {
 			if ctx.Err() == nil {

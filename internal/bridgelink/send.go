@@ -70,7 +70,7 @@ func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeRespon
 	tick := time.NewTicker(n.cfg.timings.moveCheck)
 	defer tick.Stop()
 	for {
-		found, err := bridge.Locate(ctx, n.cfg.DB.Read(), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
+		found, err := bridge.Locate(n.cfg.DB.View(ctx), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
 		switch {
 		case err != nil:
 			return ""
@@ -151,7 +151,7 @@ func (n *Node) finalize(ctx context.Context, propertyID, actID string, unsent bo
 		if err := lock.CancelCommand(tx, propertyID, actID, unsent); err != nil {
 			return err
 		}
-		done, err = lock.GetCommand(tx.Context(), tx.Client, propertyID, actID)
+		done, err = lock.GetCommand(tx, propertyID, actID)
 		return err
 	})
 	if done.State == lock.CommandClaimed {

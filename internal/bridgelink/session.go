@@ -295,7 +295,7 @@ func (s *session) sweep() {
 	for id := range s.cursors {
 		ids = append(ids, id)
 	}
-	stale, err := lock.UnreportedLocks(s.stream.Context(), s.node.cfg.DB.Read(), s.open, ids)
+	stale, err := lock.UnreportedLocks(s.node.cfg.DB.View(s.stream.Context()), s.open, ids)
 	if err != nil {
 		s.log.Warn("comparing desired and reported slots failed", "error", err)
 		return

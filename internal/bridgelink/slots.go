@@ -56,7 +56,7 @@ func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, er
 	}
 	d := s.node.cfg.DB
 	view := d.View(s.stream.Context())
-	desired, err := lock.DesiredSlots(view.Context(), view.Client, s.open, sentUpTo)
+	desired, err := lock.DesiredSlots(view, s.open, sentUpTo)
 	if err != nil {
 		return nil, err
 	}

@@ -65,11 +65,11 @@ func (s *session) sendKeys() bool {
 	if !s.keys.supported {
 		return true
 	}
-	ctx, c := s.stream.Context(), s.node.cfg.DB.Read()
-	p, err := mobilekey.PublishedSince(ctx, c, s.open.PropertyID, s.keys.version, s.keys.listNumber)
+	view := s.node.cfg.DB.View(s.stream.Context())
+	p, err := mobilekey.PublishedSince(view, s.open.PropertyID, s.keys.version, s.keys.listNumber)
 	var rules []mobilekey.Rule
 	if err == nil && p.Version > 0 {
-		rules, err = mobilekey.Rules(ctx, c, s.open.PropertyID, s.open.BridgeID)
+		rules, err = mobilekey.Rules(view, s.open.PropertyID, s.open.BridgeID)
 	}
 	if err != nil {
 		s.log.Warn("loading SmartKey data for a bridge failed; retrying", "error", err)

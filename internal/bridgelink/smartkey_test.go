@@ -63,7 +63,7 @@ func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 		h.Capabilities, h.SmartkeyKeySetVersion, h.SmartkeyListNumber = []string{smartKeys}, 1, 600
 		b.send(hello)
 		b.epoch = b.next().GetWelcome().GetEpoch()
-		p, err := mobilekey.PublishedSince(t.Context(), s.db.Read(), s.house, 0, 0)
+		p, err := mobilekey.PublishedSince(s.db.View(t.Context()), s.house, 0, 0)
 		s.must(err)
 		keys, err := smartkey.PinKeySet(p.KeySets[0], s.house)
 		s.must(err)
@@ -93,7 +93,7 @@ func TestDifferentListWithTheSameNumberIsOutnumbered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		s.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, s.keys, s.house) })
 		published := func() mobilekey.Published {
-			p, err := mobilekey.PublishedSince(t.Context(), s.db.Read(), s.house, 0, 0)
+			p, err := mobilekey.PublishedSince(s.db.View(t.Context()), s.house, 0, 0)
 			s.must(err)
 			return p
 		}

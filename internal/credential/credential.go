@@ -3,7 +3,6 @@
 package credential
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -168,8 +167,8 @@ func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, er
 }
 
 // List returns the selected valid tokens, oldest first, without their secrets.
-func List(ctx context.Context, c *ent.Client, now time.Time, which ...predicate.Token) ([]*ent.Token, error) {
-	return c.Token.Query().Where(which...).Where(isValid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(ctx)
+func List(tx *db.Tx, now time.Time, which ...predicate.Token) ([]*ent.Token, error) {
+	return tx.Token.Query().Where(which...).Where(isValid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(tx.Context())
 }
 
 // Find returns the valid token of a kind with this secret, without its hint and creation time. For anything else it

@@ -66,8 +66,8 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role str
 }
 
 // StaffTokens returns the valid staff tokens of a property.
-func StaffTokens(ctx context.Context, c *ent.Client, propertyID string, now time.Time) ([]*ent.Token, error) {
-	return List(ctx, c, now, token.Kind(string(Staff)), token.PropertyID(propertyID))
+func StaffTokens(tx *db.Tx, propertyID string, now time.Time) ([]*ent.Token, error) {
+	return List(tx, now, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
 
 // RevokeStaffToken revokes a staff token of a property immediately.
@@ -81,8 +81,8 @@ func CreateOperatorToken(tx *db.Tx, keys *keyring.Ring, name string, ttl time.Du
 }
 
 // OperatorTokens returns the valid operator tokens.
-func OperatorTokens(ctx context.Context, c *ent.Client, now time.Time) ([]*ent.Token, error) {
-	return List(ctx, c, now, token.Kind(string(Operator)))
+func OperatorTokens(tx *db.Tx, now time.Time) ([]*ent.Token, error) {
+	return List(tx, now, token.Kind(string(Operator)))
 }
 
 // RevokeOperatorToken revokes an operator token immediately.
@@ -113,8 +113,8 @@ func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret stri
 
 // OfSocket is the operator on the server's machine as an owner of a property. The operators' socket is proof enough: it also
 // makes tokens for every property. No token is stored, so an operator can look things up while the disk is full.
-func OfSocket(ctx context.Context, c *ent.Client, propertyID string) (actor.Actor, error) {
-	if err := requireProperty(ctx, c.Property, propertyID); err != nil {
+func OfSocket(tx *db.Tx, propertyID string) (actor.Actor, error) {
+	if err := requireProperty(tx.Context(), tx.Property, propertyID); err != nil {
 		return actor.Actor{}, err
 	}
 	operator := actor.Actor{Kind: actor.Operator, ID: "socket"}

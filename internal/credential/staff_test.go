@@ -178,7 +178,7 @@ func TestTokensBelongToTheirProperty(t *testing.T) {
 			t.Errorf("for no role: %v", err)
 		}
 		for property, want := range map[string]int{p: 1, other: 0} {
-			if rows, err := StaffTokens(t.Context(), d.Read(), property, time.Now()); len(rows) != want || err != nil {
+			if rows, err := StaffTokens(d.View(t.Context()), property, time.Now()); len(rows) != want || err != nil {
 				t.Errorf("%d tokens, %v, want %d", len(rows), err, want)
 			}
 		}

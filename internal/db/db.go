@@ -162,8 +162,8 @@ func Redact(openRaw string) string {
 // change anything.
 func (d *DB) Read() *ent.Client { return d.read }
 
-// View returns a read-only Tx, so that a function that takes a *Tx and changes nothing can run outside of Write. Changes
-// through it fail.
+// View returns a read-only Tx for reads outside of Write. Changes through it fail. A function that reads takes a *Tx, so that it
+// runs both inside and outside of a change.
 func (d *DB) View(ctx context.Context) *Tx {
 	short := ctx
 	if d.SQLite() {

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -228,13 +227,13 @@ func encodeWindows(all []schema.SlotWindow) (any, error) {
 
 // SlotsOfGrant loads every slot of a grant. A cleared slot belongs to its last grant until another grant gets it.
 func SlotsOfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
-	return SlotsOfGrants(tx.Context(), tx.Client, propertyID, grantID)
+	return SlotsOfGrants(tx, propertyID, grantID)
 }
 
-func SlotsOfGrants(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
+func SlotsOfGrants(tx *db.Tx, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
 	var all []*ent.Slot
 	for chunk := range chunks(grantIDs) {
-		rows, err := c.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(chunk...)).Order(entslot.ByID()).All(ctx)
+		rows, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(chunk...)).Order(entslot.ByID()).All(tx.Context())
 		if err != nil {
 			return nil, err
 		}

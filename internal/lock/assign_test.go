@@ -135,7 +135,7 @@ func TestRemovalNeedsTheBestProofOfTheLock(t *testing.T) {
 				row := s.clear(lk, s.mustPut(lk, "grt_a", "123456"))
 				s.report(row, c.evidence)
 				s.evidence(row.ID, c.want)
-				states, err := lock.LoadStates(t.Context(), s.db.Read(), s.clock.Now(), s.house, []*ent.Lock{lk})
+				states, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.house, []*ent.Lock{lk})
 				s.must(err)
 				wantFree := 2
 				if c.want == slot.Removed {
@@ -177,10 +177,10 @@ func TestSlotsAndLocksAreScopedToTheirProperty(t *testing.T) {
 		if rows, err := lock.SlotsOfGrant(view, "prp_two", "grt_a"); err != nil || len(rows) != 0 {
 			t.Errorf("another property sees %d slots, %v", len(rows), err)
 		}
-		if _, err := lock.Get(t.Context(), s.db.Read(), "prp_two", lk.ID); !fault.Has(err, fault.LockNotFound) {
+		if _, err := lock.Get(s.db.View(t.Context()), "prp_two", lk.ID); !fault.Has(err, fault.LockNotFound) {
 			t.Errorf("another property gets the lock: %v", err)
 		}
-		if _, err := bridge.Get(t.Context(), s.db.Read(), "prp_two", s.bridge.ID); !fault.Has(err, fault.BridgeNotFound) {
+		if _, err := bridge.Get(s.db.View(t.Context()), "prp_two", s.bridge.ID); !fault.Has(err, fault.BridgeNotFound) {
 			t.Errorf("another property gets the bridge: %v", err)
 		}
 		err := s.db.Write(t.Context(), func(tx *db.Tx) error {

@@ -75,7 +75,7 @@ func TestMarkingABridgeOfflineRecordsOneLoss(t *testing.T) {
 					s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
 					since := func(what string, want time.Time) {
 						t.Helper()
-						br, err := bridge.Get(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+						br, err := bridge.Get(s.db.View(t.Context()), s.house, s.bridge.ID)
 						s.must(err)
 						if br.Online || br.LinkAt == nil || !br.LinkAt.Equal(want) {
 							t.Errorf("%s: online %v, since %v, want %v", what, br.Online, br.LinkAt, want)

@@ -136,8 +136,8 @@ func newUnlockCommand(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
 	}
 }
 
-func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (Outcome, error) {
-	a, err := c.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(ctx)
+func GetCommand(tx *db.Tx, propertyID, actID string) (Outcome, error) {
+	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return Outcome{}, fault.New(fault.NotFound, fault.LockNotFound, "no unlock command %s at this property", actID)
 	}
@@ -196,7 +196,7 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 		return Outcome{}, err
 	}
 	if !ended {
-		return GetCommand(tx.Context(), tx.Client, a.PropertyID, actID)
+		return GetCommand(tx, a.PropertyID, actID)
 	}
 	if outcome == CommandDone && a.Operation != SmartKeyCheck {
 		err = appendOpened(tx, a, lk, at)

@@ -95,7 +95,7 @@ func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 		if _, err := s.end(other.ID, o.ActID, lock.CommandFailed); err == nil {
 			t.Error("another bridge reported on the command")
 		}
-		if _, err := lock.GetCommand(t.Context(), s.db.Read(), "prp_two", o.ActID); err == nil {
+		if _, err := lock.GetCommand(s.db.View(t.Context()), "prp_two", o.ActID); err == nil {
 			t.Error("another property sees the command")
 		}
 	})
@@ -127,7 +127,7 @@ func TestAbandonedCommandsEnd(t *testing.T) {
 		s.clock.Advance(time.Minute)
 		s.change(lock.EndAbandonedCommands)
 		for id, want := range map[string]string{stored.ActID: lock.CommandExpired, claimed.ActID: lock.CommandUnknown} {
-			out, err := lock.GetCommand(t.Context(), s.db.Read(), s.house, id)
+			out, err := lock.GetCommand(s.db.View(t.Context()), s.house, id)
 			s.must(err)
 			if out.State != want {
 				t.Errorf("an abandoned command is %q, want %q", out.State, want)

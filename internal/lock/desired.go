@@ -28,14 +28,14 @@ type DesiredSlot struct {
 
 // DesiredSlots loads the slots to send to a bridge, removals first. marks has the last sent generation for each lock:
 // slots with a later generation are loaded. A negative generation selects all slots of the lock.
-func DesiredSlots(ctx context.Context, c *ent.Client, s *Session, marks map[string]int64) ([]DesiredSlot, error) {
+func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot, error) {
 	above := make([]predicate.Slot, 0, len(marks))
 	for lockID, mark := range marks {
 		above = append(above, entslot.And(entslot.LockID(lockID), entslot.GenerationGT(mark)))
 	}
 	var wishes []DesiredSlot
 	for chunk := range slices.Chunk(above, chunkSize/4) {
-		rows, err := c.Slot.Query().Where(entslot.PropertyID(s.PropertyID), entslot.Or(chunk...)).All(ctx)
+		rows, err := tx.Slot.Query().Where(entslot.PropertyID(s.PropertyID), entslot.Or(chunk...)).All(tx.Context())
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +121,8 @@ func DecryptPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN,
 
 // LatestGenerations loads the latest generation of each lock of some bridges, by bridge and lock. A session that has
 // sent an older generation of a lock sends the lock's slots again.
-func LatestGenerations(ctx context.Context, c *ent.Client, bridgeIDs []string) (map[string]map[string]int64, error) {
-	locks, err := c.Lock.Query().Where(entlock.BridgeIDIn(bridgeIDs...)).Select(entlock.FieldID, entlock.FieldBridgeID, entlock.FieldGeneration).All(ctx)
+func LatestGenerations(tx *db.Tx, bridgeIDs []string) (map[string]map[string]int64, error) {
+	locks, err := tx.Lock.Query().Where(entlock.BridgeIDIn(bridgeIDs...)).Select(entlock.FieldID, entlock.FieldBridgeID, entlock.FieldGeneration).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("read the generations of locks: %w", err)
 	}
@@ -137,8 +137,8 @@ func LatestGenerations(ctx context.Context, c *ent.Client, bridgeIDs []string) (
 }
 
 // UnreportedLocks returns the given locks with a slot whose latest generation the bridge has not reported.
-func UnreportedLocks(ctx context.Context, c *ent.Client, s *Session, lockIDs []string) ([]string, error) {
-	rows, err := slotsOfLocks(ctx, c, s.PropertyID, lockIDs)
+func UnreportedLocks(tx *db.Tx, s *Session, lockIDs []string) ([]string, error) {
+	rows, err := slotsOfLocks(tx, s.PropertyID, lockIDs)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 		s.cert = s.parse(e.Certificate)
 		row = s.row(row.ID)
 		old := s.connect("front")
-		wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), old, map[string]int64{lk.ID: 0})
+		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), old, map[string]int64{lk.ID: 0})
 		s.must(err)
 		if len(wishes) != 1 || !wishes[0].NeedsMark {
 			t.Fatalf("wishes %+v, want one to claim", wishes)
@@ -78,7 +78,7 @@ func TestSessionsOpenedAtOnceHaveDifferentEpochs(t *testing.T) {
 			}
 			epochs[open.Epoch] = true
 		}
-		br, err := bridge.Get(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+		br, err := bridge.Get(s.db.View(t.Context()), s.house, s.bridge.ID)
 		s.must(err)
 		if want := first.Epoch + int64(len(epochs)); len(epochs) == 0 || br.Epoch != want || !epochs[want] {
 			t.Errorf("epoch %d after %d and the sessions %v", br.Epoch, first.Epoch, epochs)

@@ -150,7 +150,7 @@ func (s *site) greet(cert *x509.Certificate, hello bridge.Hello, reports ...lock
 func (s *site) door() *ent.Lock {
 	s.t.Helper()
 	open := s.connect("front")
-	lk, err := lock.Get(s.t.Context(), s.db.Read(), s.house, open.Locks[0].ID)
+	lk, err := lock.Get(s.db.View(s.t.Context()), s.house, open.Locks[0].ID)
 	s.must(err)
 	return lk
 }

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"context"
 	"time"
 
 	"latchkey.dev/ent"
@@ -27,8 +26,8 @@ const (
 // PhoneActorPrefix begins the actor of events that a guest's phone caused. The phone's id follows.
 const PhoneActorPrefix = "phone:"
 
-func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address string) (*ent.Lock, error) {
-	lk, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.Address(address)).Only(ctx)
+func GetByAddress(tx *db.Tx, propertyID, bridgeID, address string) (*ent.Lock, error) {
+	lk, err := tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.Address(address)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.LockNotFound, "no such lock at this property")
 	}

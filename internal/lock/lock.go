@@ -6,7 +6,6 @@
 package lock
 
 import (
-	"context"
 	"time"
 
 	"latchkey.dev/ent"
@@ -21,8 +20,8 @@ import (
 
 type Row = ent.Lock
 
-func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
-	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(ctx)
+func Get(tx *db.Tx, propertyID, lockID string) (*ent.Lock, error) {
+	lk, err := tx.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, lockNotFound(lockID)
 	}
@@ -39,28 +38,28 @@ type ListFilter struct {
 }
 
 // List loads a page of the property's locks, oldest first, and the number of all matching locks.
-func List(ctx context.Context, c *ent.Client, propertyID string, w ListFilter, skip, most int) ([]*ent.Lock, int, error) {
-	q := c.Lock.Query().Where(entlock.PropertyID(propertyID))
+func List(tx *db.Tx, propertyID string, w ListFilter, skip, most int) ([]*ent.Lock, int, error) {
+	q := tx.Lock.Query().Where(entlock.PropertyID(propertyID))
 	if w.BridgeID != "" {
 		q.Where(entlock.BridgeID(w.BridgeID))
 	}
 	if w.Unassigned {
 		q.Where(entlock.DoorIDIsNil())
 	}
-	total, err := q.Clone().Count(ctx)
+	total, err := q.Clone().Count(tx.Context())
 	if err != nil {
 		return nil, 0, err
 	}
-	page, err := q.Order(entlock.ByID()).Offset(skip).Limit(most).All(ctx)
+	page, err := q.Order(entlock.ByID()).Offset(skip).Limit(most).All(tx.Context())
 	return page, total, err
 }
 
-func CountPerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[string]int, error) {
+func CountPerBridge(tx *db.Tx, propertyID string) (map[string]int, error) {
 	var rows []struct {
 		BridgeID string `json:"bridge_id"`
 		Count    int    `json:"count"`
 	}
-	err := c.Lock.Query().Where(entlock.PropertyID(propertyID)).GroupBy(entlock.FieldBridgeID).Aggregate(ent.Count()).Scan(ctx, &rows)
+	err := tx.Lock.Query().Where(entlock.PropertyID(propertyID)).GroupBy(entlock.FieldBridgeID).Aggregate(ent.Count()).Scan(tx.Context(), &rows)
 	counts := make(map[string]int, len(rows))
 	for _, r := range rows {
 		counts[r.BridgeID] = r.Count
@@ -69,10 +68,10 @@ func CountPerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[
 }
 
 // LocksByDoor omits doors without a lock.
-func LocksByDoor(ctx context.Context, c *ent.Client, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
+func LocksByDoor(tx *db.Tx, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
 	at := make(map[string]*ent.Lock, len(doorIDs))
 	for chunk := range chunks(doorIDs) {
-		locks, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDIn(chunk...)).All(ctx)
+		locks, err := tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDIn(chunk...)).All(tx.Context())
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +84,7 @@ func LocksByDoor(ctx context.Context, c *ent.Client, propertyID string, doorIDs 
 
 // Rename sets a lock's name. Afterwards the lock ignores the name that its bridge suggests.
 func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
-	lk, err := Get(tx.Context(), tx.Client, propertyID, lockID)
+	lk, err := Get(tx, propertyID, lockID)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +95,7 @@ func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 // lock. Codes stay on the lock: the caller then plans access at both doors again.
 func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error) {
 	ctx := tx.Context()
-	lk, err := Get(ctx, tx.Client, propertyID, lockID)
+	lk, err := Get(tx, propertyID, lockID)
 	if err != nil {
 		return nil, err
 	}
@@ -139,15 +138,15 @@ type State struct {
 	OfflineReason string // OfflineReason is in camelCase, and empty if the lock is online
 }
 
-func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
+func LoadStates(tx *db.Tx, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
 	if len(locks) == 0 {
 		return map[string]State{}, nil
 	}
-	bridges, err := bridgesOf(ctx, c, propertyID, locks)
+	bridges, err := bridgesOf(tx, propertyID, locks)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := slotsOfLocks(ctx, c, propertyID, idsOf(locks))
+	rows, err := slotsOfLocks(tx, propertyID, idsOf(locks))
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +171,7 @@ func IsOnline(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
 // IsJammed reports whether the last status of a lock says that its bolt cannot move.
 func IsJammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
 
-func bridgesOf(ctx context.Context, c *ent.Client, propertyID string, locks []*ent.Lock) (map[string]*ent.Bridge, error) {
+func bridgesOf(tx *db.Tx, propertyID string, locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 	found := map[string]*ent.Bridge{}
 	var ids []string
 	for _, lk := range locks {
@@ -182,7 +181,7 @@ func bridgesOf(ctx context.Context, c *ent.Client, propertyID string, locks []*e
 		}
 	}
 	for chunk := range chunks(ids) {
-		rows, err := c.Bridge.Query().Where(bridgeIn(propertyID, chunk)...).All(ctx)
+		rows, err := tx.Bridge.Query().Where(bridgeIn(propertyID, chunk)...).All(tx.Context())
 		if err != nil {
 			return nil, err
 		}

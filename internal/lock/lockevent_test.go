@@ -121,7 +121,7 @@ func TestAOneTimeCodeIsUsedAtOneDoor(t *testing.T) {
 		open := s.connect("front", "back")
 		at := map[string]*ent.Slot{}
 		for _, l := range open.Locks {
-			lk, err := lock.Get(t.Context(), s.db.Read(), s.house, l.ID)
+			lk, err := lock.Get(s.db.View(t.Context()), s.house, l.ID)
 			s.must(err)
 			s.change(func(tx *db.Tx) (err error) {
 				p := s.placeOf("cod_a", "123456")

@@ -25,7 +25,7 @@ func (s *site) hear(h lock.LockReport) *ent.Lock {
 		}
 		return err
 	})
-	lk, err := lock.Get(s.t.Context(), s.db.Read(), s.house, id)
+	lk, err := lock.Get(s.db.View(s.t.Context()), s.house, id)
 	s.must(err)
 	return lk
 }
@@ -56,7 +56,7 @@ func TestDiscoveredLockHasTheNameOfItsBridge(t *testing.T) {
 		hello := bridge.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()}
 		open, err := s.greet(s.cert, hello, lock.LockReport{Address: "0x1", Name: "room 101", Capabilities: &s.caps})
 		s.must(err)
-		lk, err := lock.Get(t.Context(), s.db.Read(), s.house, open.Locks[0].ID)
+		lk, err := lock.Get(s.db.View(t.Context()), s.house, open.Locks[0].ID)
 		s.must(err)
 		if lk.Name != "room 101" {
 			t.Errorf("%q", lk.Name)
@@ -72,7 +72,7 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 		for _, cause := range []string{slot.BrokerUnreachable, slot.GatewayOffline} {
 			s.connect("front")
 			lk = s.hear(lock.LockReport{Status: &lock.Status{OfflineCause: cause}})
-			states, err := lock.LoadStates(t.Context(), s.db.Read(), s.clock.Now(), s.house, []*ent.Lock{lk})
+			states, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.house, []*ent.Lock{lk})
 			s.must(err)
 			if st := states[lk.ID]; st.Online || st.OfflineReason != cause {
 				t.Errorf("%s: %+v", cause, st)

@@ -82,7 +82,7 @@ func TestAReenrolledBridgeLearnsThatASlotMayHoldOurs(t *testing.T) {
 		s.must(err)
 		s.cert = s.parse(e.Certificate)
 		open := s.connect("front")
-		wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 		s.must(err)
 		if len(wishes) != 1 || !wishes[0].NeedsMark {
 			t.Fatalf("wishes %+v, want one to claim", wishes)
@@ -96,7 +96,7 @@ func TestAReenrolledBridgeLearnsThatASlotMayHoldOurs(t *testing.T) {
 		if !d.MayHoldOurs || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].NeedsMark {
 			t.Errorf("desired %v claimed %v", d, d.MayHoldOurs)
 		}
-		again, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		again, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 		s.must(err)
 		if again[0].NeedsMark {
 			t.Error("the claim was not stored")
@@ -111,7 +111,7 @@ func TestABridgeLearnsOfCodesThatItReportedBefore(t *testing.T) {
 		row := s.mustPut(lk, "grt_a", "123456")
 		claimed := func() bool {
 			open := s.connect("front")
-			wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+			wishes, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 			s.must(err)
 			d, err := wishes[0].Desired(t.Context(), s.keys)
 			s.must(err)
@@ -138,12 +138,12 @@ func TestDesiredSlotsAreNewOnesRemovalsFirst(t *testing.T) {
 		open := s.connect("front")
 		one, two := s.mustPut(lk, "grt_a", "123456"), s.mustPut(lk, "grt_b", "123457")
 		two = s.clear(lk, two)
-		wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 		s.must(err)
 		if len(wishes) != 2 || wishes[0].Number != 2 || wishes[1].Number != 1 {
 			t.Fatalf("wishes %+v, want slot 2 cleared before slot 1 set", wishes)
 		}
-		wishes, err = lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: one.Generation})
+		wishes, err = lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: one.Generation})
 		s.must(err)
 		if len(wishes) != 1 || wishes[0].Generation != two.Generation {
 			t.Errorf("above generation %d: %+v", one.Generation, wishes)

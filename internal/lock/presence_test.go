@@ -12,7 +12,7 @@ import (
 
 func (s *site) bridgeRow() *ent.Bridge {
 	s.t.Helper()
-	br, err := bridge.Get(s.t.Context(), s.db.Read(), s.house, s.bridge.ID)
+	br, err := bridge.Get(s.db.View(s.t.Context()), s.house, s.bridge.ID)
 	s.must(err)
 	return br
 }

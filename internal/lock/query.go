@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -33,16 +32,16 @@ type SlotRow = ent.Slot
 
 // Slots returns the slots of a lock that ever had a code, by number.
 func Slots(view *db.Tx, propertyID, lockID string) ([]*SlotRow, error) {
-	by, err := slotsOfLocks(view.Context(), view.Client, propertyID, []string{lockID})
+	by, err := slotsOfLocks(view, propertyID, []string{lockID})
 	return by[lockID], err
 }
 
 // slotsOfLocks loads every slot row of some locks, by lock and ordered by number.
-func slotsOfLocks(ctx context.Context, c *ent.Client, propertyID string, lockIDs []string) (map[string][]*ent.Slot, error) {
+func slotsOfLocks(tx *db.Tx, propertyID string, lockIDs []string) (map[string][]*ent.Slot, error) {
 	by := make(map[string][]*ent.Slot, len(lockIDs))
 	for chunk := range chunks(lockIDs) {
-		rows, err := c.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.LockIDIn(chunk...)).
-			Order(entslot.ByNumber()).All(ctx)
+		rows, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.LockIDIn(chunk...)).
+			Order(entslot.ByNumber()).All(tx.Context())
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +69,7 @@ func RefuseWithCodes(tx *db.Tx, propertyID string, abandoned []string) error {
 	slices.Sort(ids)
 	var listed []string
 	for _, id := range ids[:min(len(ids), maxListed)] {
-		lk, err := Get(tx.Context(), tx.Client, propertyID, id)
+		lk, err := Get(tx, propertyID, id)
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, r
 	if err != nil {
 		return nil, err
 	}
-	rows, err := slotsOfLocks(tx.Context(), tx.Client, br.PropertyID, idsOf(locks))
+	rows, err := slotsOfLocks(tx, br.PropertyID, idsOf(locks))
 	if err != nil {
 		return nil, err
 	}

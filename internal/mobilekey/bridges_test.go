@@ -31,7 +31,7 @@ func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
 			return nil
 		})
 		all := []string{ids["current"], ids["older set"], ids["older list"], ids["no SmartKeys"]}
-		behind, err := mobilekey.BehindBridges(t.Context(), d.db.Read(), all)
+		behind, err := mobilekey.BehindBridges(d.db.View(t.Context()), all)
 		d.must(err)
 		slices.Sort(behind)
 		want := []string{ids["older set"], ids["older list"]}

@@ -1,13 +1,11 @@
 package mobilekey
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
 
-	"latchkey.dev/ent"
 	entdoorrule "latchkey.dev/ent/doorrule"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/bridge"
@@ -18,7 +16,7 @@ import (
 
 // RestartDoor makes a door accept only tokens that are issued from now on. It returns the lowest accepted generation.
 func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int64, error) {
-	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
+	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return 0, err
 	}
 	i, err := loadOrCreateIssuer(tx, keys, propertyID)
@@ -39,7 +37,7 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 
 // SetListAge sets the maximum age of the status list with which a door opens.
 func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age time.Duration) error {
-	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
+	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return err
 	}
 	i, err := loadOrCreateIssuer(tx, keys, propertyID)
@@ -71,8 +69,8 @@ type Rule struct {
 }
 
 // Rules returns the rules of a bridge's locks.
-func Rules(ctx context.Context, c *ent.Client, propertyID, bridgeID string) ([]Rule, error) {
-	rules, err := c.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(ctx)
+func Rules(tx *db.Tx, propertyID, bridgeID string) ([]Rule, error) {
+	rules, err := tx.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(tx.Context())
 	if err != nil || len(rules) == 0 {
 		return nil, err
 	}
@@ -81,7 +79,7 @@ func Rules(ctx context.Context, c *ent.Client, propertyID, bridgeID string) ([]R
 	for _, r := range rules {
 		ids, age[r.ID] = append(ids, r.ID), time.Duration(r.ListAgeSeconds)*time.Second
 	}
-	locks, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.IDIn(ids...)).Order(entlock.ByID()).All(ctx)
+	locks, err := tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.IDIn(ids...)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the locks of door rules: %w", err)
 	}

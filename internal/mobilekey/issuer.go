@@ -3,7 +3,6 @@
 package mobilekey
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -81,13 +80,13 @@ func loadIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, erro
 	if err != nil {
 		return nil, fmt.Errorf("load an issuer: %w", err)
 	}
-	set, err := loadNewestKeySet(tx.Context(), tx.Client, row)
+	set, err := loadNewestKeySet(tx, row)
 	return &issuer{tx, keys, row, set}, err
 }
 
 // loadNewestKeySet returns the newest key set of an issuer.
-func loadNewestKeySet(ctx context.Context, c *ent.Client, row *ent.Issuer) (smartkey.KeySet, error) {
-	signed, err := c.KeySet.Query().Where(entkeyset.PropertyID(row.ID), entkeyset.Version(row.KeySetVersion)).Only(ctx)
+func loadNewestKeySet(tx *db.Tx, row *ent.Issuer) (smartkey.KeySet, error) {
+	signed, err := tx.KeySet.Query().Where(entkeyset.PropertyID(row.ID), entkeyset.Version(row.KeySetVersion)).Only(tx.Context())
 	if err != nil {
 		return smartkey.KeySet{}, fmt.Errorf("load key set %d of an issuer: %w", row.KeySetVersion, err)
 	}
@@ -199,8 +198,8 @@ const maxKeySets = 8
 
 // PublishedSince returns what is newer than a key set and a status list. With version 0 it returns only the newest key set. A property
 // without an issuer has published nothing.
-func PublishedSince(ctx context.Context, c *ent.Client, propertyID string, version, number uint64) (Published, error) {
-	row, err := c.Issuer.Query().Where(entissuer.ID(propertyID)).Only(ctx)
+func PublishedSince(tx *db.Tx, propertyID string, version, number uint64) (Published, error) {
+	row, err := tx.Issuer.Query().Where(entissuer.ID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return Published{}, nil
 	}
@@ -215,8 +214,8 @@ func PublishedSince(ctx context.Context, c *ent.Client, propertyID string, versi
 	if version == 0 {
 		from = row.KeySetVersion - 1
 	}
-	sets, err := c.KeySet.Query().Where(entkeyset.PropertyID(propertyID), entkeyset.VersionGT(from), entkeyset.VersionLTE(row.KeySetVersion)).
-		Order(entkeyset.ByVersion()).Limit(maxKeySets).All(ctx)
+	sets, err := tx.KeySet.Query().Where(entkeyset.PropertyID(propertyID), entkeyset.VersionGT(from), entkeyset.VersionLTE(row.KeySetVersion)).
+		Order(entkeyset.ByVersion()).Limit(maxKeySets).All(tx.Context())
 	if err != nil {
 		return Published{}, fmt.Errorf("load key sets: %w", err)
 	}
@@ -228,9 +227,9 @@ func PublishedSince(ctx context.Context, c *ent.Client, propertyID string, versi
 
 // BehindBridges returns the bridges that verify SmartKeys but have not confirmed the newest key set and status list of their
 // property.
-func BehindBridges(ctx context.Context, c *ent.Client, bridgeIDs []string) ([]string, error) {
-	bridges, err := c.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...), entbridge.KeySetVersionGTE(0)).
-		Select(entbridge.FieldID, entbridge.FieldPropertyID, entbridge.FieldKeySetVersion, entbridge.FieldKeyListNumber).All(ctx)
+func BehindBridges(tx *db.Tx, bridgeIDs []string) ([]string, error) {
+	bridges, err := tx.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...), entbridge.KeySetVersionGTE(0)).
+		Select(entbridge.FieldID, entbridge.FieldPropertyID, entbridge.FieldKeySetVersion, entbridge.FieldKeyListNumber).All(tx.Context())
 	if err != nil || len(bridges) == 0 {
 		return nil, err
 	}
@@ -238,8 +237,8 @@ func BehindBridges(ctx context.Context, c *ent.Client, bridgeIDs []string) ([]st
 	for i, br := range bridges {
 		properties[i] = br.PropertyID
 	}
-	issuers, err := c.Issuer.Query().Where(entissuer.IDIn(properties...)).
-		Select(entissuer.FieldID, entissuer.FieldKeySetVersion, entissuer.FieldListNumber).All(ctx)
+	issuers, err := tx.Issuer.Query().Where(entissuer.IDIn(properties...)).
+		Select(entissuer.FieldID, entissuer.FieldKeySetVersion, entissuer.FieldListNumber).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load issuers: %w", err)
 	}

@@ -21,7 +21,7 @@ type verifier struct {
 
 func (d *fixture) verifier() *verifier {
 	d.t.Helper()
-	p, err := mobilekey.PublishedSince(d.t.Context(), d.db.Read(), propertyID, 0, 0)
+	p, err := mobilekey.PublishedSince(d.db.View(d.t.Context()), propertyID, 0, 0)
 	d.must(err)
 	if len(p.KeySets) != 1 {
 		d.t.Fatalf("a verifier without a key set gets %d", len(p.KeySets))
@@ -37,7 +37,7 @@ func (d *fixture) verifier() *verifier {
 // follow takes everything that was published since.
 func (v *verifier) follow() {
 	v.d.t.Helper()
-	p, err := mobilekey.PublishedSince(v.d.t.Context(), v.d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
+	p, err := mobilekey.PublishedSince(v.d.db.View(v.d.t.Context()), propertyID, v.keys.Version(), v.list.Number())
 	v.d.must(err)
 	for _, raw := range p.KeySets {
 		v.keys, err = v.keys.Advance(raw)
@@ -65,7 +65,7 @@ func TestRotateAtOnce(t *testing.T) {
 				return err
 			})
 		}
-		p, err := mobilekey.PublishedSince(t.Context(), d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
+		p, err := mobilekey.PublishedSince(d.db.View(t.Context()), propertyID, v.keys.Version(), v.list.Number())
 		d.must(err)
 		if len(p.KeySets) != 8 || p.Version != 13 {
 			t.Errorf("%d key sets at once, up to %d", len(p.KeySets), p.Version)

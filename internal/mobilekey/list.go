@@ -2,7 +2,6 @@ package mobilekey
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -267,8 +266,8 @@ func (i *issuer) renewInterval() (time.Duration, error) {
 }
 
 // IssuersAfter lists properties that have an issuer, for [Reconcile], by id after a cursor.
-func IssuersAfter(ctx context.Context, c *ent.Client, after string, most int) ([]string, error) {
-	return c.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(ctx)
+func IssuersAfter(tx *db.Tx, after string, most int) ([]string, error) {
+	return tx.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(tx.Context())
 }
 
 // Inspect checks, without writing, whether [Reconcile] has work to do, and for which tokens.

@@ -1,7 +1,6 @@
 package mobilekey
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -93,7 +92,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 
 // NewRenewalChallenge returns the challenge that an enrolled phone must sign for its next token.
 func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {
-	p, err := Get(view.Context(), view.Client, phoneID)
+	p, err := Get(view, phoneID)
 	if err != nil {
 		return "", nil, err
 	}
@@ -101,8 +100,8 @@ func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (prope
 }
 
 // Get returns the phone with an id.
-func Get(ctx context.Context, c *ent.Client, phoneID string) (*ent.Phone, error) {
-	p, err := c.Phone.Query().Where(entphone.ID(phoneID)).Only(ctx)
+func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
+	p, err := tx.Phone.Query().Where(entphone.ID(phoneID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, errPhoneNotFound
 	}
@@ -111,7 +110,7 @@ func Get(ctx context.Context, c *ent.Client, phoneID string) (*ent.Phone, error)
 
 // Renew issues the next token of a phone.
 func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*Key, error) {
-	p, err := Get(tx.Context(), tx.Client, phoneID)
+	p, err := Get(tx, phoneID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package mobilekey
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -34,7 +33,7 @@ func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	if err != nil {
 		return Bearer{}, fmt.Errorf("load an issuer: %w", err)
 	}
-	set, err := loadNewestKeySet(view.Context(), view.Client, row)
+	set, err := loadNewestKeySet(view, row)
 	if err != nil {
 		return Bearer{}, err
 	}
@@ -64,15 +63,15 @@ func (b Bearer) Actor() string {
 var errWrongDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")
 
 // LockAt returns the lock of one of the token's doors.
-func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (*ent.Lock, error) {
+func (b Bearer) LockAt(tx *db.Tx, door smartkey.Door) (*ent.Lock, error) {
 	if !b.CoversDoor(door) {
 		return nil, errWrongDoor
 	}
-	query := c.Lock.Query().Where(entlock.PropertyID(b.Property))
+	query := tx.Lock.Query().Where(entlock.PropertyID(b.Property))
 	if b.Audience != Site(b.Property) {
 		query = query.Where(entlock.BridgeID(b.Audience))
 	}
-	locks, err := query.All(ctx)
+	locks, err := query.All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the locks of a token: %w", err)
 	}
@@ -132,7 +131,7 @@ func (b Bearer) grantID(tx *db.Tx) (string, error) {
 	if b.PhoneID == "" {
 		return "", nil
 	}
-	p, err := Get(tx.Context(), tx.Client, b.PhoneID)
+	p, err := Get(tx, b.PhoneID)
 	if errors.Is(err, errPhoneNotFound) {
 		return "", nil
 	}

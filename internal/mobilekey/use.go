@@ -80,7 +80,7 @@ func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEve
 		if !ours || h.Kind != "opened" {
 			continue
 		}
-		lk, err := lock.GetByAddress(tx.Context(), tx.Client, propertyID, bridgeID, h.Address)
+		lk, err := lock.GetByAddress(tx, propertyID, bridgeID, h.Address)
 		if fault.Has(err, fault.LockNotFound) {
 			continue // the lock was removed
 		}

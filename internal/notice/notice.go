@@ -2,7 +2,6 @@
 package notice
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -116,20 +115,20 @@ func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 type Row = ent.Notice
 
 // List returns notices of a property, newest first: at most size after the one with the id after.
-func List(ctx context.Context, c *ent.Client, propertyID string, unreadOnly bool, size int, after string) ([]*ent.Notice, error) {
-	q := c.Notice.Query().Where(notice.PropertyID(propertyID))
+func List(tx *db.Tx, propertyID string, unreadOnly bool, size int, after string) ([]*ent.Notice, error) {
+	q := tx.Notice.Query().Where(notice.PropertyID(propertyID))
 	if unreadOnly {
 		q = q.Where(notice.ReadAtIsNil())
 	}
 	if after != "" {
 		q = q.Where(notice.IDLT(after))
 	}
-	return q.Order(notice.ByID(sql.OrderDesc())).Limit(size).All(ctx)
+	return q.Order(notice.ByID(sql.OrderDesc())).Limit(size).All(tx.Context())
 }
 
 // Unread returns the number of unread notices of a property.
-func Unread(ctx context.Context, c *ent.Client, propertyID string) (int, error) {
-	return c.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil()).Count(ctx)
+func Unread(tx *db.Tx, propertyID string) (int, error) {
+	return tx.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil()).Count(tx.Context())
 }
 
 // MarkRead marks notices of a property as read and returns how many were unread. Without ids it marks all.

@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"context"
 	"time"
 
 	"latchkey.dev/ent"
@@ -16,7 +15,7 @@ import (
 // CreateAPIKey creates the api-key of a property (lkk_), which is shown once. It belongs to the property's built-in
 // integration, which is created with the first key.
 func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, string, error) {
-	_, err := APIKey(tx.Context(), tx.Client, propertyID, tx.Now())
+	_, err := APIKey(tx, propertyID, tx.Now())
 	if err == nil {
 		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "the property already has an api-key; rotate it to get a new one")
 	}
@@ -49,8 +48,8 @@ func (r *Registry) RevokeAPIKey(tx *db.Tx, propertyID string) error {
 }
 
 // APIKey returns the newest valid api-key of a property without its secret.
-func APIKey(ctx context.Context, c *ent.Client, propertyID string, now time.Time) (*ent.Token, error) {
-	rows, err := credential.List(ctx, c, now, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))
+func APIKey(tx *db.Tx, propertyID string, now time.Time) (*ent.Token, error) {
+	rows, err := credential.List(tx, now, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))
 	if err != nil {
 		return nil, wrapError("find an api-key", err)
 	}

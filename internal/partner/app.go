@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"context"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -44,18 +43,18 @@ func (r *Registry) CreateApp(tx *db.Tx, name string) (*ent.App, string, error) {
 }
 
 // Apps returns the partner apps by name.
-func Apps(ctx context.Context, c *ent.Client) ([]*ent.App, error) {
-	return c.App.Query().Order(app.ByName()).Limit(maxApps).All(ctx)
+func Apps(tx *db.Tx) ([]*ent.App, error) {
+	return tx.App.Query().Order(app.ByName()).Limit(maxApps).All(tx.Context())
 }
 
 // Connected returns the number of connected properties of each app.
-func Connected(ctx context.Context, c *ent.Client) (map[string]int, error) {
+func Connected(tx *db.Tx) (map[string]int, error) {
 	var rows []struct {
 		AppID string `json:"app_id"`
 		Count int    `json:"count"`
 	}
-	err := c.Integration.Query().Where(integration.AppIDNotNil(), integration.DisabledAtIsNil()).
-		GroupBy(integration.FieldAppID).Aggregate(func(s *sql.Selector) string { return sql.As(sql.Count("*"), "count") }).Scan(ctx, &rows)
+	err := tx.Integration.Query().Where(integration.AppIDNotNil(), integration.DisabledAtIsNil()).
+		GroupBy(integration.FieldAppID).Aggregate(func(s *sql.Selector) string { return sql.As(sql.Count("*"), "count") }).Scan(tx.Context(), &rows)
 	if err != nil {
 		return nil, wrapError("count integrations", err)
 	}
@@ -67,16 +66,16 @@ func Connected(ctx context.Context, c *ent.Client) (map[string]int, error) {
 }
 
 // ClientTokens returns the valid client tokens of an app without their secrets.
-func ClientTokens(ctx context.Context, c *ent.Client, appID string, now time.Time) ([]*ent.Token, error) {
-	if err := requireApp(ctx, c, appID); err != nil {
+func ClientTokens(tx *db.Tx, appID string, now time.Time) ([]*ent.Token, error) {
+	if err := requireApp(tx, appID); err != nil {
 		return nil, err
 	}
-	return credential.List(ctx, c, now, token.Kind(string(credential.Client)), token.AppID(appID))
+	return credential.List(tx, now, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 
 // CreateClientToken creates another client token of an app, which is shown once.
 func (r *Registry) CreateClientToken(tx *db.Tx, appID, name string) (*ent.Token, string, error) {
-	if err := requireApp(tx.Context(), tx.Client, appID); err != nil {
+	if err := requireApp(tx, appID); err != nil {
 		return nil, "", err
 	}
 	return r.createToken(tx, credential.Spec{Kind: credential.Client, Name: name, AppID: appID})
@@ -85,7 +84,7 @@ func (r *Registry) CreateClientToken(tx *db.Tx, appID, name string) (*ent.Token,
 // RotateClientToken creates a client token, which is shown once, and ends the other tokens of the app after the
 // overlap.
 func (r *Registry) RotateClientToken(tx *db.Tx, appID string, overlap time.Duration) (*ent.Token, string, error) {
-	if err := requireApp(tx.Context(), tx.Client, appID); err != nil {
+	if err := requireApp(tx, appID); err != nil {
 		return nil, "", err
 	}
 	return r.rotateToken(tx, credential.Spec{Kind: credential.Client, AppID: appID}, overlap)
@@ -97,8 +96,8 @@ func (r *Registry) RevokeClientToken(tx *db.Tx, appID, tokenID string) (*ent.Tok
 	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 
-func requireApp(ctx context.Context, c *ent.Client, appID string) error {
-	found, err := c.App.Query().Where(app.ID(appID)).Exist(ctx)
+func requireApp(tx *db.Tx, appID string) error {
+	found, err := tx.App.Query().Where(app.ID(appID)).Exist(tx.Context())
 	if err != nil {
 		return wrapError("find an app", err)
 	}

@@ -153,7 +153,7 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 	if err := e.Check(checkURL); err != nil {
 		return Endpoint{}, "", err
 	}
-	own, err := Integration(ctx, tx.Client, e.PropertyID, e.IntegrationID)
+	own, err := Integration(tx, e.PropertyID, e.IntegrationID)
 	if err != nil {
 		return Endpoint{}, "", err
 	}
@@ -182,8 +182,8 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 }
 
 // Endpoints returns the endpoints of an integration in the order of [Actions], without tokens.
-func Endpoints(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Endpoint, error) {
-	rows, err := c.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID)).All(ctx)
+func Endpoints(tx *db.Tx, propertyID, integrationID string) ([]Endpoint, error) {
+	rows, err := tx.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID)).All(tx.Context())
 	if err != nil {
 		return nil, wrapError("list endpoints", err)
 	}
@@ -191,8 +191,8 @@ func Endpoints(ctx context.Context, c *ent.Client, propertyID, integrationID str
 }
 
 // EndpointsOf returns the endpoints of all integrations of a property by integration, without tokens.
-func EndpointsOf(ctx context.Context, c *ent.Client, propertyID string) (map[string][]Endpoint, error) {
-	rows, err := c.Endpoint.Query().Where(endpoint.PropertyID(propertyID)).All(ctx)
+func EndpointsOf(tx *db.Tx, propertyID string) (map[string][]Endpoint, error) {
+	rows, err := tx.Endpoint.Query().Where(endpoint.PropertyID(propertyID)).All(tx.Context())
 	if err != nil {
 		return nil, wrapError("list endpoints", err)
 	}
@@ -204,22 +204,22 @@ func EndpointsOf(ctx context.Context, c *ent.Client, propertyID string) (map[str
 }
 
 // Endpoint returns the endpoint of one action with its token, for calls by the server and for its own integration.
-func (r *Registry) Endpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (Endpoint, error) {
-	row, err := loadEndpoint(ctx, c, propertyID, integrationID, action)
+func (r *Registry) Endpoint(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
+	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {
 		return Endpoint{}, err
 	}
-	return r.decryptEndpoint(ctx, row)
+	return r.decryptEndpoint(tx.Context(), row)
 }
 
 // OwnEndpoints returns the endpoints of an integration with their tokens, for that integration only.
-func (r *Registry) OwnEndpoints(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Endpoint, error) {
-	list, err := Endpoints(ctx, c, propertyID, integrationID)
+func (r *Registry) OwnEndpoints(tx *db.Tx, propertyID, integrationID string) ([]Endpoint, error) {
+	list, err := Endpoints(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		if list[i], err = r.Endpoint(ctx, c, propertyID, integrationID, list[i].Action); err != nil {
+		if list[i], err = r.Endpoint(tx, propertyID, integrationID, list[i].Action); err != nil {
 			return nil, err
 		}
 	}
@@ -229,7 +229,7 @@ func (r *Registry) OwnEndpoints(ctx context.Context, c *ent.Client, propertyID, 
 // Unregister removes the endpoint of one action and returns it with its token. The stored listing of the partner is
 // kept.
 func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
-	row, err := loadEndpoint(tx.Context(), tx.Client, propertyID, integrationID, action)
+	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {
 		return Endpoint{}, err
 	}
@@ -251,8 +251,8 @@ func (r *Registry) decryptEndpoint(ctx context.Context, row *ent.Endpoint) (Endp
 	return endpointFromRow(row, string(plain)), nil
 }
 
-func loadEndpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (*ent.Endpoint, error) {
-	row, err := c.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID), endpoint.Action(action)).Only(ctx)
+func loadEndpoint(tx *db.Tx, propertyID, integrationID, action string) (*ent.Endpoint, error) {
+	row, err := tx.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID), endpoint.Action(action)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
 	}

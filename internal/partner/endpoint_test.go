@@ -39,7 +39,7 @@ func TestRegisterUpsertsByActionAndShowsTheSecretOnce(t *testing.T) {
 			t.Errorf("second registration: method %s, a secret of %d bytes", e.Method, len(again))
 		}
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/v2", Method: "POST", Token: "n3w", TokenIn: InHeader})
-		got, err := x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+		got, err := x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
 		want.URL, want.Method, want.Token, want.TokenIn = "https://pms.example/v2", "POST", "n3w", InHeader
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
@@ -48,21 +48,21 @@ func TestRegisterUpsertsByActionAndShowsTheSecretOnce(t *testing.T) {
 			change.Action = GetSpaces
 			x.register(change)
 		}
-		got, err = x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+		got, err = x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
 		want.URL, want.Method, want.Token = "https://pms.example/v3", "GET", "n3wer"
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("what is left out does not stay as it was: %v %s", err, diff)
 		}
 		x.register(Endpoint{Action: GetSpaces, Token: "n3w"})
-		list, err := Endpoints(x.Context(), x.d.Read(), x.p1, x.int1)
+		list, err := Endpoints(x.d.View(x.Context()), x.p1, x.int1)
 		if err != nil || len(list) != 2 || list[0].Action != GetSpaces || list[1].Action != CheckIn || list[0].Token != "" {
 			t.Errorf("list %+v, %v", list, err)
 		}
-		own, err := x.r.OwnEndpoints(x.Context(), x.d.Read(), x.p1, x.int1)
+		own, err := x.r.OwnEndpoints(x.d.View(x.Context()), x.p1, x.int1)
 		if err != nil || len(own) != 2 || own[0].Token != "n3w" {
 			t.Errorf("own list %+v, %v", own, err)
 		}
-		if other, err := EndpointsOf(x.Context(), x.d.Read(), x.p2); err != nil || len(other) != 0 {
+		if other, err := EndpointsOf(x.d.View(x.Context()), x.p2); err != nil || len(other) != 0 {
 			t.Errorf("another property lists %v, %v", other, err)
 		}
 		row := x.d.Read().Endpoint.Query().AllX(x.Context())
@@ -71,7 +71,7 @@ func TestRegisterUpsertsByActionAndShowsTheSecretOnce(t *testing.T) {
 				t.Error("the token is stored as it is")
 			}
 		}
-		secrets, err := x.r.SigningSecrets(x.Context(), x.d.Read(), x.p1, x.int1)
+		secrets, err := x.r.SigningSecrets(x.d.View(x.Context()), x.p1, x.int1)
 		if diff := cmp.Diff([]string{secret}, secrets); err != nil || diff != "" {
 			t.Errorf("%v: the secret shown is not the one that signs", err)
 		}
@@ -131,7 +131,7 @@ func TestSigningSecretRotates(t *testing.T) {
 		}
 		signing := func(want ...string) {
 			t.Helper()
-			got, err := x.r.SigningSecrets(x.Context(), x.d.Read(), x.p1, x.int1)
+			got, err := x.r.SigningSecrets(x.d.View(x.Context()), x.p1, x.int1)
 			if err != nil || !cmp.Equal(want, got) {
 				t.Errorf("%v: signs with %d other secrets", err, len(got))
 			}
@@ -153,14 +153,14 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 			x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, failure) })
 		}
 		state := func() string {
-			e, err := x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+			e, err := x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return e.Health.State()
 		}
 		notices := func() int {
-			rows, err := notice.List(x.Context(), x.d.Read(), x.p1, false, 100, "")
+			rows, err := notice.List(x.d.View(x.Context()), x.p1, false, 100, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -274,13 +274,13 @@ func TestFailedTestDoesNotCountAsFailure(t *testing.T) {
 		for range 5 {
 			x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, "HTTP 500") })
 		}
-		e, err := x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+		e, err := x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
 		if err != nil || e.Health.Failures != 0 || e.Health.LastError != "HTTP 500" || e.Health.State() != Unknown {
 			t.Errorf("after failed tests: %+v, %v", e.Health, err)
 		}
 		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, "HTTP 500") })
 		x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, "") })
-		if e, err = x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces); err != nil || e.Health.State() != OK {
+		if e, err = x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces); err != nil || e.Health.State() != OK {
 			t.Errorf("after a good test: %+v, %v", e.Health, err)
 		}
 	})

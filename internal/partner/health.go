@@ -28,7 +28,7 @@ func RecordTest(tx *db.Tx, propertyID, integrationID, action, failure string) er
 	if failure == "" {
 		return RecordCall(tx, propertyID, integrationID, action, "")
 	}
-	row, err := loadEndpoint(tx.Context(), tx.Client, propertyID, integrationID, action)
+	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {
 		return nil
 	}
@@ -45,7 +45,7 @@ func RecordTest(tx *db.Tx, propertyID, integrationID, action, failure string) er
 // must not contain a token. The third consecutive failure notifies staff, once per episode of failures. It ignores an
 // endpoint that was removed.
 func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) error {
-	row, err := loadEndpoint(tx.Context(), tx.Client, propertyID, integrationID, action)
+	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	if err != nil || notified {
 		return err
 	}
-	own, err := Integration(tx.Context(), tx.Client, row.PropertyID, row.IntegrationID)
+	own, err := Integration(tx, row.PropertyID, row.IntegrationID)
 	if err != nil {
 		return err
 	}

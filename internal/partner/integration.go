@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -78,14 +77,14 @@ func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []s
 type IntegrationRow = ent.Integration
 
 // Integrations returns the integrations of a property by name, including that of its own scripts.
-func Integrations(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Integration, error) {
-	return c.Integration.Query().Where(integration.PropertyID(propertyID)).
-		Order(integration.ByName(), integration.ByID()).Limit(maxApps).All(ctx)
+func Integrations(tx *db.Tx, propertyID string) ([]*ent.Integration, error) {
+	return tx.Integration.Query().Where(integration.PropertyID(propertyID)).
+		Order(integration.ByName(), integration.ByID()).Limit(maxApps).All(tx.Context())
 }
 
 // Integration returns one integration of a property.
-func Integration(ctx context.Context, c *ent.Client, propertyID, integrationID string) (*ent.Integration, error) {
-	row, err := c.Integration.Query().Where(integrationIs(propertyID, integrationID)).Only(ctx)
+func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
+	row, err := tx.Integration.Query().Where(integrationIs(propertyID, integrationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, integrationNotFound()
 	}
@@ -100,7 +99,7 @@ func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *str
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
 	}
-	row, err := Integration(tx.Context(), tx.Client, propertyID, integrationID)
+	row, err := Integration(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +139,8 @@ func (r *Registry) RevokeAccessToken(tx *db.Tx, propertyID, integrationID string
 }
 
 // AccessTokens returns the valid access tokens of a property's integrations, by integration.
-func AccessTokens(ctx context.Context, c *ent.Client, propertyID string, now time.Time) (map[string][]*ent.Token, error) {
-	rows, err := credential.List(ctx, c, now, token.Kind(string(credential.Access)), token.PropertyID(propertyID))
+func AccessTokens(tx *db.Tx, propertyID string, now time.Time) (map[string][]*ent.Token, error) {
+	rows, err := credential.List(tx, now, token.Kind(string(credential.Access)), token.PropertyID(propertyID))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func AccessTokens(ctx context.Context, c *ent.Client, propertyID string, now tim
 // appIntegration returns an integration of an app. The built-in integration has no access tokens, so it returns an
 // error for it.
 func appIntegration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
-	row, err := Integration(tx.Context(), tx.Client, propertyID, integrationID)
+	row, err := Integration(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}

@@ -207,7 +207,7 @@ func TestClientTokens(t *testing.T) {
 		x.clock.Advance(2 * time.Minute)
 		x.refused("rotated, over", with(x.client))
 		x.accepted("third", x.p1, with(third))
-		if rows, err := ClientTokens(x.Context(), x.d.Read(), x.app, x.clock.Now()); err != nil || len(rows) != 1 {
+		if rows, err := ClientTokens(x.d.View(x.Context()), x.app, x.clock.Now()); err != nil || len(rows) != 1 {
 			t.Errorf("%d valid, %v", len(rows), err)
 		}
 		for range 9 {
@@ -220,7 +220,7 @@ func TestClientTokens(t *testing.T) {
 
 func TestAPIKey(t *testing.T) {
 	each(t, func(x *fixture) {
-		if _, err := APIKey(x.Context(), x.d.Read(), x.p1, x.clock.Now()); !fault.Has(err, fault.TokenNotFound) {
+		if _, err := APIKey(x.d.View(x.Context()), x.p1, x.clock.Now()); !fault.Has(err, fault.TokenNotFound) {
 			t.Errorf("none yet: %v", err)
 		}
 		x.fails(fault.TokenNotFound, func(tx *db.Tx) error { return x.r.RevokeAPIKey(tx, x.p1) })
@@ -244,15 +244,15 @@ func TestAPIKey(t *testing.T) {
 
 func TestTenantsDoNotSeeEachOther(t *testing.T) {
 	each(t, func(x *fixture) {
-		c := x.d.Read()
-		if _, err := Integration(x.Context(), c, x.p2, x.int1); !fault.Has(err, fault.IntegrationNotFound) {
+		view := x.d.View(x.Context())
+		if _, err := Integration(view, x.p2, x.int1); !fault.Has(err, fault.IntegrationNotFound) {
 			t.Errorf("got %v", err)
 		}
-		rows, err := Integrations(x.Context(), c, x.p1)
+		rows, err := Integrations(view, x.p1)
 		if err != nil || len(rows) != 1 || rows[0].ID != x.int1 {
 			t.Errorf("got %v, %v", rows, err)
 		}
-		tokens, err := AccessTokens(x.Context(), c, x.p1, x.clock.Now())
+		tokens, err := AccessTokens(view, x.p1, x.clock.Now())
 		if err != nil || len(tokens) != 1 || len(tokens[x.int1]) != 1 {
 			t.Errorf("got %v, %v", tokens, err)
 		}
@@ -279,7 +279,7 @@ func TestConnect(t *testing.T) {
 			return err
 		})
 		x.fails(fault.AlreadyExists, func(tx *db.Tx) error { _, _, err := x.r.CreateApp(tx, "CloudPMS"); return err })
-		counts, err := Connected(x.Context(), x.d.Read())
+		counts, err := Connected(x.d.View(x.Context()))
 		if diff := cmp.Diff(map[string]int{x.app: 2}, counts); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}

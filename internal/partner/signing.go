@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 
@@ -17,8 +16,8 @@ const secretPrefix = "whsec_"
 
 // SigningSecrets returns the secrets that sign calls to the partner (whsec_...), newest first: two after a rotation,
 // none before the first endpoint is registered.
-func (r *Registry) SigningSecrets(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]string, error) {
-	row, err := Integration(ctx, c, propertyID, integrationID)
+func (r *Registry) SigningSecrets(tx *db.Tx, propertyID, integrationID string) ([]string, error) {
+	row, err := Integration(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +26,7 @@ func (r *Registry) SigningSecrets(ctx context.Context, c *ent.Client, propertyID
 		if len(sealed) == 0 {
 			continue
 		}
-		plain, err := r.keys.Open(ctx, propertyID, signingPurpose(integrationID), sealed)
+		plain, err := r.keys.Open(tx.Context(), propertyID, signingPurpose(integrationID), sealed)
 		if err != nil {
 			return nil, wrapError("open a signing secret", err)
 		}

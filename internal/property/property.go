@@ -176,8 +176,8 @@ func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 }
 
 // Get returns one property.
-func Get(ctx context.Context, c *ent.Client, propertyID string) (*ent.Property, error) {
-	row, err := c.Property.Get(ctx, propertyID)
+func Get(tx *db.Tx, propertyID string) (*ent.Property, error) {
+	row, err := tx.Property.Get(tx.Context(), propertyID)
 	if ent.IsNotFound(err) {
 		return nil, notFound()
 	}
@@ -188,12 +188,12 @@ func Get(ctx context.Context, c *ent.Client, propertyID string) (*ent.Property, 
 }
 
 // List returns properties of the installation, oldest first: at most size after the one with the id after.
-func List(ctx context.Context, c *ent.Client, size int, after string) ([]*ent.Property, error) {
-	q := c.Property.Query()
+func List(tx *db.Tx, size int, after string) ([]*ent.Property, error) {
+	q := tx.Property.Query()
 	if after != "" {
 		q = q.Where(property.IDGT(after))
 	}
-	return q.Order(property.ByID()).Limit(size).All(ctx)
+	return q.Order(property.ByID()).Limit(size).All(tx.Context())
 }
 
 func notFound() error {

@@ -65,14 +65,14 @@ func TestUpdateKeepsWhatIsLeftOut(t *testing.T) {
 			}
 			return err
 		})
-		if row, err := Get(t.Context(), d.Read(), other); err != nil || row.LateOutMinutes != 0 {
+		if row, err := Get(d.View(t.Context()), other); err != nil || row.LateOutMinutes != 0 {
 			t.Errorf("the other: %+v, %v", row, err)
 		}
 		err := d.Write(t.Context(), func(tx *db.Tx) error { _, err := Update(tx, "prp_none", Settings{Name: ptr("x")}); return err })
 		if !fault.Has(err, fault.PropertyNotFound) {
 			t.Errorf("got %v", err)
 		}
-		rows, err := List(t.Context(), d.Read(), 1, p)
+		rows, err := List(d.View(t.Context()), 1, p)
 		if err != nil || len(rows) != 1 || rows[0].ID != other {
 			t.Errorf("second page: %v, %v", rows, err)
 		}

@@ -22,7 +22,7 @@ func (h *testProperty) reportOpening(sequence int64, at time.Time, s *ent.Slot, 
 func (h *testProperty) reportEvent(what lock.LockEvent, lockID string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
-		lk, err := lock.Get(tx.Context(), tx.Client, h.id, lockID)
+		lk, err := lock.Get(tx, h.id, lockID)
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func (q Query) startCursor() (cursor, error) {
 
 // PlaceOf returns the space of a reservation under the current mapping.
 func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
-	place, _, err := space.Resolve(tx.Context(), tx.Client, stayOf(row, false).Space)
+	place, _, err := space.Resolve(tx, stayOf(row, false).Space)
 	return place, err
 }
 

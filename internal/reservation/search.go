@@ -152,7 +152,7 @@ func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 // inSpace selects the reservations that may be in a space, or in a bed of it, under the current mapping.
 // openIfMatching then decides for each, because a bed takes precedence over its room.
 func inSpace(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, error) {
-	if _, err := space.Get(view.Context(), view.Client, propertyID, spaceID); err != nil {
+	if _, err := space.Get(view, propertyID, spaceID); err != nil {
 		return nil, err
 	}
 	ids, err := view.Space.Query().Where(entspace.PropertyID(propertyID), entspace.Or(entspace.ID(spaceID), entspace.ParentID(spaceID))).IDs(view.Context())

@@ -25,7 +25,7 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 		},
 		string(propertyv1.File_latchkey_property_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 			if c.UnixSocket && c.Property != "" && hasNoCredential(c) {
-				return credential.OfSocket(ctx, s.db.Read(), c.Property)
+				return credential.OfSocket(s.db.View(ctx), c.Property)
 			}
 			return s.authenticatePerson(ctx, c.Bearer, actor.Staff)
 		},

@@ -1,7 +1,6 @@
 package space
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ type ConflictFilter struct {
 type ConflictRow = ent.Conflict
 
 // ListConflicts returns one page of conflicts, newest first, and the total number.
-func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
+func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
 	where := []predicate.Conflict{conflict.PropertyID(propertyID)}
 	if f.IntegrationID != "" {
 		where = append(where, conflict.IntegrationID(f.IntegrationID))
@@ -45,12 +44,12 @@ func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f Conf
 	if !f.Closed {
 		where = append(where, conflict.ClosedAtIsNil())
 	}
-	total, err := c.Conflict.Query().Where(where...).Count(ctx)
+	total, err := tx.Conflict.Query().Where(where...).Count(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("count conflicts: %w", err)
 	}
 	limit, offset := f.limitAndOffset()
-	list, err := c.Conflict.Query().Where(where...).Order(conflict.ByID(sql.OrderDesc())).Limit(limit).Offset(offset).All(ctx)
+	list, err := tx.Conflict.Query().Where(where...).Order(conflict.ByID(sql.OrderDesc())).Limit(limit).Offset(offset).All(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("list conflicts: %w", err)
 	}

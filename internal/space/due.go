@@ -1,16 +1,15 @@
 package space
 
 import (
-	"context"
 	"fmt"
 	"hash/fnv"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/partner"
 )
 
@@ -22,8 +21,8 @@ type Source struct{ PropertyID, IntegrationID string }
 
 // Due lists integrations with a registered getSpaces whose last attempt is longer ago than interval, which is varied by up to a tenth so
 // that the readings spread.
-func Due(ctx context.Context, c *ent.Client, now time.Time, interval time.Duration) ([]Source, error) {
-	rows, err := c.Integration.Query().
+func Due(tx *db.Tx, now time.Time, interval time.Duration) ([]Source, error) {
+	rows, err := tx.Integration.Query().
 		Where(integration.DisabledAtIsNil(), integration.Or(
 			integration.SpacesTriedAtIsNil(), integration.SpacesTriedAtLTE(now.Add(-interval+interval/10)))).
 		Where(func(s *sql.Selector) {
@@ -31,7 +30,7 @@ func Due(ctx context.Context, c *ent.Client, now time.Time, interval time.Durati
 			s.Where(sql.In(s.C(integration.FieldID),
 				sql.Select(registered.C(endpoint.FieldIntegrationID)).From(registered).Where(sql.EQ(registered.C(endpoint.FieldAction), partner.GetSpaces))))
 		}).
-		Order(integration.BySpacesTriedAt(sql.OrderNullsFirst()), integration.ByID()).Limit(dueAtOnce).All(ctx)
+		Order(integration.BySpacesTriedAt(sql.OrderNullsFirst()), integration.ByID()).Limit(dueAtOnce).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list integrations to read: %w", err)
 	}

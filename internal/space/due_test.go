@@ -41,7 +41,7 @@ func TestDue(t *testing.T) {
 			return tx.Endpoint.Create().SetID("end_silent").SetPropertyID(prp).SetIntegrationID("int_silent").SetAction("checkIn").
 				SetURL("https://pms.example/").SetMethod("POST").SetSealedToken([]byte{}).SetTokenPlace("query").Exec(tx.Context())
 		})
-		due, err := space.Due(h.ctx(), h.d.Read(), now, interval)
+		due, err := space.Due(h.d.View(h.ctx()), now, interval)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestDue(t *testing.T) {
 
 		spread := 0
 		for m := range 5 {
-			due, err := space.Due(h.ctx(), h.d.Read(), now.Add(time.Duration(m)*time.Minute), interval)
+			due, err := space.Due(h.d.View(h.ctx()), now.Add(time.Duration(m)*time.Minute), interval)
 			if err != nil {
 				t.Fatal(err)
 			}

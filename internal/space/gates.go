@@ -1,7 +1,6 @@
 package space
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,7 +61,7 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, Touched, 
 
 // UpdateGate changes a gate and returns which reservations need a new access plan.
 func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, Touched, error) {
-	g, err := GetGate(tx.Context(), tx.Client, propertyID, gateID)
+	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
 		return nil, Touched{}, err
 	}
@@ -86,7 +85,7 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 
 // DeleteGate removes a gate that has no lock.
 func DeleteGate(tx *db.Tx, propertyID, gateID string) (Touched, error) {
-	g, err := GetGate(tx.Context(), tx.Client, propertyID, gateID)
+	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
 		return Touched{}, err
 	}
@@ -104,8 +103,8 @@ func DeleteGate(tx *db.Tx, propertyID, gateID string) (Touched, error) {
 }
 
 // GetGate returns one gate of a property.
-func GetGate(ctx context.Context, c *ent.Client, propertyID, gateID string) (*ent.Gate, error) {
-	g, err := c.Gate.Query().Where(gate.PropertyID(propertyID), gate.ID(gateID)).Only(ctx)
+func GetGate(tx *db.Tx, propertyID, gateID string) (*ent.Gate, error) {
+	g, err := tx.Gate.Query().Where(gate.PropertyID(propertyID), gate.ID(gateID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.GateNotFound, "no such gate at this property")
 	}
@@ -116,17 +115,17 @@ func GetGate(ctx context.Context, c *ent.Client, propertyID, gateID string) (*en
 }
 
 // ListGates returns one page of the gates of a property, by name, and the total number.
-func ListGates(ctx context.Context, c *ent.Client, propertyID string, f GateFilter) ([]*ent.Gate, int, error) {
+func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, error) {
 	where := []predicate.Gate{gate.PropertyID(propertyID)}
 	if f.Floor != "" {
 		where = append(where, gate.Floor(f.Floor))
 	}
-	total, err := c.Gate.Query().Where(where...).Count(ctx)
+	total, err := tx.Gate.Query().Where(where...).Count(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("count gates: %w", err)
 	}
 	limit, offset := f.limitAndOffset()
-	list, err := c.Gate.Query().Where(where...).Order(gate.ByName(), gate.ByID()).Limit(limit).Offset(offset).All(ctx)
+	list, err := tx.Gate.Query().Where(where...).Order(gate.ByName(), gate.ByID()).Limit(limit).Offset(offset).All(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("list gates: %w", err)
 	}

@@ -2,7 +2,6 @@ package space
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -33,7 +32,7 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
 		return nil, Touched{}, err
 	}
-	own, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
+	own, err := Get(tx, propertyID, spaceID)
 	if err != nil {
 		return nil, Touched{}, err
 	}
@@ -116,8 +115,8 @@ type Entry struct {
 
 // Listing returns one page of a partner's spaces by name, including spaces that are mapped but no longer listed, and the
 // total number.
-func Listing(ctx context.Context, c *ent.Client, propertyID, integrationID string, unmappedOnly bool, page Page) ([]Entry, int, error) {
-	state, err := loadListing(ctx, c, propertyID, integrationID)
+func Listing(tx *db.Tx, propertyID, integrationID string, unmappedOnly bool, page Page) ([]Entry, int, error) {
+	state, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -142,12 +141,12 @@ func Listing(ctx context.Context, c *ent.Client, propertyID, integrationID strin
 }
 
 // Suggestions pairs unmapped spaces by name.
-func Suggestions(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Suggestion, error) {
-	state, err := loadListing(ctx, c, propertyID, integrationID)
+func Suggestions(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, error) {
+	state, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}
-	spaces, err := c.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IsActive(true)).All(ctx)
+	spaces, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IsActive(true)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list spaces: %w", err)
 	}
@@ -160,9 +159,9 @@ func Suggestions(ctx context.Context, c *ent.Client, propertyID, integrationID s
 }
 
 // ExternalIDs returns, by Latchkey space id, which of an integration's spaces are mapped to the given spaces.
-func ExternalIDs(ctx context.Context, c *ent.Client, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {
-	rows, err := c.Mapping.Query().
-		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.SpaceIDIn(spaceIDs...)).All(ctx)
+func ExternalIDs(tx *db.Tx, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {
+	rows, err := tx.Mapping.Query().
+		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.SpaceIDIn(spaceIDs...)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list mappings: %w", err)
 	}

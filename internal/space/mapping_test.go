@@ -18,7 +18,7 @@ func TestMappingAndResolve(t *testing.T) {
 		if len(r.Touched.Externals) != 4 || len(r.Opened) != 0 {
 			t.Errorf("first reading: %+v", r)
 		}
-		suggestions, err := space.Suggestions(h.ctx(), h.d.Read(), prp, itg)
+		suggestions, err := space.Suggestions(h.d.View(h.ctx()), prp, itg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,11 +78,11 @@ func TestMappingAndResolve(t *testing.T) {
 			same(t, "touched", []space.External{{IntegrationID: itg, ID: "b"}, {IntegrationID: itg, ID: "d"}}, touched.Externals)
 			return err
 		})
-		entries, total, err := space.Listing(h.ctx(), h.d.Read(), prp, itg, true, space.Page{})
+		entries, total, err := space.Listing(h.d.View(h.ctx()), prp, itg, true, space.Page{})
 		if err != nil || total != 2 || entries[0].ExternalID != "rb" || entries[1].ExternalID != "d" {
 			t.Errorf("unmapped: %v, %d, %v", entries, total, err)
 		}
-		ids, err := space.ExternalIDs(h.ctx(), h.d.Read(), prp, itg, []string{room.ID, dorm.ID})
+		ids, err := space.ExternalIDs(h.d.View(h.ctx()), prp, itg, []string{room.ID, dorm.ID})
 		if err != nil {
 			t.Fatal(err)
 		}

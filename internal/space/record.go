@@ -1,7 +1,6 @@
 package space
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -39,7 +38,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	if err != nil {
 		return Recorded{}, fmt.Errorf("load an integration: %w", err)
 	}
-	s, err := loadListing(tx.Context(), tx.Client, propertyID, integrationID)
+	s, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -68,7 +67,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 
 // reevaluateConflicts recomputes the conflicts after a change of the mapping.
 func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID string) error {
-	s, err := loadListing(tx.Context(), tx.Client, propertyID, integrationID)
+	s, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
 		return err
 	}
@@ -85,19 +84,19 @@ type listingState struct {
 	failures                  int
 }
 
-func loadListing(ctx context.Context, c *ent.Client, propertyID, integrationID string) (*listingState, error) {
+func loadListing(tx *db.Tx, propertyID, integrationID string) (*listingState, error) {
 	s := &listingState{propertyID: propertyID, integrationID: integrationID}
 	var err error
-	s.rows, err = c.PartnerSpace.Query().Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID)).All(ctx)
+	s.rows, err = tx.PartnerSpace.Query().Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load a partner's listing: %w", err)
 	}
-	s.mappings, err = c.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID)).Order(mapping.ByExternalID()).All(ctx)
+	s.mappings, err = tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID)).Order(mapping.ByExternalID()).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load mappings: %w", err)
 	}
-	s.open, err = c.Conflict.Query().
-		Where(conflict.PropertyID(propertyID), conflict.IntegrationID(integrationID), conflict.ClosedAtIsNil()).All(ctx)
+	s.open, err = tx.Conflict.Query().
+		Where(conflict.PropertyID(propertyID), conflict.IntegrationID(integrationID), conflict.ClosedAtIsNil()).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load conflicts: %w", err)
 	}

@@ -67,11 +67,11 @@ func TestConflictLife(t *testing.T) {
 		if !strings.Contains(textOf(notices[1]), "Reservations affected: 1.") {
 			t.Errorf("notice names no reservations: %q", textOf(notices[1]))
 		}
-		_, total, err := space.ListConflicts(h.ctx(), h.d.Read(), prp, space.ConflictFilter{Closed: true, Kind: space.Missing, IntegrationID: itg})
+		_, total, err := space.ListConflicts(h.d.View(h.ctx()), prp, space.ConflictFilter{Closed: true, Kind: space.Missing, IntegrationID: itg})
 		if err != nil || total != 2 {
 			t.Errorf("%d conflicts of the past, %v, want 2", total, err)
 		}
-		if _, total, _ := space.ListConflicts(h.ctx(), h.d.Read(), other, space.ConflictFilter{Closed: true}); total != 0 {
+		if _, total, _ := space.ListConflicts(h.d.View(h.ctx()), other, space.ConflictFilter{Closed: true}); total != 0 {
 			t.Error("another tenant sees conflicts")
 		}
 	})
@@ -124,7 +124,7 @@ func TestLargeListing(t *testing.T) {
 		if len(r.Touched.Externals) != 0 {
 			t.Errorf("nothing was new: %d", len(r.Touched.Externals))
 		}
-		if _, total, err := space.Listing(h.ctx(), h.d.Read(), prp, itg, false, space.Page{}); total != 450 || err != nil {
+		if _, total, err := space.Listing(h.d.View(h.ctx()), prp, itg, false, space.Page{}); total != 450 || err != nil {
 			t.Errorf("%d listed, %v, want 450", total, err)
 		}
 	})
@@ -150,7 +150,7 @@ func BenchmarkResolve(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, reason, err := space.Resolve(b.Context(), d.Read(), space.Request{PropertyID: prp, IntegrationID: itg, ExternalID: "r"}); reason != "" || err != nil {
+		if _, reason, err := space.Resolve(d.View(b.Context()), space.Request{PropertyID: prp, IntegrationID: itg, ExternalID: "r"}); reason != "" || err != nil {
 			b.Fatal(reason, err)
 		}
 	}

@@ -2,13 +2,13 @@ package space
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/internal/db"
 )
 
 // Reasons why a reservation has no space, or why its space may be wrong or closed.
@@ -40,14 +40,14 @@ type Place struct {
 
 // Resolve finds the space of a reservation, usually with one query. Without a space the reason says why: roomNotAssigned,
 // spaceUnknown or spaceNotMapped. With the reason spaceInactive it also returns the space.
-func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, string, error) {
+func Resolve(tx *db.Tx, r Request) (Place, string, error) {
 	switch {
 	case r.OwnID != "":
-		return resolveOwn(ctx, c, r)
+		return resolveOwn(tx, r)
 	case r.ExternalID == "" && r.ExternalParentID == "":
 		return Place{}, RoomNotAssigned, nil
 	}
-	mapped, err := queryPlaces(ctx, c, placesMapped, r.PropertyID, r.IntegrationID, r.ExternalID, r.ExternalParentID)
+	mapped, err := queryPlaces(tx, placesMapped, r.PropertyID, r.IntegrationID, r.ExternalID, r.ExternalParentID)
 	if err != nil {
 		return Place{}, "", err
 	}
@@ -57,7 +57,7 @@ func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, string, erro
 		return place, place.inactiveReason(), nil
 	}
 	// The bed is not mapped. Use its room, unless the listing says that the bed is in another room.
-	noPlace, reason, err := reasonForNoPlace(ctx, c, r)
+	noPlace, reason, err := reasonForNoPlace(tx, r)
 	if err != nil || !ok || noPlace.Doubt != "" {
 		return noPlace, reason, err
 	}
@@ -125,11 +125,11 @@ func (p Place) inactiveReason() string {
 }
 
 // reasonForNoPlace returns why a reservation that names spaces of a partner has no Latchkey space.
-func reasonForNoPlace(ctx context.Context, c *ent.Client, r Request) (Place, string, error) {
+func reasonForNoPlace(tx *db.Tx, r Request) (Place, string, error) {
 	id := cmp.Or(r.ExternalID, r.ExternalParentID)
-	row, err := c.PartnerSpace.Query().
+	row, err := tx.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(r.PropertyID), partnerspace.IntegrationID(r.IntegrationID), partnerspace.ExternalID(id)).
-		Only(ctx)
+		Only(tx.Context())
 	switch {
 	case ent.IsNotFound(err):
 		return Place{}, SpaceUnknown, nil
@@ -143,8 +143,8 @@ func reasonForNoPlace(ctx context.Context, c *ent.Client, r Request) (Place, str
 	return place, SpaceNotMapped, nil
 }
 
-func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, string, error) {
-	own, err := queryPlaces(ctx, c, placesOwn, r.PropertyID, r.OwnID)
+func resolveOwn(tx *db.Tx, r Request) (Place, string, error) {
+	own, err := queryPlaces(tx, placesOwn, r.PropertyID, r.OwnID)
 	if err != nil {
 		return Place{}, "", err
 	}
@@ -178,8 +178,8 @@ const (
 )
 
 // queryPlaces runs placesMapped or placesOwn.
-func queryPlaces(ctx context.Context, c *ent.Client, query, propertyID string, args ...any) ([]foundPlace, error) {
-	rows, err := c.QueryContext(ctx, query, append([]any{propertyID}, args...)...)
+func queryPlaces(tx *db.Tx, query, propertyID string, args ...any) ([]foundPlace, error) {
+	rows, err := tx.QueryContext(tx.Context(), query, append([]any{propertyID}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("resolve a space: %w", err)
 	}

@@ -1,7 +1,6 @@
 package space
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -105,7 +104,7 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 
 // Update changes a space and returns which reservations need a new access plan.
 func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touched, error) {
-	s, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
+	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
 		return nil, Touched{}, err
 	}
@@ -146,7 +145,7 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touche
 
 // Delete removes a space that has no beds, lock or mapping. It also removes the space from gates.
 func Delete(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
-	s, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
+	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
 		return Touched{}, err
 	}
@@ -196,8 +195,8 @@ func removeFromGates(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 }
 
 // Get returns one space of a property.
-func Get(ctx context.Context, c *ent.Client, propertyID, spaceID string) (*ent.Space, error) {
-	s, err := c.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ID(spaceID)).Only(ctx)
+func Get(tx *db.Tx, propertyID, spaceID string) (*ent.Space, error) {
+	s, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ID(spaceID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.SpaceNotFound, "no such space at this property")
 	}
@@ -208,7 +207,7 @@ func Get(ctx context.Context, c *ent.Client, propertyID, spaceID string) (*ent.S
 }
 
 // List returns one page of the spaces of a property, by name, and the total number.
-func List(ctx context.Context, c *ent.Client, propertyID string, f Filter) ([]*ent.Space, int, error) {
+func List(tx *db.Tx, propertyID string, f Filter) ([]*ent.Space, int, error) {
 	where := []predicate.Space{entspace.PropertyID(propertyID)}
 	if f.Type != "" {
 		where = append(where, entspace.Type(f.Type))
@@ -219,12 +218,12 @@ func List(ctx context.Context, c *ent.Client, propertyID string, f Filter) ([]*e
 	if f.ParentID != "" {
 		where = append(where, entspace.ParentID(f.ParentID))
 	}
-	total, err := c.Space.Query().Where(where...).Count(ctx)
+	total, err := tx.Space.Query().Where(where...).Count(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("count spaces: %w", err)
 	}
 	limit, offset := f.limitAndOffset()
-	list, err := c.Space.Query().Where(where...).Order(entspace.ByName(), entspace.ByID()).Limit(limit).Offset(offset).All(ctx)
+	list, err := tx.Space.Query().Where(where...).Order(entspace.ByName(), entspace.ByID()).Limit(limit).Offset(offset).All(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("list spaces: %w", err)
 	}

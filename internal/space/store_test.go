@@ -96,7 +96,7 @@ func (h house) resolve(r space.Request) (space.Place, string) {
 	if r.PropertyID == "" {
 		r.PropertyID, r.IntegrationID = prp, itg
 	}
-	p, reason, err := space.Resolve(h.ctx(), h.d.Read(), r)
+	p, reason, err := space.Resolve(h.d.View(h.ctx()), r)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (h house) resolve(r space.Request) (space.Place, string) {
 
 func (h house) open() []string {
 	h.t.Helper()
-	list, total, err := space.ListConflicts(h.ctx(), h.d.Read(), prp, space.ConflictFilter{})
+	list, total, err := space.ListConflicts(h.d.View(h.ctx()), prp, space.ConflictFilter{})
 	if err != nil || total != len(list) {
 		h.t.Fatal(err, total)
 	}
@@ -184,12 +184,12 @@ func TestSpaces(t *testing.T) {
 			same(t, "a dorm touches its beds", space.Touched{SpaceIDs: []string{dorm.ID, bed.ID}}, touched)
 			return err
 		})
-		list, total, err := space.List(h.ctx(), h.d.Read(), prp, space.Filter{Page: space.Page{Limit: 2, Number: 1}})
+		list, total, err := space.List(h.d.View(h.ctx()), prp, space.Filter{Page: space.Page{Limit: 2, Number: 1}})
 		if err != nil || total != 3 || len(list) != 1 || list[0].ID != dorm.ID {
 			t.Errorf("second page: %v, %d, %v", list, total, err)
 		}
 		for name, f := range map[string]space.Filter{"type": {Type: space.Bed}, "parent": {ParentID: dorm.ID}} {
-			list, total, err := space.List(h.ctx(), h.d.Read(), prp, f)
+			list, total, err := space.List(h.d.View(h.ctx()), prp, f)
 			if err != nil || total != 1 || list[0].ID != bed.ID {
 				t.Errorf("filter %s: %v, %d, %v", name, list, total, err)
 			}
@@ -201,7 +201,7 @@ func TestSpaces(t *testing.T) {
 			}
 			return err
 		})
-		if _, total, _ := space.List(h.ctx(), h.d.Read(), prp, space.Filter{}); total != 1 {
+		if _, total, _ := space.List(h.d.View(h.ctx()), prp, space.Filter{}); total != 1 {
 			t.Errorf("%d spaces left, want 1", total)
 		}
 	})
@@ -223,7 +223,7 @@ func TestGates(t *testing.T) {
 			return err
 		})
 		spaces := func() map[string][]string {
-			list, _, err := space.ListGates(h.ctx(), h.d.Read(), prp, space.GateFilter{})
+			list, _, err := space.ListGates(h.d.View(h.ctx()), prp, space.GateFilter{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestGates(t *testing.T) {
 		})
 		same(t, "spaces", map[string][]string{"Front": {}, "Back": {b.ID}}, spaces())
 		h.write(func(tx *db.Tx) error { _, err := space.DeleteGate(tx, prp, all.ID); return err })
-		list, total, err := space.ListGates(h.ctx(), h.d.Read(), prp, space.GateFilter{})
+		list, total, err := space.ListGates(h.d.View(h.ctx()), prp, space.GateFilter{})
 		if err != nil || total != 1 || list[0].ID != some.ID {
 			t.Errorf("%v, %d, %v", list, total, err)
 		}

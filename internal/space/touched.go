@@ -104,7 +104,7 @@ func touchedByDoor(tx *db.Tx, propertyID, doorID string) (Touched, error) {
 	if !id.Valid(id.Gate, doorID) {
 		return touchedBySpaces(tx, propertyID, doorID)
 	}
-	g, err := GetGate(tx.Context(), tx.Client, propertyID, doorID)
+	g, err := GetGate(tx, propertyID, doorID)
 	if err != nil {
 		return Touched{}, err
 	}

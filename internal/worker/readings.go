@@ -69,7 +69,7 @@ func wrapReadError(err error) error {
 // Only one process of an installation may run it: see [Lease].
 func (r Readings) Periodic(interval time.Duration) Sweep {
 	return Sweep{Name: "getSpaces", Every: max(interval/30, time.Second), Run: func(ctx context.Context) error {
-		due, err := space.Due(ctx, r.Spaces.DB.Read(), r.Spaces.now(), interval)
+		due, err := space.Due(r.Spaces.DB.View(ctx), r.Spaces.now(), interval)
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -147,7 +147,7 @@ func (o Outcome) isUnauthorized() bool {
 
 func (w *spacesJob) retryUnauthorized(ctx context.Context, args jobs.ReadSpaces) error {
 	s := w.readings.Spaces
-	e, err := s.Directory.Endpoint(ctx, s.DB.Read(), args.PropertyID, args.IntegrationID, partner.GetSpaces)
+	e, err := s.Directory.Endpoint(s.DB.View(ctx), args.PropertyID, args.IntegrationID, partner.GetSpaces)
 	if fault.Has(err, fault.EndpointNotFound) {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -155,7 +154,7 @@ func TestSlowPartnerDoesNotDelayOthers(t *testing.T) {
 
 type everyone struct{ directory }
 
-func (everyone) Endpoint(_ context.Context, _ *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error) {
+func (everyone) Endpoint(_ *db.Tx, propertyID, integrationID, action string) (partner.Endpoint, error) {
 	return partner.Endpoint{PropertyID: propertyID, IntegrationID: integrationID, Action: action}, nil
 }
 
@@ -202,7 +201,7 @@ func TestUnauthorizedEndpointIsRetried(t *testing.T) {
 	house(t, d)
 	refused := fault.New(fault.Precondition, fault.PartnerError, "HTTP 401").Put(checkin.MetaStatus, "401")
 	var err error = refused
-	s := &Spaces{DB: d, Directory: rowHealth{d: d}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
+	s := &Spaces{DB: d, Directory: rowHealth{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 		return listing, err
 	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
 	defer s.Close()
@@ -238,17 +237,14 @@ func TestUnauthorizedEndpointIsRetried(t *testing.T) {
 }
 
 // rowHealth is a registry that returns the stored health of its only endpoint.
-type rowHealth struct {
-	directory
-	d *db.DB
-}
+type rowHealth struct{ directory }
 
-func (r rowHealth) Endpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error) {
-	row, err := r.d.Read().Endpoint.Query().Only(ctx)
+func (r rowHealth) Endpoint(tx *db.Tx, propertyID, integrationID, action string) (partner.Endpoint, error) {
+	row, err := tx.Endpoint.Query().Only(tx.Context())
 	if err != nil {
 		return partner.Endpoint{}, err
 	}
-	e, err := r.directory.Endpoint(ctx, c, propertyID, integrationID, action)
+	e, err := r.directory.Endpoint(tx, propertyID, integrationID, action)
 	e.Health = partner.Health{Failures: row.Failures, LastSuccessAt: row.LastSuccessAt}
 	return e, err
 }

@@ -95,7 +95,7 @@ func (k *SmartKeys) reconcile(ctx context.Context, propertyID string) error {
 func (k *SmartKeys) Sweep() Sweep {
 	return Sweep{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error {
 		for after, more := "", true; more; {
-			ids, err := mobilekey.IssuersAfter(ctx, k.DB.Read(), after, issuerPage)
+			ids, err := mobilekey.IssuersAfter(k.DB.View(ctx), after, issuerPage)
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -20,8 +19,8 @@ import (
 
 // Directory loads the endpoints of partners; [partner.Registry] implements it.
 type Directory interface {
-	Endpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error)
-	SigningSecrets(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]string, error)
+	Endpoint(tx *db.Tx, propertyID, integrationID, action string) (partner.Endpoint, error)
+	SigningSecrets(tx *db.Tx, propertyID, integrationID string) ([]string, error)
 }
 
 // Spaces reads the spaces of partners and stores them.
@@ -191,11 +190,11 @@ func (s *Spaces) timeout() time.Duration {
 }
 
 func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
-	e, err := s.Directory.Endpoint(ctx, s.DB.Read(), propertyID, integrationID, partner.GetSpaces)
+	e, err := s.Directory.Endpoint(s.DB.View(ctx), propertyID, integrationID, partner.GetSpaces)
 	if err != nil {
 		return Outcome{}, err
 	}
-	secrets, err := s.Directory.SigningSecrets(ctx, s.DB.Read(), propertyID, integrationID)
+	secrets, err := s.Directory.SigningSecrets(s.DB.View(ctx), propertyID, integrationID)
 	if err != nil {
 		return Outcome{}, err
 	}

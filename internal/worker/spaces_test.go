@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
@@ -19,14 +18,14 @@ import (
 // directory is a registry with one endpoint.
 type directory struct{}
 
-func (directory) Endpoint(_ context.Context, _ *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error) {
+func (directory) Endpoint(_ *db.Tx, propertyID, integrationID, action string) (partner.Endpoint, error) {
 	if integrationID != "int_one" {
 		return partner.Endpoint{}, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint")
 	}
 	return partner.Endpoint{PropertyID: propertyID, IntegrationID: integrationID, Action: action}, nil
 }
 
-func (directory) SigningSecrets(context.Context, *ent.Client, string, string) ([]string, error) {
+func (directory) SigningSecrets(*db.Tx, string, string) ([]string, error) {
 	return []string{"whsec_x"}, nil
 }
 

@@ -17,11 +17,11 @@ import (
 
 // SwapBackups ends the backup codes of a lock and creates new ones.
 func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.Code, error) {
-	lk, err := lock.Get(rec.Tx.Context(), rec.Tx.Client, propertyID, lockID)
+	lk, err := lock.Get(rec.Tx, propertyID, lockID)
 	if err != nil {
 		return nil, err
 	}
-	p, err := property.Get(rec.Tx.Context(), rec.Tx.Client, propertyID)
+	p, err := property.Get(rec.Tx, propertyID)
 	if err != nil {
 		return nil, err
 	}

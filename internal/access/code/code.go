@@ -153,7 +153,7 @@ func State(c *ent.Code, zone *time.Location, now time.Time) string {
 
 // ZoneOf returns the time zone of a property.
 func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
-	p, err := property.Get(tx.Context(), tx.Client, propertyID)
+	p, err := property.Get(tx, propertyID)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func pinReplacedKey(codeID string) string { return codeID + "/codeRedrawn" }
 // describe names a code at the beginning of a sentence.
 func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	if Kind(c.Kind) == Backup {
-		lk, err := lock.Get(tx.Context(), tx.Client, c.PropertyID, c.LockID)
+		lk, err := lock.Get(tx, c.PropertyID, c.LockID)
 		if err != nil {
 			return message.Message{}, err
 		}
@@ -51,7 +51,7 @@ func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 
 // notifyBackupUsed notifies staff of the use of a backup code, because its PIN may be known to others now.
 func notifyBackupUsed(tx *db.Tx, c *ent.Code, lockID string) error {
-	lk, err := lock.Get(tx.Context(), tx.Client, c.PropertyID, lockID)
+	lk, err := lock.Get(tx, c.PropertyID, lockID)
 	if err != nil {
 		return err
 	}

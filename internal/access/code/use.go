@@ -76,7 +76,7 @@ func locksWithCodes(view *db.Tx, propertyID, doorID string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := lock.LocksByDoor(view.Context(), view.Client, propertyID, []string{doorID})
+	at, err := lock.LocksByDoor(view, propertyID, []string{doorID})
 	if lk := at[doorID]; lk != nil && !slices.Contains(ids, lk.ID) {
 		ids = append(ids, lk.ID)
 	}

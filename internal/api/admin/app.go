@@ -37,11 +37,11 @@ func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*admin
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := partner.Apps(ctx, s.DB.Read())
+	rows, err := partner.Apps(s.DB.View(ctx))
 	if err != nil {
 		return nil, err
 	}
-	connected, err := partner.Connected(ctx, s.DB.Read())
+	connected, err := partner.Connected(s.DB.View(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokens
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := partner.ClientTokens(ctx, s.DB.Read(), r.GetAppId(), s.now(ctx))
+	rows, err := partner.ClientTokens(s.DB.View(ctx), r.GetAppId(), s.now(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 	if size == 0 {
 		size = 200
 	}
-	rows, err := property.List(ctx, s.DB.Read(), size+1, r.GetPageToken())
+	rows, err := property.List(s.DB.View(ctx), size+1, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequ
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	row, err := property.Get(ctx, s.DB.Read(), r.GetId())
+	row, err := property.Get(s.DB.View(ctx), r.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	row, err := property.Get(ctx, s.DB.Read(), r.GetId())
+	row, err := property.Get(s.DB.View(ctx), r.GetId())
 	if err != nil {
 		return nil, err
 	}

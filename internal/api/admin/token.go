@@ -37,7 +37,7 @@ func (s *tokens) ListOperatorTokens(ctx context.Context, _ *adminv1.ListOperator
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := credential.OperatorTokens(ctx, s.DB.Read(), s.now(ctx))
+	rows, err := credential.OperatorTokens(s.DB.View(ctx), s.now(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +86,10 @@ func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokens
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := property.Get(ctx, s.DB.Read(), r.GetPropertyId()); err != nil {
+	if _, err := property.Get(s.DB.View(ctx), r.GetPropertyId()); err != nil {
 		return nil, err
 	}
-	rows, err := credential.StaffTokens(ctx, s.DB.Read(), r.GetPropertyId(), s.now(ctx))
+	rows, err := credential.StaffTokens(s.DB.View(ctx), r.GetPropertyId(), s.now(ctx))
 	if err != nil {
 		return nil, err
 	}

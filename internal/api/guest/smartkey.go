@@ -110,11 +110,11 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	lk, err := bearer.LockAt(ctx, view.Client, smartkey.Door(r.GetDoor()))
+	lk, err := bearer.LockAt(view, smartkey.Door(r.GetDoor()))
 	if err != nil {
 		return nil, err
 	}
-	at, err := bridge.Locate(ctx, view.Client, bearer.Property, lk.BridgeID, view.Now())
+	at, err := bridge.Locate(view, bearer.Property, lk.BridgeID, view.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 	if err != nil {
 		return nil, invalidSmartKey(err)
 	}
-	lk, err := bearer.LockAt(ctx, view.Client, proof.Door)
+	lk, err := bearer.LockAt(view, proof.Door)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	p, err := mobilekey.PublishedSince(ctx, s.DB.Read(), bearer.Property, r.GetKeySetVersion(), r.GetListNumber())
+	p, err := mobilekey.PublishedSince(s.DB.View(ctx), bearer.Property, r.GetKeySetVersion(), r.GetListNumber())
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsR
 	if withTokens {
 		load = s.Registry.OwnEndpoints
 	}
-	all, err := load(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID)
+	all, err := load(s.DB.View(ctx), a.PropertyID, a.IntegrationID)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +120,11 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Registry.Endpoint(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID, req.GetAction())
+	e, err := s.Registry.Endpoint(s.DB.View(ctx), a.PropertyID, a.IntegrationID, req.GetAction())
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.Registry.SigningSecrets(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID)
+	secrets, err := s.Registry.SigningSecrets(s.DB.View(ctx), a.PropertyID, a.IntegrationID)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 	if !ok || err != nil {
 		return errors.Join(errors.New("render an endpoint: wrong message type or caller"), err)
 	}
-	e, err := s.Registry.Endpoint(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID, out.GetData().GetAction())
+	e, err := s.Registry.Endpoint(s.DB.View(ctx), a.PropertyID, a.IntegrationID, out.GetData().GetAction())
 	if fault.Has(err, fault.EndpointNotFound) {
 		return nil
 	}

@@ -92,7 +92,7 @@ func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *reservation.Row, out *p
 
 // spaceMessage returns the room or bed of a reservation, or nil if it is unknown.
 func (s *Service) spaceMessage(tx *db.Tx, row *reservation.Row) (*partnerv1.Space, error) {
-	place, _, err := space.Resolve(tx.Context(), tx.Client, space.Request{
+	place, _, err := space.Resolve(tx, space.Request{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: deref(row.PmsSpaceID),
 		ExternalParentID: deref(row.PmsParentSpaceID), OwnID: deref(row.OwnSpaceID),
 	})

@@ -134,7 +134,7 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 		scope.IntegrationID = integrationID
 		return scope, nil, nil
 	}
-	all, err := partner.Integrations(tx.Context(), tx.Client, a.PropertyID)
+	all, err := partner.Integrations(tx, a.PropertyID)
 	ids := make([]string, len(all))
 	for i, in := range all {
 		ids[i] = in.ID

@@ -23,7 +23,7 @@ func (s *Service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesReque
 		Type: req.GetFilter().GetType(), Floor: req.GetFilter().GetFloor(), ParentID: req.GetFilter().GetParentSpaceId(),
 		Page: spacePage(req.GetPage()),
 	}
-	rows, total, err := space.List(ctx, tx.Client, a.PropertyID, f)
+	rows, total, err := space.List(tx, a.PropertyID, f)
 	if err != nil {
 		return nil, err
 	}
@@ -41,11 +41,11 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	locks, err := lock.LocksByDoor(tx.Context(), tx.Client, propertyID, ids)
+	locks, err := lock.LocksByDoor(tx, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := space.ExternalIDs(tx.Context(), tx.Client, propertyID, integrationID, ids)
+	theirs, err := space.ExternalIDs(tx, propertyID, integrationID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 		return nil, err
 	}
 	tx := s.DB.View(ctx)
-	rows, total, err := space.ListGates(ctx, tx.Client, a.PropertyID, space.GateFilter{Floor: req.GetFilter().GetFloor(), Page: spacePage(req.GetPage())})
+	rows, total, err := space.ListGates(tx, a.PropertyID, space.GateFilter{Floor: req.GetFilter().GetFloor(), Page: spacePage(req.GetPage())})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	locks, err := lock.LocksByDoor(tx.Context(), tx.Client, a.PropertyID, ids)
+	locks, err := lock.LocksByDoor(tx, a.PropertyID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegratio
 		return nil, err
 	}
 	tx := s.DB.View(ctx)
-	row, err := partner.Integration(ctx, tx.Client, a.PropertyID, a.IntegrationID)
+	row, err := partner.Integration(tx, a.PropertyID, a.IntegrationID)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegratio
 		Id: row.ID, AppId: row.AppID, Name: row.Name, PropertyId: property.ID, PropertyName: property.Name, TimeZone: property.TimeZone,
 		CheckInTime: property.CheckInTime, CheckOutTime: property.CheckOutTime, Scopes: row.Scopes,
 	}
-	endpoints, err := partner.Endpoints(ctx, tx.Client, a.PropertyID, a.IntegrationID)
+	endpoints, err := partner.Endpoints(tx, a.PropertyID, a.IntegrationID)
 	if err != nil {
 		return nil, err
 	}

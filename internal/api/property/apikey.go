@@ -23,7 +23,7 @@ func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest)
 	if err != nil {
 		return nil, err
 	}
-	row, err := partner.APIKey(ctx, s.DB.Read(), propertyID, s.now(ctx))
+	row, err := partner.APIKey(s.DB.View(ctx), propertyID, s.now(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -48,11 +48,11 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	if err != nil {
 		return nil, err
 	}
-	rows, err := bridge.List(ctx, s.DB.Read(), propertyID)
+	rows, err := bridge.List(s.DB.View(ctx), propertyID)
 	if err != nil {
 		return nil, err
 	}
-	locksOf, err := lock.CountPerBridge(ctx, s.DB.Read(), propertyID)
+	locksOf, err := lock.CountPerBridge(s.DB.View(ctx), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRe
 }
 
 func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1.Bridge, error) {
-	counts, err := lock.CountPerBridge(tx.Context(), tx.Client, propertyID)
+	counts, err := lock.CountPerBridge(tx, propertyID)
 	if err != nil {
 		return nil, err
 	}

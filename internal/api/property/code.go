@@ -102,7 +102,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 
 // codePlaces returns the locks that hold a code, or whose slot last held it.
 func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
-	slots, err := lock.SlotsOfGrants(view.Context(), view.Client, c.PropertyID, c.ID)
+	slots, err := lock.SlotsOfGrants(view, c.PropertyID, c.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (
 		return nil, err
 	}
 	rows, err := allPages(func(p space.Page) ([]*space.GateRow, int, error) {
-		return space.ListGates(ctx, s.DB.Read(), propertyID, space.GateFilter{Page: p})
+		return space.ListGates(s.DB.View(ctx), propertyID, space.GateFilter{Page: p})
 	})
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest)
 
 func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest) (*propertyv1.DeleteGateResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteGateResponse, error) {
-		row, err := space.GetGate(tx.Context(), tx.Client, propertyID, r.GetId())
+		row, err := space.GetGate(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*pr
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	locked, err := lock.LocksByDoor(view.Context(), view.Client, propertyID, ids)
+	locked, err := lock.LocksByDoor(view, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,11 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	if err != nil {
 		return nil, err
 	}
-	apps, err := partner.Apps(ctx, s.DB.Read())
+	apps, err := partner.Apps(s.DB.View(ctx))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := partner.Integrations(ctx, s.DB.Read(), propertyID)
+	rows, err := partner.Integrations(s.DB.View(ctx), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *integrations) ListIntegrations(ctx context.Context, _ *propertyv1.ListI
 	if err != nil {
 		return nil, err
 	}
-	rows, err := partner.Integrations(ctx, s.DB.Read(), propertyID)
+	rows, err := partner.Integrations(s.DB.View(ctx), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetInte
 	if err != nil {
 		return nil, err
 	}
-	row, err := partner.Integration(ctx, s.DB.Read(), propertyID, r.GetId())
+	row, err := partner.Integration(s.DB.View(ctx), propertyID, r.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	if err != nil {
 		return nil, err
 	}
-	if _, err := partner.Integration(ctx, s.DB.Read(), propertyID, r.GetId()); err != nil {
+	if _, err := partner.Integration(s.DB.View(ctx), propertyID, r.GetId()); err != nil {
 		return nil, err
 	}
 	err = s.Deps.ReadSpaces(ctx, propertyID, r.GetId())
@@ -150,16 +150,16 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	if err != nil {
 		return nil, err
 	}
-	c, few := s.DB.Read(), space.Page{Limit: 1}
-	_, found, err := space.Listing(ctx, c, propertyID, r.GetId(), false, few)
+	view, few := s.DB.View(ctx), space.Page{Limit: 1}
+	_, found, err := space.Listing(view, propertyID, r.GetId(), false, few)
 	if err != nil {
 		return nil, err
 	}
-	_, unmapped, err := space.Listing(ctx, c, propertyID, r.GetId(), true, few)
+	_, unmapped, err := space.Listing(view, propertyID, r.GetId(), true, few)
 	if err != nil {
 		return nil, err
 	}
-	_, open, err := space.ListConflicts(ctx, c, propertyID, space.ConflictFilter{IntegrationID: r.GetId(), Page: few})
+	_, open, err := space.ListConflicts(view, propertyID, space.ConflictFilter{IntegrationID: r.GetId(), Page: few})
 	if err != nil {
 		return nil, err
 	}
@@ -177,11 +177,11 @@ func integrationMessage(view *db.Tx, propertyID string, row *partner.Integration
 }
 
 func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.IntegrationRow) ([]*propertyv1.Integration, error) {
-	endpoints, err := partner.EndpointsOf(view.Context(), view.Client, propertyID)
+	endpoints, err := partner.EndpointsOf(view, propertyID)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := partner.AccessTokens(view.Context(), view.Client, propertyID, view.Now())
+	tokens, err := partner.AccessTokens(view, propertyID, view.Now())
 	if err != nil {
 		return nil, err
 	}

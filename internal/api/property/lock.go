@@ -34,7 +34,7 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 		return nil, err
 	}
 	filter := lock.ListFilter{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly()}
-	rows, total, err := lock.List(ctx, s.DB.Read(), propertyID, filter, p.Number*p.Limit, p.Limit)
+	rows, total, err := lock.List(s.DB.View(ctx), propertyID, filter, p.Number*p.Limit, p.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	row, err := lock.Get(ctx, s.DB.Read(), propertyID, r.GetId())
+	row, err := lock.Get(s.DB.View(ctx), propertyID, r.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest)
 
 func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest) (*propertyv1.AssignLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
-		before, err := lock.Get(tx.Context(), tx.Client, propertyID, r.GetId())
+		before, err := lock.Get(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 		return err
 	}
 	act := answer.(*propertyv1.UnlockLockResponse).GetData()
-	outcome, err := lock.GetCommand(ctx, s.DB.Read(), propertyID, act.GetId())
+	outcome, err := lock.GetCommand(s.DB.View(ctx), propertyID, act.GetId())
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func lockMessage(view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Loc
 }
 
 func lockMessages(view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propertyv1.Lock, error) {
-	states, err := lock.LoadStates(view.Context(), view.Client, view.Now(), propertyID, rows)
+	states, err := lock.LoadStates(view, view.Now(), propertyID, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -28,19 +28,19 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	if err != nil {
 		return nil, err
 	}
-	c := s.DB.Read()
-	if _, err := partner.Integration(ctx, c, propertyID, r.GetIntegrationId()); err != nil {
+	view := s.DB.View(ctx)
+	if _, err := partner.Integration(view, propertyID, r.GetIntegrationId()); err != nil {
 		return nil, err
 	}
-	entries, total, err := space.Listing(ctx, c, propertyID, r.GetIntegrationId(), r.GetUnmappedOnly(), p)
+	entries, total, err := space.Listing(view, propertyID, r.GetIntegrationId(), r.GetUnmappedOnly(), p)
 	if err != nil {
 		return nil, err
 	}
-	suggested, err := space.Suggestions(ctx, c, propertyID, r.GetIntegrationId())
+	suggested, err := space.Suggestions(view, propertyID, r.GetIntegrationId())
 	if err != nil {
 		return nil, err
 	}
-	own, err := allSpaces(s.DB.View(ctx), propertyID, "")
+	own, err := allSpaces(view, propertyID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +110,10 @@ func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetM
 
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ApplySuggestionsResponse, error) {
-		if _, err := partner.Integration(tx.Context(), tx.Client, propertyID, r.GetIntegrationId()); err != nil {
+		if _, err := partner.Integration(tx, propertyID, r.GetIntegrationId()); err != nil {
 			return nil, err
 		}
-		suggested, err := space.Suggestions(tx.Context(), tx.Client, propertyID, r.GetIntegrationId())
+		suggested, err := space.Suggestions(tx, propertyID, r.GetIntegrationId())
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, de
 			targets = append(targets, w.GetSpaceId())
 		}
 	}
-	holders, err := space.ExternalIDs(tx.Context(), tx.Client, propertyID, integrationID, targets)
+	holders, err := space.ExternalIDs(tx, propertyID, integrationID, targets)
 	if err != nil {
 		return space.Touched{}, err
 	}
@@ -218,7 +218,7 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	if err != nil {
 		return nil, err
 	}
-	rows, total, err := space.ListConflicts(ctx, s.DB.Read(), propertyID, space.ConflictFilter{
+	rows, total, err := space.ListConflicts(s.DB.View(ctx), propertyID, space.ConflictFilter{
 		IntegrationID: r.GetIntegrationId(), Closed: r.GetIncludeClosed(), Page: p,
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	if size == 0 {
 		size = defaultPage
 	}
-	rows, err := notice.List(ctx, s.DB.Read(), propertyID, r.GetUnreadOnly(), size+1, r.GetPageToken())
+	rows, err := notice.List(s.DB.View(ctx), propertyID, r.GetUnreadOnly(), size+1, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	if err != nil {
 		return nil, err
 	}
-	unread, err := notice.Unread(ctx, s.DB.Read(), propertyID)
+	unread, err := notice.Unread(s.DB.View(ctx), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 
 // reader returns the renderer of a property's notices: English, with times in the property's time zone.
 func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, error) {
-	row, err := property.Get(ctx, d.DB.Read(), propertyID)
+	row, err := property.Get(d.DB.View(ctx), propertyID)
 	if err != nil {
 		return message.Reader{}, err
 	}

@@ -19,7 +19,7 @@ func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyR
 	if err != nil {
 		return nil, err
 	}
-	row, err := property.Get(ctx, s.DB.Read(), propertyID)
+	row, err := property.Get(s.DB.View(ctx), propertyID)
 	if err != nil {
 		return nil, err
 	}

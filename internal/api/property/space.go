@@ -30,7 +30,7 @@ func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest
 	if err != nil {
 		return nil, err
 	}
-	rows, total, err := space.List(ctx, s.DB.Read(), propertyID, space.Filter{Type: r.GetType(), ParentID: r.GetParentSpaceId(), Page: p})
+	rows, total, err := space.List(s.DB.View(ctx), propertyID, space.Filter{Type: r.GetType(), ParentID: r.GetParentSpaceId(), Page: p})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	row, err := space.Get(ctx, s.DB.Read(), propertyID, r.GetId())
+	row, err := space.Get(s.DB.View(ctx), propertyID, r.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteSpaceResponse, error) {
-		row, err := space.Get(tx.Context(), tx.Client, propertyID, r.GetId())
+		row, err := space.Get(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (d *dormFinder) find(tx *db.Tx, propertyID, name string) (string, error) {
 // allSpaces loads the spaces of a property.
 func allSpaces(view *db.Tx, propertyID, kind string) ([]*space.Row, error) {
 	return allPages(func(p space.Page) ([]*space.Row, int, error) {
-		return space.List(view.Context(), view.Client, propertyID, space.Filter{Type: kind, Page: p})
+		return space.List(view, propertyID, space.Filter{Type: kind, Page: p})
 	})
 }
 
@@ -233,7 +233,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	locked, err := lock.LocksByDoor(view.Context(), view.Client, propertyID, ids)
+	locked, err := lock.LocksByDoor(view, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}

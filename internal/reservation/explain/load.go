@@ -126,7 +126,7 @@ func (l *loader) doors() error {
 		l.f.Doors[d.ID] = Door{Name: d.Name}
 		ids = append(ids, d.ID)
 	}
-	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.row.PropertyID, ids)
+	at, err := lock.LocksByDoor(l.tx, l.row.PropertyID, ids)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (l *loader) doors() error {
 			l.lockAt, l.doorOf[lk.ID] = append(l.lockAt, lk), d.ID
 		}
 	}
-	states, err := lock.LoadStates(l.tx.Context(), l.tx.Client, l.tx.Now(), l.row.PropertyID, l.lockAt)
+	states, err := lock.LoadStates(l.tx, l.tx.Now(), l.row.PropertyID, l.lockAt)
 	if err != nil {
 		return err
 	}

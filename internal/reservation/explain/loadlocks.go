@@ -104,7 +104,7 @@ func (l *loader) lockIDs() (ids []string, err error) {
 			ids = append(ids, id)
 		}
 	}
-	slots, err := lock.SlotsOfGrants(l.tx.Context(), l.tx.Client, l.row.PropertyID, l.grantIDs()...)
+	slots, err := lock.SlotsOfGrants(l.tx, l.row.PropertyID, l.grantIDs()...)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ type loader struct {
 
 func (l *loader) loadLocks(doors []string) error {
 	l.lockAtDoor = make(map[string]Lock, len(doors))
-	at, err := lock.LocksByDoor(l.tx.Context(), l.tx.Client, l.property.ID, doors)
+	at, err := lock.LocksByDoor(l.tx, l.property.ID, doors)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (l *loader) loadLocks(doors []string) error {
 			ids = append(ids, lk.BridgeID)
 		}
 	}
-	states, err := lock.LoadStates(l.tx.Context(), l.tx.Client, l.tx.Now(), l.property.ID, all)
+	states, err := lock.LoadStates(l.tx, l.tx.Now(), l.property.ID, all)
 	if err != nil {
 		return err
 	}
