@@ -18,14 +18,17 @@ import (
 
 // Each change of a reservation runs two of these statements. They are SQL because ent takes several times as long.
 
-// columns are the columns that a PMS may change, in the order of valuesOf. The last column is indexed: SQLite would
-// rewrite its index entry, another page, even if the value is unchanged, so update omits the column then.
+// columns are the columns that a PMS may change, in the order of valuesOf. The last two are indexed: SQLite would rewrite
+// their index entries, each another page, even if the values are unchanged, so update omits both columns then.
 var columns = []string{
-	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at", "pms_number",
+	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
 	"booker", "state", "from_date", "to_date", "to_at",
 	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
-	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "from_at",
+	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "pms_number", "from_at",
 }
+
+// indexedColumns is the number of indexed columns at the end of columns.
+const indexedColumns = 2
 
 // valuesOf returns the values in the order of columns. booker is encrypted.
 func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
@@ -38,10 +41,10 @@ func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
 		companions = raw
 	}
 	return []any{
-		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt, r.Number,
+		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt,
 		booker, string(r.State), r.FromDate, r.ToDate, r.To,
 		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
-		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now, r.From,
+		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now, r.Number, r.From,
 	}, nil
 }
 
@@ -55,7 +58,7 @@ var (
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
 		VALUES (` + placeholders(len(columns)+5) + `)`
 	updateStatement = updateStatementFor(columns)
-	updateInPlace   = updateStatementFor(columns[:len(columns)-1])
+	updateInPlace   = updateStatementFor(columns[:len(columns)-indexedColumns])
 )
 
 // updateStatementFor returns an UPDATE that finds the row by the same index as loadQuery, because another index would
@@ -117,10 +120,10 @@ func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error
 	found, err := tx.ReadOne(loadQuery, []any{svc.tombstoneMAC(s, pmsID), s.IntegrationID, pmsID, s.PropertyID},
 		&p.TimeZone, &p.CheckIn, &p.CheckOut, &p.EarlyInMinutes, &p.LateOutMinutes, &p.PINLength, &p.GatesAlone,
 		&rowID, &created, &r.ErasedAt, &granted,
-		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt, &number,
+		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt,
 		&r.Booker, &state, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
-		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &from, &removed)
+		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &number, &from, &removed)
 	if err == nil && !found {
 		err = fmt.Errorf("no property %s", s.PropertyID)
 	}
@@ -205,8 +208,8 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		return nil, err
 	}
 	statement := updateStatement
-	if r.From.Equal(before.FromAt) {
-		statement, values = updateInPlace, values[:len(values)-1]
+	if r.From.Equal(before.FromAt) && r.Number == before.PmsNumber {
+		statement, values = updateInPlace, values[:len(values)-indexedColumns]
 	}
 	if err := execOne(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
 		return nil, err
