@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mattn/go-sqlite3"
 
@@ -119,17 +117,4 @@ func isDisconnected(err error) bool {
 	var network *net.OpError
 	return !errors.Is(err, context.DeadlineExceeded) && (errors.As(err, &network) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn))
-}
-
-// explainedConn wraps the errors of statements in their faults.
-type explainedConn struct{ entsql.ExecQuerier }
-
-func (e explainedConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	res, err := e.ExecQuerier.ExecContext(ctx, query, args...)
-	return res, Explain(err)
-}
-
-func (e explainedConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := e.ExecQuerier.QueryContext(ctx, query, args...)
-	return rows, Explain(err)
 }

@@ -296,24 +296,35 @@ func verb(query string) string {
 	return word
 }
 
-// conn makes ent's connection over q. It normalises times and gives storage errors their faults.
+// conn makes ent's connection over q.
 func conn(name string, q entsql.ExecQuerier) entsql.Conn {
-	if name == dialect.SQLite {
-		q = utcArgs{q}
+	return entsql.Conn{ExecQuerier: storageConn{q, name == dialect.SQLite}}
+}
+
+// storageConn wraps the errors of the storage in their faults, and binds times in UTC with microseconds on SQLite, which
+// compares times as text: they sort correctly only within one zone. PostgreSQL normalizes times by itself.
+type storageConn struct {
+	entsql.ExecQuerier
+	utc bool
+}
+
+func (c storageConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	res, err := c.ExecQuerier.ExecContext(ctx, query, c.prepare(query, args)...)
+	return res, Explain(err)
+}
+
+func (c storageConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := c.ExecQuerier.QueryContext(ctx, query, c.prepare(query, args)...)
+	return rows, Explain(err)
+}
+
+// prepare passes the statement to the watcher and returns its arguments as the database binds them.
+func (c storageConn) prepare(query string, args []any) []any {
+	watchStatement(query)
+	if c.utc {
+		return inUTC(args)
 	}
-	return entsql.Conn{ExecQuerier: watchedConn{explainedConn{q}}}
-}
-
-// utcArgs binds times in UTC with microseconds. SQLite compares times as text, which sorts correctly only within one zone;
-// PostgreSQL normalises them by itself.
-type utcArgs struct{ entsql.ExecQuerier }
-
-func (u utcArgs) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return u.ExecQuerier.ExecContext(ctx, query, inUTC(args)...)
-}
-
-func (u utcArgs) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return u.ExecQuerier.QueryContext(ctx, query, inUTC(args)...)
+	return args
 }
 
 func inUTC(args []any) []any {
