@@ -8,15 +8,15 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// DoorAccess is a door that a grant opens, with its lock. For a grant without a place, Lock does not say whether the bridge is
-// connected.
+// DoorAccess is a door that a grant opens, with its lock. If the grant has no space, Lock does not say whether the
+// bridge is connected.
 type DoorAccess struct {
 	Door
 	Row *ent.Lock
 }
 
-// AccessibleDoors lists the doors with locks that a grant opens now, in the order of the plan, without doors of inactive spaces.
-// A SmartKey of the stay may open these.
+// AccessibleDoors lists the doors with locks that a grant opens now, in the order of the plan and without doors of
+// inactive spaces. A SmartKey of the grant opens the same doors.
 func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	if !isLive(g) {
 		return nil, nil
@@ -48,7 +48,7 @@ func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	return out, nil
 }
 
-// retainedDoors lists the doors that a grant without a place retains until it has one: those with a desired code.
+// retainedDoors lists the doors that a grant keeps while its reservation has no space: the doors with a desired code.
 func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
 	if err := run.LoadHeld(); err != nil {
 		return nil, err
@@ -74,5 +74,6 @@ func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
 	return out, nil
 }
 
-// Changed is the topic of changes of existing access, because SmartKeys may have to be revoked. Its key is the property's id.
+// Changed is the topic of notifications that existing access changed, so that SmartKeys may have to be revoked. The
+// key is the property's id.
 const Changed db.Topic = "access.changed"

@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Apply reconciles the locks with the right. A lock without a free slot is no error: the plan and a notice say so.
+// Apply changes the slots of the locks to match what the holder may open. A lock without a free slot is no error: the
+// plan and a notice say so.
 func (run *Run) Apply() error {
 	if run.Right.Open {
 		if err := run.markTakenOver(); err != nil {
@@ -36,8 +37,8 @@ func (run *Run) execute(s Step) error {
 	return run.clearCode(slotByID(run.held, s.SlotID))
 }
 
-// assignFreedSlots gives slots to waiting stays that this run freed at once, because their codes had not been sent to the lock.
-// No evidence follows for these slots.
+// assignFreedSlots gives slots to waiting reservations that this run freed immediately, because their codes had not
+// been sent to the lock. No evidence will arrive for these slots.
 func (run *Run) assignFreedSlots() error {
 	freed := run.freed
 	run.freed = nil
@@ -49,7 +50,7 @@ func (run *Run) assignFreedSlots() error {
 	return nil
 }
 
-// desiredCode returns what a slot for a door must hold, or false if no PIN is possible there.
+// desiredCode returns the code for a door's slot, or false if no PIN is possible there.
 func (run *Run) desiredCode(doorID string) (lock.DesiredCode, bool, error) {
 	p := run.pins.pinAt(doorID)
 	if p == nil {
@@ -119,7 +120,6 @@ func (run *Run) clearCode(h *installedSlot) error {
 	return nil
 }
 
-// lockOf returns the lock of a held code, or an error if the lock was deleted.
 func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	if f := run.locks[h.LockID]; f.lock != nil {
 		return f.lock, nil
@@ -127,7 +127,7 @@ func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	return lock.Get(run.Tx, run.PropertyID, h.LockID)
 }
 
-// RefreshEvidence updates the evidence of slots whose windows begin or end without a report.
+// RefreshEvidence updates the evidence of slots whose time windows begin or end without a report.
 func (run *Run) RefreshEvidence() error {
 	for i := range run.held {
 		h := &run.held[i]
@@ -147,12 +147,12 @@ func (run *Run) RefreshEvidence() error {
 	return nil
 }
 
-// IsRemoved reports whether no lock holds a code of the holder any more.
+// IsRemoved reports whether no lock holds a code of the holder.
 func (run *Run) IsRemoved() bool {
 	return !slices.ContainsFunc(run.held, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
-// MissesDoor reports whether a door has no slot for the holder.
+// MissesDoor reports whether the holder has no slot on a lock of one of its doors.
 func (run *Run) MissesDoor() bool {
 	return slices.ContainsFunc(run.doors, func(d Door) bool {
 		return d.takesCode() && !slices.ContainsFunc(run.held, func(h installedSlot) bool {

@@ -18,12 +18,10 @@ type Settings struct {
 	GatesAlone     bool
 }
 
-// SettingsOf returns the settings in the row of a property.
 func SettingsOf(p *ent.Property) Settings {
 	return Settings{p.ID, p.TimeZone, p.EarlyInMinutes, p.LateOutMinutes, p.PinLength, p.GatesAlone}
 }
 
-// Rules returns the access rules of a property.
 func (s Settings) Rules() (Rules, error) {
 	zone, err := clock.Zone(s.TimeZone)
 	if err != nil {
@@ -38,9 +36,9 @@ func (s Settings) Rules() (Rules, error) {
 	}, nil
 }
 
-// Decide returns the right of a stay. A check-in opens doors at once, even before the booked hour, because the reception let the
-// guest in. Only a check-in before the booked day is held back, until the booked hour less the property's EarlyIn. opened is when
-// the current access began, or zero: a later change does not restart it.
+// Decide returns what a reservation may open. A check-in opens doors at once, even before the booked hour, because
+// the reception let the guest in. Only a check-in before the booked day waits until the booked hour less the
+// property's EarlyIn. opened is when the current access began, or zero: a later change does not restart it.
 func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	switch s.State {
 	case Started:
@@ -73,7 +71,7 @@ func laterDate(a, b time.Time, zone *time.Location) bool {
 	return time.Date(ay, am, ad, 0, 0, 0, 0, time.UTC).After(time.Date(by, bm, bd, 0, 0, 0, 0, time.UTC))
 }
 
-// rightOf returns the right that a grant gives now.
+// rightOf returns when a grant opens doors, as of now.
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):

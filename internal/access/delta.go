@@ -7,43 +7,43 @@ import (
 	"latchkey.dev/internal/access/pin"
 )
 
-// Snapshot is the access of a holder at one moment of a run.
+// Snapshot is the access of a holder at one moment of a run. Diff compares two snapshots.
 type Snapshot struct {
-	ID       string // of the grant; empty: none
-	Live     bool   // the grant has not ended
+	ID       string // ID is the grant's id; empty if there is none
+	Live     bool   // Live means that the grant has not ended
 	SpaceID  string
 	Window   Window
 	Redraws  int
-	Released bool // no lock holds a code any more
+	Released bool // Released means that no lock holds a code
 	PINs     []PIN
 	Held     []Held
 }
 
-// PIN is a PIN in use, without its digits.
+// PIN describes a PIN without its digits.
 type PIN struct {
 	ID     string
-	Length int // 0: not decrypted
+	Length int // Length is 0 if the PIN was not decrypted
 }
 
-// Report is the news from a lock that caused a run.
+// Report is the report of a lock that caused a run.
 type Report struct {
-	Refused   bool // the lock refused a code
-	Confirmed bool // the lock confirmed a code, or the codes of an earlier grant of the stay are removed
+	Refused   bool // Refused means that the lock refused a code
+	Confirmed bool // Confirmed means that the lock confirmed a code, or that the codes of an earlier grant are removed
 }
 
-// Delta is what one run changed. Events, notices and wake-ups depend on it and on the plan, and on nothing else.
+// Delta is what one run changed. Events, notices and notifications depend only on it and on the plan.
 type Delta struct {
 	Report
-	Opened   bool     // access began, or began again
-	Moved    bool     // a stay with access has another space
-	Redated  bool     // a stay with access has another window
-	Redrawn  bool     // a PIN was replaced because a lock refused it as a duplicate
-	Released bool     // the last lock confirmed that it holds no code
-	HadCode  bool     // a lock had a desired code before
-	NewPINs  []PIN    // generated PINs
-	Added    []string // doors that get a code
-	Updated  []string // doors whose code gets another PIN or window
-	Removed  []string // doors that lose a code
+	Opened   bool     // Opened means that access began, or began again
+	Moved    bool     // Moved means that a reservation with access got another space
+	Redated  bool     // Redated means that a reservation with access got another time window
+	Redrawn  bool     // Redrawn means that a PIN was replaced because a lock refused it as a duplicate
+	Released bool     // Released means that the last lock confirmed that it holds no code
+	HadCode  bool     // HadCode means that a lock had a desired code before
+	NewPINs  []PIN    // NewPINs are the generated PINs
+	Added    []string // Added are the doors that get a code
+	Updated  []string // Updated are the doors whose code gets another PIN or window
+	Removed  []string // Removed are the doors that lose a code
 }
 
 // Diff returns what changed between two moments of a run.
@@ -78,7 +78,7 @@ func Diff(before, after Snapshot, r Report) Delta {
 	return d
 }
 
-// heldBySlot returns the code of a slot, or zero.
+// heldBySlot returns the code of a slot, or the zero value.
 func heldBySlot(held []Held, slotID string) Held {
 	for _, h := range held {
 		if h.SlotID == slotID {
@@ -88,18 +88,16 @@ func heldBySlot(held []Held, slotID string) Held {
 	return Held{}
 }
 
-// changesSlots reports whether a slot has another desired state.
+// changesSlots reports whether the run changed the desired state of a slot.
 func (d Delta) changesSlots() bool { return len(d.Added)+len(d.Updated)+len(d.Removed) > 0 }
 
-// changesGrant reports whether an existing grant has another window, space or PIN.
 func (d Delta) changesGrant() bool { return d.Moved || d.Redated || d.Redrawn }
 
-// hasShortPIN reports whether a generated PIN has fewer digits than is safe.
+// hasShortPIN reports whether the run generated a PIN with fewer digits than is safe.
 func (d Delta) hasShortPIN() bool {
 	return slices.ContainsFunc(d.NewPINs, func(p PIN) bool { return p.Length < pin.Shortest })
 }
 
-// snapshotOf returns the part of a snapshot that a grant stores.
 func snapshotOf(g *ent.Grant) Snapshot {
 	if g == nil {
 		return Snapshot{}

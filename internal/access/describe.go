@@ -9,21 +9,20 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Status summarizes a plan.
+// Status summarizes an access plan.
 type Status string
 
-// The statuses.
 const (
-	StatusNone     Status = "none"     // no access, or no door of the stay has a lock
+	StatusNone     Status = "none"     // the reservation has no access, or none of its doors has a lock
 	StatusIssued   Status = "issued"   // every door opens, or its first code is being installed
 	StatusPartial  Status = "partial"  // some doors do not open
 	StatusUpdating Status = "updating" // a lock has not confirmed a change yet, or a former code may open a door
-	StatusRemoving Status = "removing" // the stay has no right to any door, and a code or SmartKey may still open one
+	StatusRemoving Status = "removing" // the reservation may open no door, but a code or SmartKey may still open one
 	StatusRemoved  Status = "removed"  // all codes and SmartKeys are removed
-	StatusFailed   Status = "failed"   // the stay has a right to enter, and no door opens
+	StatusFailed   Status = "failed"   // the reservation may open doors, but no door opens
 )
 
-// Reasons why a stay has no access or a door does not open. The packages space and lock have further ones.
+// Reasons why a reservation has no access or a door does not open. Packages space and lock define further reasons.
 const (
 	NotCheckedIn        = "notCheckedIn"
 	WindowInFuture      = "windowInFuture"
@@ -51,21 +50,20 @@ type Plan struct {
 	Reasons []string
 }
 
-// PlannedDoor is one door of a plan.
 type PlannedDoor struct {
 	ID, Name       string
 	Kind           Kind
 	PIN            slot.Evidence
 	SmartKey       slot.Evidence
 	Reason         string
-	Left           bool // the stay has no right to the door, but a code or SmartKey of it is or was there
+	Left           bool // Left means that the reservation may not open the door, but has or had a code or SmartKey there
 	MayBeInstalled bool // see [Held]
-	former         bool // a code from before the last change may open the door
-	stuck          bool // a former code stays, because the lock is unreachable or jammed, or refused the new code
-	changing       bool // the lock has not confirmed a change yet
+	former         bool // former means that a code from before the last change may open the door
+	stuck          bool // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
+	changing       bool // changing means that the lock has not confirmed a change yet
 }
 
-// isShut reports whether the door does not open to the stay until a person acts.
+// isShut reports whether the door does not open for the guest until a person acts.
 func (d PlannedDoor) isShut() bool {
 	switch d.PIN {
 	case None, slot.Failed:
@@ -80,25 +78,24 @@ func (d PlannedDoor) isShut() bool {
 	return false
 }
 
-// Facts are the input of Describe.
 type Facts struct {
 	Right    Right
-	Doubt    string // why another place may be meant
-	Unplaced string // why the stay leads to no space, or that the space is inactive
+	Doubt    string // Doubt is why the reservation may mean another space
+	Unplaced string // Unplaced is why the reservation has no space, or that the space is inactive
 	Doors    []Door
-	Held     []Held             // codes of the grant, after the steps
-	Older    []Held             // codes of earlier grants of the stay
-	Opened   time.Time          // when the grant was created
-	OwnPIN   map[string]bool    // doors with a PIN of their own
-	NoPIN    map[string]bool    // doors whose lock takes no PIN that the rules allow
-	Had      bool               // the stay has or had a grant
-	Shared   bool               // another stay holds the same private space at the same time
-	Names    map[string]Door    // doors that are not the stay's, by id
-	Tokens   map[string][]Token // SmartKey tokens, by lock
-	KeyDoors map[string]string  // the door of each lock of Tokens
+	Held     []Held             // Held are the codes of the grant after the steps
+	Older    []Held             // Older are the codes of earlier grants of the reservation
+	Opened   time.Time          // Opened is when the grant was created
+	OwnPIN   map[string]bool    // OwnPIN are the doors with a separate PIN
+	NoPIN    map[string]bool    // NoPIN are the doors whose lock accepts no PIN that the rules allow
+	Had      bool               // Had means that the reservation has or had a grant
+	Shared   bool               // Shared means that another reservation has the same private space at the same time
+	Names    map[string]Door    // Names has doors that the reservation does not have, by id
+	Tokens   map[string][]Token // Tokens has the SmartKey tokens of each lock
+	KeyDoors map[string]string  // KeyDoors has the door of each lock in Tokens
 }
 
-// Describe makes the plan. It includes every door that a code or SmartKey of the stay may still open.
+// Describe returns the access plan. It includes every door that a code or SmartKey of the reservation may still open.
 func Describe(f Facts) Plan {
 	p := Plan{}
 	if f.Right.Open {
@@ -127,7 +124,7 @@ func Describe(f Facts) Plan {
 
 func (f Facts) allHeld() []Held { return slices.Concat(f.Held, f.Older) }
 
-// describeDoor describes a door of the stay's place.
+// describeDoor describes a door of the reservation's space.
 func (f Facts) describeDoor(d Door) PlannedDoor {
 	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
@@ -153,7 +150,7 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	return out
 }
 
-// describeClosed describes a door that the stay may not open now, or that takes no code.
+// describeClosed describes a door that the guest may not open now, or whose lock can hold no code.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == NotCheckedIn
@@ -177,7 +174,7 @@ func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	}
 }
 
-// describeOpen describes a door with a lock that the stay may open.
+// describeOpen describes a door with a lock that the guest may open.
 func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 	out.SmartKey = f.keyOpen(d)
 	switch {
@@ -187,7 +184,7 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 		out.PIN, out.Reason = slot.Failed, lock.SlotsFull
 	default:
 		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
-		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // sent: the bridge has not written the code yet
+		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // the bridge has received the code but not written it yet
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
 		out.changing = f.isChanging(h)
@@ -195,8 +192,8 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 	out.changing = out.changing || f.hasStaleKey(d)
 }
 
-// isChanging reports whether a lock has not confirmed a change yet. A code that its bridge keeps until the window begins is no
-// change.
+// isChanging reports whether a lock has not confirmed a change yet. A code that waits in its bridge for the start of
+// its window does not count.
 func (f Facts) isChanging(h Held) bool {
 	if isInstalled(h.Evidence) || h.Evidence == slot.Failed {
 		return false
@@ -217,7 +214,7 @@ func (f Facts) currentCode(d Door) (Held, bool) {
 	return Held{}, false
 }
 
-// likeliestCode returns the code that most likely opens a door: a desired one, else one that is not yet removed.
+// likeliestCode returns the code that most likely opens a door: a desired code, else one that is not yet removed.
 func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 	rank := func(h Held) int {
 		switch {
@@ -238,7 +235,7 @@ func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 	return worst, found
 }
 
-// doorReason says why a desired code does not open the door yet, or only under a condition.
+// doorReason returns why a desired code does not open the door yet, or opens it only under a condition.
 func (f Facts) doorReason(d Door, h Held) string {
 	switch {
 	case h.Evidence == slot.Failed:
@@ -269,8 +266,8 @@ func refusalReason(result string) string {
 	return LockRefused
 }
 
-// formerDoors lists the doors, by id, that are not the stay's but that its codes or SmartKeys may open. For an ended stay it
-// includes the doors whose codes are removed.
+// formerDoors lists the doors, by id, that the guest may not open but that the reservation's codes or SmartKeys may
+// open. For an ended reservation it includes doors whose codes are removed.
 func (f Facts) formerDoors() []PlannedDoor {
 	var ids []string
 	for _, h := range f.allHeld() {
@@ -304,7 +301,7 @@ func (f Facts) describeFormer(id string) PlannedDoor {
 	switch {
 	case h.Present && f.Right.Open:
 		d.Reason = MovingOut
-		if len(f.Doors) == 0 { // without a place, the stay keeps its doors
+		if len(f.Doors) == 0 { // a reservation without a space keeps its doors
 			d.SmartKey = f.keyOpen(f.Names[id])
 		}
 	case d.stuck:
@@ -319,7 +316,7 @@ func (p *Plan) addReason(r string) {
 	}
 }
 
-// status summarizes the doors. A door without a lock counts neither as open nor as shut.
+// status summarizes the doors. It ignores doors without a lock.
 func (f Facts) status(p Plan) Status {
 	opens, shut, moving := 0, 0, false
 	for _, d := range p.Doors {

@@ -17,11 +17,11 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// planTables are the tables that decide the doors of a stay. They change seldom, and each change of a reservation reads them, so
-// answers from them are cached.
+// planTables are the tables that determine the doors of a reservation. They change seldom and each change of a
+// reservation reads them, so their results are cached.
 var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
-// resolvePlace returns the space that a stay is in, or the reason why there is none.
+// resolvePlace returns the space of a reservation, or the reason why there is none.
 func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	type answer struct {
 		place    space.Place
@@ -34,7 +34,6 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	return a.place, a.unplaced, err
 }
 
-// cachedLocks is loadLocks with a cache.
 func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
 	type place struct{ property, space, parent string }
 	key := place{property: propertyID, space: p.Space.ID}
@@ -44,12 +43,12 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 	return db.Cached(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx, propertyID, p) })
 }
 
-// isPrivate reports whether one party at a time holds a space. A bed is private even if its dorm is shared.
+// isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// loadDoors returns the doors of a place: the room or bed, the dorm of a bed, and the gates that let its guests in. Gates follow
-// the lock of the room or bed unless the property grants gates alone. It also returns all
-// locks that it found.
+// loadDoors returns the doors of a space: the room or bed, the dorm of a bed, and the gates for its guests. A guest
+// may pass a gate only if the room or bed has a lock, unless gatesAlone. loadDoors also returns all locks that it
+// found.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
@@ -76,7 +75,6 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]
 	return plannedDoors(doors, gatesAlone), found, nil
 }
 
-// kindOfDoor returns Gate or Room by the id of a door.
 func kindOfDoor(doorID string) Kind {
 	if strings.HasPrefix(doorID, id.Gate+"_") {
 		return Gate
@@ -84,10 +82,10 @@ func kindOfDoor(doorID string) Kind {
 	return Room
 }
 
-// maxDoors bounds the doors that one query names.
+// maxDoors limits the doors in one query.
 const maxDoors = 200
 
-// doorsByID loads doors of a property without their locks, by id. Unknown ids are left out.
+// doorsByID loads doors of a property by id, without their locks. It omits unknown ids.
 func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, error) {
 	out := map[string]Door{}
 	for part := range slices.Chunk(ids, maxDoors) {
@@ -109,7 +107,7 @@ func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, err
 	return out, nil
 }
 
-// DoorNames returns the names of doors of a property, by id. Unknown ids are left out.
+// DoorNames omits unknown ids.
 func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]string, error) {
 	doors, err := doorsByID(tx, propertyID, ids)
 	names := make(map[string]string, len(doors))
@@ -127,13 +125,13 @@ func spaceDoor(s *ent.Space) Door {
 	return d
 }
 
-// serves reports whether a gate lets the guests of a place in. A gate without spaces lets all guests in.
+// serves reports whether the guests of a place may pass a gate. A gate without spaces serves all guests.
 func serves(g gateRow, p space.Place) bool {
 	return len(g.spaceIDs) == 0 || slices.Contains(g.spaceIDs, p.Space.ID) || p.Parent != nil && slices.Contains(g.spaceIDs, p.Parent.ID)
 }
 
-// plannedDoors leaves out the doors that a plan does not mention: a bed without a lock in a dorm with one, a dorm without a lock
-// around a bed with one, and all gates if no own door can be opened.
+// plannedDoors omits the doors that a plan does not mention: a bed without a lock in a dorm with one, a dorm without
+// a lock around a bed with one, and all gates if neither bed nor room can be opened.
 func plannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone
 	for _, d := range doors {
@@ -150,14 +148,14 @@ func plannedDoors(doors []Door, gatesAlone bool) []Door {
 	return out
 }
 
-// installedLock is a lock on a door with its bridge and, if the door is a gate, the gate.
+// installedLock is a lock on a door with its bridge and, at a gate, the gate.
 type installedLock struct {
 	lock   *ent.Lock
-	bridge *ent.Bridge // nil: none
+	bridge *ent.Bridge // bridge is nil if the lock has none
 	gate   gateRow
 }
 
-// gateRow is a gate, empty for another door.
+// gateRow is a gate, or the zero value at another door.
 type gateRow struct {
 	id, name string
 	spaceIDs []string
@@ -178,12 +176,12 @@ func (f installedLock) toLock(now time.Time) *Lock {
 	return out
 }
 
-// pinRules returns the rules for PINs of a lock with these capabilities.
+// pinRules returns which PINs a lock with these capabilities accepts.
 func pinRules(c slot.Capabilities) pin.Rules {
 	r := pin.Rules{Min: c.PINMin, Max: c.PINMax, Alphabet: c.Alphabet, Prefixes: c.ForbiddenPrefixes}
 	for _, source := range c.ForbiddenPatterns {
 		p, err := slot.CompilePattern(source)
-		if err != nil { // patterns are checked when a bridge reports them; an unreadable one forbids every PIN
+		if err != nil { // patterns are checked when a bridge reports them; an invalid one forbids every PIN
 			return pin.Rules{Unusable: true}
 		}
 		r.Forbidden = append(r.Forbidden, p)

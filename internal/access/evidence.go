@@ -25,11 +25,11 @@ import (
 type Reconciler struct {
 	Tx   *db.Tx
 	Keys *keyring.Ring
-	Log  *slog.Logger // nil: discards
+	Log  *slog.Logger // Log is nil to discard messages
 }
 
-// ApplyEvidence reconciles the grants whose slots changed, and those that wait for a slot that became free. reconcileCode
-// reconciles a code that is not a stay's.
+// ApplyEvidence reconciles the grants whose slots changed, and those that wait for a freed slot. reconcileCode
+// reconciles a slot that belongs to a staff, one-time or backup code.
 func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode func(c lock.EvidenceChange) error) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
@@ -85,8 +85,8 @@ func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
 	return err
 }
 
-// reconcileGrant does for one grant what Apply does for a stay, from what the grant itself stores. It runs after a report from a
-// lock, after another stay takes over a door, and at the end of the window.
+// reconcileGrant reconciles the locks of one grant, like Apply, but from what the grant itself stores. It runs after
+// a report of a lock, after another reservation takes over a door, and at the end of the window.
 func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 	run, err := rec.loadGrant(g)
 	if err != nil {
@@ -96,8 +96,9 @@ func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 	return run.reconcile()
 }
 
-// assignFreeSlots gives freed slots of a lock to the stays that open its door and have no code on it, the longest waiting first,
-// until the lock is full. freed is how many slots just became free: if more are free, no stay waits.
+// assignFreeSlots gives freed slots of a lock to reservations that may open its door and have no code on it, longest
+// waiting first, until the lock is full. freed is how many slots just became free: if more are free, no reservation
+// was waiting.
 func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) error {
 	ctx := rec.Tx.Context()
 	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.ID(lockID)).Only(ctx)
@@ -133,7 +134,7 @@ func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) erro
 	return nil
 }
 
-// reconcileIfOpens reconciles a grant if it opens a door, and reports whether the lock there is full.
+// reconcileIfOpens reconciles a grant if it may open a door, and reports whether the lock on the door is full.
 func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
 	doors, err := AccessibleDoors(rec.Tx, g)
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
@@ -143,8 +144,8 @@ func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, 
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == lock.SlotsFull }), err
 }
 
-// grantsForDoor selects the grants that may open a door: those of its space and its beds or, at a gate, those of the spaces it
-// serves. A gate that serves all spaces selects every grant.
+// grantsForDoor selects the grants that may open a door: those of its space and its beds, or at a gate those of the
+// spaces it serves. A gate that serves all spaces selects every grant.
 func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	within := []string{doorID}
 	gate, err := rec.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(rec.Tx.Context())

@@ -10,11 +10,11 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// pinRetention is how long the PIN of a stay outlives its window. A guest who extends the stay after check-out time keeps the
-// PIN.
+// pinRetention is how long a PIN is kept after its window. A guest who extends the booking after check-out time keeps
+// the PIN.
 const pinRetention = 24 * time.Hour
 
-// applyRight opens, changes or ends the grant, as the right demands.
+// applyRight opens, changes or ends the grant to match what the reservation may open.
 func (run *stayRun) applyRight() error {
 	switch {
 	case run.Right.Open && isLive(run.grant):
@@ -31,7 +31,7 @@ func (run *stayRun) applyRight() error {
 	return nil
 }
 
-// endedByTime reports whether a grant ended because its window did, not because the PMS ended the stay.
+// endedByTime reports whether a grant ended because its window ended, not because the PMS ended the reservation.
 func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && g.EndReason == WindowPast
 }
@@ -40,7 +40,7 @@ func (run *stayRun) canReopen() bool {
 	return endedByTime(run.grant) && run.Tx.Now().Sub(*run.grant.EndedAt) < pinRetention
 }
 
-// openGrant makes a new grant. storeGrant inserts its row once its PIN is generated.
+// openGrant prepares a new grant. storePINs inserts its row once its PIN is generated.
 func (run *stayRun) openGrant() {
 	if run.grant != nil && run.grant.ReleasedAt == nil {
 		run.olderGrants = append(run.olderGrants, run.grant)
@@ -51,7 +51,7 @@ func (run *stayRun) openGrant() {
 	})
 }
 
-// ensureStayPINs makes a PIN for every door that needs one, and stores the grant with it.
+// ensureStayPINs generates a PIN for every door that needs one, and stores the grant with it.
 func (run *stayRun) ensureStayPINs() error {
 	if run.isNew() {
 		run.pins = run.newPINSet()
@@ -85,7 +85,6 @@ func (run *stayRun) storePINs(pinID string) error {
 	return run.save(run.Tx.Grant.UpdateOne(g).SetPinID(pinID).SetRedraws(run.Redraws))
 }
 
-// save stores a change of the grant.
 func (run *stayRun) save(u *ent.GrantUpdateOne) error {
 	g, err := u.Save(run.Tx.Context())
 	if err != nil {
@@ -100,11 +99,11 @@ func (run *stayRun) reopenGrant() error {
 	u := run.Tx.Grant.UpdateOne(run.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(run.reservationID).
 		SetNotBefore(run.Right.Window.From).SetNotAfter(run.Right.Window.To).AddKeyGeneration(1)
 	run.setSpace(u)
-	return run.save(u.SetPlacedAt(run.Tx.Now())) // the stay had left its space
+	return run.save(u.SetPlacedAt(run.Tx.Now())) // the guest had lost the space in the meantime
 }
 
-// updateGrant stores a new window or space. The PIN stays; SmartKeys of the old window become invalid. A stay that lost its place
-// keeps its doors and SmartKeys.
+// updateGrant stores a new window or space. The PIN stays; SmartKeys of the old window become invalid. A reservation
+// that lost its space keeps its doors and SmartKeys.
 func (run *stayRun) updateGrant() error {
 	same := Window{run.grant.NotBefore, run.grant.NotAfter}.Same(run.Right.Window)
 	if same && run.grant.SpaceID == run.spaceID() {
@@ -118,8 +117,8 @@ func (run *stayRun) updateGrant() error {
 	return run.save(u)
 }
 
-// setSpace stores the new space of a grant, since when, and which space it had before. The previous space of a stay that had none
-// for a while is the last one it had.
+// setSpace stores the new and the previous space of a grant, and since when it has the new one. A grant that had no
+// space for a while keeps its last one as the previous space.
 func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	g := run.grant
 	if g.SpaceID == run.spaceID() {
@@ -131,9 +130,9 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver reports whether a stay has priority in its space over another that leaves it: it arrived after that one was placed
-// there, or it moved there itself, as in a swap of rooms. A stay that is checked in to an occupied space shares it: it does not
-// end the access of a stay that leaves later.
+// takesOver reports whether a reservation has priority in its space over another that leaves it: it got the space
+// later. A check-in to a space that another reservation occupies shares the space: it does not end the other's
+// access.
 func takesOver(has *ent.Grant, leaverPlaced time.Time) bool {
 	return !has.PlacedAt.Before(leaverPlaced) || has.FromSpaceID != "" && has.FromSpaceID != has.SpaceID
 }
@@ -143,12 +142,12 @@ func (run *stayRun) endGrant() error {
 		ClearOpenKey().AddKeyGeneration(1))
 }
 
-// setEndReason stores that the PMS has ended a stay whose window had ended before.
+// setEndReason stores that the PMS has ended a reservation whose window had ended before.
 func (run *stayRun) setEndReason() error {
 	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndReason(run.Right.Reason))
 }
 
-// releaseIfRemoved releases PINs that no lock can hold any more: replaced ones, and those of an ended grant.
+// releaseIfRemoved deletes PINs that no lock can hold any more: replaced PINs, and the PINs of an ended grant.
 func (run *stayRun) releaseIfRemoved() error {
 	if isLive(run.grant) {
 		return run.ReleaseRetiredPINs()
@@ -174,7 +173,6 @@ func (run *stayRun) releaseIfRemoved() error {
 	return run.save(u)
 }
 
-// ReservationsOf maps each of some grants to its reservation.
 func ReservationsOf(view *db.Tx, propertyID string, grantIDs []string) (map[string]string, error) {
 	grants, err := view.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.IDIn(grantIDs...)).All(view.Context())
 	stays := make(map[string]string, len(grants))

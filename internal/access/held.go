@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// installedSlot is a held code with its row.
+// installedSlot is a code on a lock with its slot's row.
 type installedSlot struct {
 	Held
 	row *ent.Slot
@@ -22,7 +22,6 @@ func newInstalledSlot(s *ent.Slot, at installedLock, now time.Time) installedSlo
 	return o
 }
 
-// set copies the state of a slot.
 func (o *installedSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
@@ -33,7 +32,7 @@ func (o *installedSlot) set(s *ent.Slot) {
 	o.Former = s.Present && s.Former && !isInstalled(o.Evidence)
 }
 
-// setLock sets where the lock of a slot is now, and whether it can be reached.
+// setLock sets on which door the slot's lock is now, and whether it can be reached.
 func (h *Held) setLock(f installedLock, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {

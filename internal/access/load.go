@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// loadStay loads the place and the grants of a stay, and decides its right.
+// loadStay loads the space and the grants of a reservation, and decides what it may open.
 func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
 	run := rec.newStayRun(s.Space.PropertyID, s.ReservationID, r)
 	run.fromPMS = true
@@ -43,7 +43,7 @@ func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
 	return run, nil
 }
 
-// loadGrant loads for a grant what loadStay loads for a stay, from what the grant itself stores.
+// loadGrant loads for a grant what loadStay loads for a reservation, from the row of the grant alone.
 func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
 	rules, err := rec.RulesFor(g.PropertyID)
 	if err != nil {
@@ -60,13 +60,12 @@ func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
 	return run, err
 }
 
-// startFrom sets the grant that a run starts from.
 func (run *stayRun) startFrom(g *ent.Grant) {
 	run.before = snapshotOf(g)
 	run.setGrant(g)
 }
 
-// loadPlace loads the space that the grant stores.
+// loadPlace loads the space that is stored in the grant.
 func (run *stayRun) loadPlace() (err error) {
 	if run.grant.SpaceID != "" {
 		run.place, _, err = resolvePlace(run.Tx, space.Request{PropertyID: run.PropertyID, OwnID: run.grant.SpaceID})
@@ -75,7 +74,6 @@ func (run *stayRun) loadPlace() (err error) {
 	return err
 }
 
-// RulesFor loads the access rules of a property.
 func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 	p, err := rec.Tx.Property.Get(rec.Tx.Context(), propertyID)
 	if err != nil {
@@ -84,11 +82,11 @@ func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 	return SettingsOf(p).Rules()
 }
 
-// maxGrants bounds the grants that one run loads. It is far more than locks have slots for the codes of one stay.
+// maxGrants limits the grants that one run loads. Locks have slots for far fewer grants of one reservation.
 const maxGrants = 1000
 
-// loadGrants returns the latest grant of a stay, or nil, and the earlier grants whose codes may still be on a lock. The open
-// grant is the latest, even if the clock of another server gave it an earlier time.
+// loadGrants returns the latest grant of a reservation, or nil, and the earlier grants whose codes may still be on a
+// lock. The open grant counts as the latest, even if another server's clock gave it an earlier time.
 func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
 	unreleasedFirst := func(s *sql.Selector) {
 		s.OrderExpr(sql.Raw("CASE WHEN " + s.C(entgrant.FieldReleasedAt) + " IS NULL THEN 0 ELSE 1 END"))
@@ -105,7 +103,7 @@ func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant,
 	return latest, slices.DeleteFunc(rows, func(g *ent.Grant) bool { return g == latest || g.ReleasedAt != nil }), nil
 }
 
-// compareGrants orders the grants of a stay by time, with the open grant last.
+// compareGrants orders the grants of a reservation by time, with the open grant last.
 func compareGrants(a, b *ent.Grant) int {
 	switch {
 	case isLive(a) != isLive(b) && isLive(a):
@@ -116,7 +114,7 @@ func compareGrants(a, b *ent.Grant) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// otherGrants returns the other grants of the stay that are open or whose codes may still be on a lock.
+// otherGrants returns the reservation's other grants that are open or whose codes may still be on a lock.
 func (run *stayRun) otherGrants() ([]*ent.Grant, error) {
 	found, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.ReservationID(run.reservationID),
 		entgrant.IDNEQ(run.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(run.Tx.Context())
@@ -126,7 +124,7 @@ func (run *stayRun) otherGrants() ([]*ent.Grant, error) {
 	return found, nil
 }
 
-// loadFacts loads the doors of a stay and, if it has a grant, the codes on their locks.
+// loadFacts loads the doors of a reservation and, if it has a grant, the codes on their locks.
 func (run *stayRun) loadFacts() (Facts, error) {
 	doors, found, err := loadDoors(run.Tx, run.PropertyID, run.place, run.Rules.GatesAlone)
 	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, Had: run.grant != nil}
@@ -140,7 +138,7 @@ func (run *stayRun) loadFacts() (Facts, error) {
 	return facts, run.LoadHeld()
 }
 
-// setDoors sets the doors that the holder may open, and their locks. It copies the locks, because others use them too.
+// setDoors sets the doors that the holder may open, and copies their locks, because the cache shares them.
 func (run *Run) setDoors(doors []Door, found []installedLock) {
 	run.doors, run.locks = doors, make(map[string]installedLock, len(found))
 	for _, f := range found {
@@ -150,7 +148,7 @@ func (run *Run) setDoors(doors []Door, found []installedLock) {
 	}
 }
 
-// SetDoors sets the doors that the holder may open, by the locks on them.
+// SetDoors sets the doors that the holder may open from the locks on them.
 func (run *Run) SetDoors(locks []*ent.Lock) {
 	doors, found := make([]Door, len(locks)), make([]installedLock, len(locks))
 	for i, l := range locks {
@@ -160,7 +158,6 @@ func (run *Run) SetDoors(locks []*ent.Lock) {
 	run.setDoors(doors, found)
 }
 
-// LoadHeld loads the codes of the holder.
 func (run *Run) LoadHeld() error {
 	rows, err := lock.SlotsOfGrant(run.Tx, run.PropertyID, run.ID)
 	if err == nil {
@@ -170,7 +167,6 @@ func (run *Run) LoadHeld() error {
 	return err
 }
 
-// heldOf returns slots with the state of their locks.
 func (run *Run) heldOf(rows []*ent.Slot) ([]installedSlot, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -189,7 +185,7 @@ func (run *Run) heldOf(rows []*ent.Slot) ([]installedSlot, error) {
 	return out, nil
 }
 
-// loadLocks loads locks that are not loaded yet, with their bridges.
+// loadLocks loads the locks that are not loaded yet, with their bridges.
 func (run *Run) loadLocks(ids []string) error {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return run.locks[id].lock != nil })
 	if len(ids) == 0 {
@@ -220,7 +216,7 @@ func (run *Run) loadLocks(ids []string) error {
 	return nil
 }
 
-// markTakenOver marks the codes on private doors that now belong to another stay.
+// markTakenOver marks codes on private doors that another reservation now has.
 func (run *Run) markTakenOver() error {
 	var leaving []string
 	for _, h := range run.held {
@@ -256,7 +252,7 @@ func (run *Run) markTakenOver() error {
 	return nil
 }
 
-// describe loads what else a plan depends on, and describes it.
+// describe loads what else the plan depends on, and returns the plan.
 func (run *stayRun) describe(f Facts) (Plan, error) {
 	f.Held, f.Opened = heldCodes(run.held), run.grant.CreatedAt
 	older, err := run.heldByOlderGrants()
@@ -282,7 +278,6 @@ func (run *stayRun) describe(f Facts) (Plan, error) {
 	return Describe(f), nil
 }
 
-// heldByOlderGrants returns the codes of earlier grants of the stay.
 func (run *stayRun) heldByOlderGrants() ([]installedSlot, error) {
 	if len(run.olderGrants) == 0 {
 		return nil, nil
@@ -298,7 +293,7 @@ func (run *stayRun) heldByOlderGrants() ([]installedSlot, error) {
 	return run.heldOf(rows)
 }
 
-// sharesSpace reports whether another stay has access to the same private space at the same time.
+// sharesSpace reports whether another reservation has the same private space at the same time.
 func (run *stayRun) sharesSpace() (bool, error) {
 	if !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return false, nil
@@ -312,7 +307,7 @@ func (run *stayRun) sharesSpace() (bool, error) {
 	return n, nil
 }
 
-// departingGrants lists the grants that still have a code on the door of this one.
+// departingGrants lists the other grants that still have a code on this grant's door.
 func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 	ids, err := run.Tx.Slot.Query().Where(entslot.PropertyID(run.PropertyID), entslot.DoorID(run.SpaceID), entslot.Present(true),
 		entslot.GrantIDNEQ(run.ID)).Select(entslot.FieldGrantID).Strings(run.Tx.Context())
@@ -323,7 +318,7 @@ func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Context())
 }
 
-// formerDoors loads the doors, by id, that are not the stay's: those of held codes, and others.
+// formerDoors loads doors that the reservation no longer has, by id: the doors of held codes, and others.
 func (run *stayRun) formerDoors(held []Held, others []string) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {

@@ -16,18 +16,18 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// pinSet is the PINs of one grant: one that all doors share, and one of its own for each door that does not take it.
+// pinSet are the PINs of one grant: one that doors share, and separate PINs for doors whose lock does not accept it.
 type pinSet struct {
 	Reconciler
 	propertyID, holderID string
-	length               int // digits that the property asks for; 0: see pinLength
-	// drawer generates PINs inside the transaction, because the stored row reserves a PIN. Its work is bounded.
+	length               int // length is the number of digits in the property's settings; 0: see pinLength
+	// drawer generates PINs inside the transaction, because only the stored row reserves a PIN. Its work is bounded.
 	drawer     pin.Drawer
 	shared     *ent.Pin
 	perDoor    map[string]*ent.Pin
-	digits     map[string]string // by the id of the PIN
-	impossible map[string]bool   // doors whose lock takes no possible PIN
-	hasRetired bool              // there are replaced PINs that are still reserved
+	digits     map[string]string // digits has the digits of each PIN, by id
+	impossible map[string]bool   // impossible are the doors whose lock accepts no possible PIN
+	hasRetired bool              // hasRetired means that replaced PINs are still reserved
 }
 
 func (run *Run) newPINSet() *pinSet {
@@ -37,7 +37,6 @@ func (run *Run) newPINSet() *pinSet {
 	}
 }
 
-// loadPINs loads the PINs of the holder, unless the run has them.
 func (run *Run) loadPINs() error {
 	if run.pins != nil {
 		return nil
@@ -61,11 +60,11 @@ func (run *Run) loadPINs() error {
 	return nil
 }
 
-// maxRedraws bounds how often the PINs of a holder are replaced because a lock refuses each as a duplicate.
+// maxRedraws bounds how often a holder's PINs are replaced because a lock refuses them as duplicates.
 const maxRedraws = 5
 
-// EnsurePINs makes a PIN for every door that needs one, and replaces each that a lock refused as a duplicate: that lock will
-// never take it.
+// EnsurePINs generates a PIN for every door that needs one, and replaces each PIN that a lock refused as a duplicate:
+// that lock would refuse it again.
 func (run *Run) EnsurePINs() error {
 	if err := run.loadPINs(); err != nil {
 		return err
@@ -96,11 +95,11 @@ func (c *pinSet) inUse() (all []PIN) {
 	return all
 }
 
-// ensure makes sure that every door with a lock has a PIN that the lock takes: the shared PIN if possible, else one of its own.
+// ensure gives every door with a lock a PIN that the lock accepts: the shared PIN if possible, else a separate one.
 func (c *pinSet) ensure(doors []Door) error {
 	locked := slices.DeleteFunc(slices.Clone(doors), func(d Door) bool { return !d.takesCode() })
 	if c.shared == nil && len(locked) > 0 {
-		p, err := c.generate("", locked) // as many as can share it, the first doors first
+		p, err := c.generate("", locked) // as many doors as possible share the PIN, the first doors first
 		if err != nil && !errors.Is(err, errNoPIN) {
 			return err
 		}
@@ -118,7 +117,7 @@ func (c *pinSet) ensure(doors []Door) error {
 	return nil
 }
 
-// generateForDoor replaces the PIN of one door by one of its own.
+// generateForDoor replaces the PIN of one door by a separate one.
 func (c *pinSet) generateForDoor(d Door) error {
 	p, err := c.generate(d.ID, []Door{d})
 	if errors.Is(err, errNoPIN) {
@@ -135,7 +134,7 @@ func (c *pinSet) generateForDoor(d Door) error {
 	return nil
 }
 
-// fits reports whether the lock of a door takes its present PIN.
+// fits reports whether the lock of a door accepts the door's current PIN.
 func (c *pinSet) fits(d Door) (bool, error) {
 	p := c.pinAt(d.ID)
 	if p == nil {
@@ -145,11 +144,11 @@ func (c *pinSet) fits(d Door) (bool, error) {
 	return err == nil && pin.Satisfies(code, d.Lock.PIN), err
 }
 
-// errNoPIN reports that the rules of the locks leave no PIN, or none that is free.
+// errNoPIN means that the locks accept no PIN that is free.
 var errNoPIN = errors.New("no PIN is possible")
 
-// pinLength returns the number of digits for a PIN of these doors. With the setting 0 it is the longest where nothing slows
-// guessing, and the shortest elsewhere.
+// pinLength returns the number of digits of a PIN for these doors. With the setting 0 it is the longest if nothing
+// slows guessing at a door, else the shortest.
 func pinLength(setting int, doors []Door) int {
 	switch {
 	case setting > 0:
@@ -160,7 +159,7 @@ func pinLength(setting int, doors []Door) int {
 	return pin.Shortest
 }
 
-// generate generates a PIN for doors and reserves it: its row makes it the only PIN of the property with these digits.
+// generate generates and reserves a PIN for doors: a unique index allows the digits only once in the property.
 func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	rules := make([]pin.Rules, len(doors))
 	for i, d := range doors {
@@ -178,7 +177,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	return p, nil
 }
 
-// reserve stores a PIN, and reports whether another of the property already has its digits.
+// reserve stores a PIN, and reports whether another PIN of the property has the same digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	ctx := c.Tx.Context()
 	sealed, err := c.Keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
@@ -230,7 +229,7 @@ func (c *pinSet) pinIDAt(doorID string) string {
 	return ""
 }
 
-// retire takes a PIN out of use. Its digits stay reserved until no lock can hold them.
+// retire replaces a PIN. Its digits stay reserved until no lock can hold them.
 func (c *pinSet) retire(p *ent.Pin) error {
 	if p == nil {
 		return nil
@@ -247,7 +246,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	return nil
 }
 
-// decryptAt returns the digits of the PIN for a door, or empty.
+// decryptAt returns the digits of a door's PIN, or "".
 func (c *pinSet) decryptAt(doorID string) (string, error) {
 	p := c.pinAt(doorID)
 	if p == nil {
@@ -256,7 +255,7 @@ func (c *pinSet) decryptAt(doorID string) (string, error) {
 	return c.decrypt(p)
 }
 
-// RevealPINs decrypts the PIN that all doors share, and those that doors have for themselves.
+// RevealPINs decrypts the shared PIN and the separate PINs of doors.
 func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
 	if err := run.loadPINs(); err != nil {
 		return "", nil, err
@@ -271,7 +270,7 @@ func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
 	return shared, own, err
 }
 
-// ReleaseRetiredPINs deletes replaced PINs once every lock has confirmed the new one.
+// ReleaseRetiredPINs deletes replaced PINs once every lock has confirmed the new PIN.
 func (run *Run) ReleaseRetiredPINs() error {
 	if run.pins == nil || !run.pins.hasRetired {
 		return nil
@@ -284,7 +283,7 @@ func (run *Run) ReleaseRetiredPINs() error {
 	return run.DeletePINs(entpin.Retired(true))
 }
 
-// DeletePINs deletes PINs of the holder, so that others may get their digits.
+// DeletePINs deletes PINs of the holder, so that their digits can be used again.
 func (run *Run) DeletePINs(which ...predicate.Pin) error {
 	which = append(which, entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID))
 	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Context()); err != nil {

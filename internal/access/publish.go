@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// publish emits the events and notices of a run, and reconciles the stays that it concerns.
+// publish emits the events and notices of a run, and reconciles the other reservations that it affects.
 func (run *stayRun) publish(p Plan) error {
 	d := run.delta()
 	if err := run.appendEvents(d, p); err != nil {
@@ -35,8 +35,8 @@ func (run *stayRun) publish(p Plan) error {
 	return run.reconcileDeparting(d)
 }
 
-// reconcileOpenGrants reconciles the open grant of a stay after the codes of an earlier one are removed: its plan no longer lists
-// them, and its notice about them may be sent again.
+// reconcileOpenGrants reconciles the open grant of a reservation after the codes of an earlier grant are removed: its
+// plan no longer lists them, and a notice about them may be sent again.
 func (run *stayRun) reconcileOpenGrants() error {
 	for _, g := range run.olderGrants {
 		if !isLive(g) {
@@ -49,7 +49,8 @@ func (run *stayRun) reconcileOpenGrants() error {
 	return nil
 }
 
-// reconcileDeparting reconciles the stays that are leaving a door of this one, so that a swap of rooms does not wait.
+// reconcileDeparting reconciles the reservations that are leaving a door of this one, so that a swap of rooms
+// completes at once.
 func (run *stayRun) reconcileDeparting(d Delta) error {
 	if !d.Opened && !d.Moved || !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return nil
@@ -66,7 +67,6 @@ func (run *stayRun) reconcileDeparting(d Delta) error {
 	return nil
 }
 
-// appendEvents appends the events of a run.
 func (run *stayRun) appendEvents(d Delta, p Plan) error {
 	e := event.Event{PropertyID: run.PropertyID, Subject: run.reservationID}
 	if len(d.NewPINs) > 0 {
@@ -89,7 +89,8 @@ func (run *stayRun) appendEvents(d Delta, p Plan) error {
 	return event.Append(run.Tx, e)
 }
 
-// eventOfStay returns the event of a stay with access, or empty for none. unplaced reports that the stay leads to no active space.
+// eventOfStay returns the kind of the event to emit for a reservation with access, or "". unplaced means that the
+// reservation has no active space.
 func (d Delta) eventOfStay(p Plan, unplaced bool) event.Kind {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
 	first := d.Opened || !d.HadCode
@@ -106,7 +107,7 @@ func (d Delta) eventOfStay(p Plan, unplaced bool) event.Kind {
 	return ""
 }
 
-// eventBody is the body of an event about a plan. It has no PIN and no name.
+// eventBody returns the body of an event about a plan. It has no PIN and no name.
 func eventBody(reservationID string, p Plan) map[string]any {
 	doors := make([]map[string]any, 0, len(p.Doors))
 	for _, d := range p.Doors {
@@ -119,19 +120,20 @@ func eventBody(reservationID string, p Plan) map[string]any {
 	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
 }
 
-// Kinds of notices that are not reasons of a plan.
+// Kinds of notices that are not reasons of an access plan.
 const (
 	shortPIN = "shortPin"
 	codeLate = "codeLate"
 )
 
-// notified are the reasons of a plan of which staff are notified: the plan gives less than the stay has a right to.
+// notified are the reasons in a plan of which staff are notified, because a door does not open that should.
 var notified = []string{
 	WindowInFuture, space.SpacesDisagree, SpaceShared, FormerCode, LockJammed, lock.SlotsFull, PINNotPossible, LockRefused, DuplicateOnLock,
 	space.SpaceUnknown, space.SpaceNotMapped, space.RoomNotAssigned, space.SpaceInactive, lock.BridgeRevoked, lock.NoBridge,
 }
 
-// notify sends the notices of a stay with access, and lets those whose condition has ended be sent again if it returns.
+// notify sends the notices of a reservation with access, and clears those whose condition has ended, so that they can
+// be sent again.
 func (run *stayRun) notify(d Delta, p Plan) error {
 	var current []string
 	for _, r := range p.Reasons {
@@ -159,7 +161,7 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 
 func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
-// clearResolvedNotices lets notices whose condition has ended be sent again.
+// clearResolvedNotices allows notices whose condition has ended to be sent again.
 func (run *stayRun) clearResolvedNotices(current []string) error {
 	keys := []string{onceKey(run.grant, codeLate)}
 	for _, r := range notified {

@@ -8,41 +8,38 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Kind is the kind of a door.
 type Kind string
 
-// The kinds of doors.
 const (
 	Room Kind = "room"
 	Bed  Kind = "bed"
 	Gate Kind = "gate"
 )
 
-// None is the evidence where no code is planned. It extends the values of slot.Evidence.
+// None is the evidence if no code is planned. It extends the values of slot.Evidence.
 const None slot.Evidence = "none"
 
-// Door is a door that a stay may open, with its lock.
 type Door struct {
 	ID, Name string
 	Kind     Kind
-	Inactive bool // its space is inactive
+	Inactive bool // Inactive means that the door's space is inactive
 	Lock     *Lock
 }
 
-// Lock is the part of a lock that the decision depends on.
+// Lock is the part of a lock on which access depends.
 type Lock struct {
 	ID       string
-	Bridge   string // why no bridge can drive the lock until a person acts; empty: one can
+	Bridge   string // Bridge is why no bridge can drive the lock until a person acts; empty if one can
 	Online   bool
-	Jammed   bool // its bolt does not move
-	ReadBack bool // the bridge can read which codes it holds
-	SmartKey bool // it opens to SmartKeys
+	Jammed   bool // Jammed means that the bolt does not move
+	ReadBack bool // ReadBack means that the bridge can read which codes the lock holds
+	SmartKey bool // SmartKey means that SmartKeys can open the lock
 	PIN      pin.Rules
-	// Guessable reports that neither the lock nor its bridge slows the guessing of PINs.
+	// Guessable means that nothing slows the guessing of PINs at the lock.
 	Guessable bool
 }
 
-// unreachable returns why the lock cannot be reached now, or empty.
+// unreachable returns why the lock cannot be reached now, or "".
 func (l *Lock) unreachable() string {
 	switch {
 	case l.Bridge != "":
@@ -53,36 +50,36 @@ func (l *Lock) unreachable() string {
 	return ""
 }
 
-// takesCode reports whether a stay with a right to enter gets a code on this door. An offline or revoked bridge does not matter:
-// the desired code waits for the next bridge.
+// takesCode reports whether a guest who may open this door gets a code on its lock. An offline or revoked bridge does
+// not matter: the desired code waits for the next bridge.
 func (d Door) takesCode() bool { return d.Lock != nil && !d.Inactive }
 
-// Held is a code of the stay on a lock: desired, or being removed.
+// Held is a code of the holder on a lock: desired, or being removed.
 type Held struct {
 	SlotID      string
 	LockID      string
 	DoorID      string
-	Present     bool  // the code is desired
-	Generation  int64 // grows with each change of the desired state
+	Present     bool  // Present means that the code is desired
+	Generation  int64 // Generation grows with each change of the desired state
 	Window      Window
 	Later       slot.Windows
-	PIN         string // the id of its PIN
+	PIN         string // PIN is the id of the code's PIN
 	Evidence    slot.Evidence
-	Result      string    // the lock's last answer
-	ReadBack    bool      // of its lock
-	LockMoved   bool      // the lock is no longer on this door, and may be on another
-	LockDoorID  string    // the door that the lock is on now; DoorID if it is on none
-	Unreachable string    // why the lock cannot be reached; empty: it can
-	Changed     time.Time // when the desired state of the slot last changed
-	// The desired state changed since the grant got the slot.
+	Result      string    // Result is the lock's last answer
+	ReadBack    bool      // ReadBack means that the slots of the lock can be read
+	LockMoved   bool      // LockMoved means that the lock is no longer on this door
+	LockDoorID  string    // LockDoorID is the door that the lock is on now, or DoorID if it is on none
+	Unreachable string    // Unreachable is why the lock cannot be reached; empty if it can
+	Changed     time.Time // Changed is when the desired state of the slot last changed
+	// Rewritten means that the desired state changed since the grant got the slot.
 	Rewritten      bool
-	MayBeInstalled bool // a bridge received a code for the slot, and there is no proof of what the lock holds
-	Former         bool // the lock may still hold the code from before the last change
-	// Another stay now has access to this private door.
+	MayBeInstalled bool // MayBeInstalled means that a bridge received a code for the slot, without proof of what the lock holds
+	Former         bool // Former means that the lock may still hold the code from before the last change
+	// TakenOver means that another reservation now has this private door.
 	TakenOver bool
 }
 
-// currentDoorID returns the door that the code opens, or opened.
+// currentDoorID returns the door that the code opens, also if the lock was moved.
 func (h Held) currentDoorID() string {
 	if h.LockDoorID == "" || h.Evidence == slot.Removed {
 		return h.DoorID
@@ -93,7 +90,7 @@ func (h Held) currentDoorID() string {
 // mayStillOpen reports whether the lock may hold a code that is not desired.
 func (h Held) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
 
-// isInstalled reports whether evidence from the lock shows that it holds the code.
+// isInstalled reports whether the evidence proves that the lock holds the code.
 func isInstalled(e slot.Evidence) bool {
 	return e == slot.Accepted || e == slot.Verified || e == slot.Used
 }
@@ -109,7 +106,7 @@ func (h Held) isProven() bool {
 	return false
 }
 
-// holdsForeignCode reports that the slot holds a code that Latchkey did not set. It is never used.
+// holdsForeignCode reports whether the slot holds a code that Latchkey did not set. Such a slot is never used.
 func (h Held) holdsForeignCode() bool {
 	return h.Evidence == slot.Failed && h.Result == string(slot.Occupied)
 }
@@ -117,10 +114,9 @@ func (h Held) holdsForeignCode() bool {
 // Action is what to do with a slot.
 type Action string
 
-// The actions.
 const (
 	Put    Action = "put"    // set a code in a free slot of the door's lock
-	Change Action = "change" // change the window or PIN of a code, also of one being removed
+	Change Action = "change" // change the window or PIN of a code, also of a code that is being removed
 	Clear  Action = "clear"  // remove the code
 )
 
@@ -128,25 +124,24 @@ const (
 type Step struct {
 	Action Action
 	DoorID string
-	SlotID string // of Change and Clear
+	SlotID string // SlotID is set for Change and Clear
 }
 
-// Task is the input of Reconcile.
 type Task struct {
 	Right  Right
-	Placed bool // the stay leads to a space of the property
+	Placed bool // Placed means that the reservation has a space at the property
 	Doors  []Door
 	Held   []Held
-	// PINAt returns the id of the PIN for a door, or empty if none is possible; then its code is removed.
+	// PINAt returns the id of the PIN for a door. It returns "" if none is possible; then the door's code is removed.
 	PINAt func(doorID string) string
 }
 
-// Reconcile returns the steps after which the locks of a stay hold what its right asks for. It compares states, not changes, so
-// it may run at any time and any number of times.
+// Reconcile returns the steps after which the locks hold the codes that the holder should have. It compares states,
+// not changes, so it may run at any time and any number of times.
 //
-// A room move adds the new codes before it removes the old ones: the doors of the old place, with its gates, stay open until
-// every door of the new place is proven to open, or until another stay takes over the old door. A stay whose new space leads to
-// no place keeps its doors until there is a mapping. A move to a place without a lock does not wait.
+// A room move adds the new codes before it removes the old ones: the old doors, with their gates, open until every
+// new door is proven to open, or until another reservation takes over the old door. A reservation whose new space is
+// not mapped keeps its doors until there is a mapping. A move to a space without a lock does not wait.
 func Reconcile(t Task) []Step {
 	var steps []Step
 	kept := map[string]bool{}
@@ -182,8 +177,8 @@ func Reconcile(t Task) []Step {
 	return steps
 }
 
-// heldAt returns the code that a door has on its present lock. A code being removed is taken back rather than set again, because
-// a lock refuses the same PIN twice.
+// heldAt returns the code on a door's current lock. A code that is being removed is restored rather than set again,
+// because a lock refuses the same PIN twice.
 func (t Task) heldAt(d Door) (Held, bool) {
 	var back *Held
 	for i, h := range t.Held {
@@ -201,7 +196,6 @@ func (t Task) heldAt(d Door) (Held, bool) {
 	return *back, true
 }
 
-// isOutdated reports whether a code has another window or PIN than desired.
 func (t Task) isOutdated(h Held) bool {
 	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
 }

@@ -2,18 +2,17 @@ package access
 
 import "slices"
 
-// StayPINs are the PINs of a stay in clear, for callers who may read them.
+// StayPINs are the decrypted PINs of a reservation, for callers who may read them.
 type StayPINs struct {
-	PIN   string // of the room or bed
+	PIN   string // PIN is the PIN of the room or bed
 	Gates []GatePIN
 }
 
-// GatePIN is the PIN of one gate.
 type GatePIN struct {
 	ID, Name, PIN string
 }
 
-// RevealPINs decrypts the PINs of a stay. They are empty without live access.
+// RevealPINs decrypts the PINs of a reservation. They are empty unless it has access now.
 func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -27,7 +26,7 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	for _, h := range run.held {
 		d := doorByID(run.doors, h.DoorID)
 		if d.ID == "" {
-			d = left[h.DoorID] // open until the new place is proven to open
+			d = left[h.DoorID] // the old door opens until the new door is proven to open
 		}
 		switch {
 		case !h.Present:
@@ -55,7 +54,8 @@ func (run *stayRun) addGate(to *StayPINs, d Door) error {
 	return err
 }
 
-// loadLive loads the live access of a stay with its doors, codes and PINs, or nil.
+// loadLive loads the current access of a reservation with its doors, codes and PINs. It returns nil if the
+// reservation has no access now.
 func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, error) {
 	g, _, err := loadGrants(rec.Tx, propertyID, reservationID)
 	if err != nil || !isLive(g) || !g.NotAfter.After(rec.Tx.Now()) {
@@ -71,7 +71,8 @@ func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, erro
 	return run, run.loadPINs()
 }
 
-// mainDoor returns the door whose PIN is the PIN of the stay: its room or bed, or the dorm of a bed without a lock.
+// mainDoor returns the door whose PIN counts as the PIN of the reservation: its room or bed, or the dorm of a bed
+// without a lock.
 func (run *stayRun) mainDoor() string {
 	for _, d := range run.doors {
 		if d.Kind != Gate && d.takesCode() {
@@ -84,18 +85,17 @@ func (run *stayRun) mainDoor() string {
 // Part is a part of the access that can be reset.
 type Part string
 
-// The parts, as the API names them.
+// Part names are those of the API.
 const (
 	PartPIN   Part = "pin"
 	PartKey   Part = "ekey"
 	PartGates Part = "gatesKeyChain"
 )
 
-// Parts lists all parts.
 var Parts = []Part{PartPIN, PartKey, PartGates}
 
-// Reset replaces parts of the access of a stay, and returns the parts that it could not replace: all without live access, and
-// those without a door that has a lock.
+// Reset replaces parts of the access of a reservation, and returns the parts that it could not replace: all if it has
+// no access now, and those without a door that has a lock.
 func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -125,7 +125,8 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 	return failed, err
 }
 
-// resetPIN retires the PINs of all doors except gates with their own. The next reconciliation generates new ones.
+// resetPIN retires the PINs of all doors except gates with a separate PIN. The next reconciliation generates new
+// PINs.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
 	if run.pins.pinAt(own) == nil || own == "" {
@@ -145,7 +146,7 @@ func (run *stayRun) resetPIN() (bool, error) {
 	return true, nil
 }
 
-// resetKey invalidates the SmartKeys issued so far.
+// resetKey revokes the SmartKeys issued so far.
 func (run *stayRun) resetKey() (bool, error) {
 	if !slices.ContainsFunc(run.doors, Door.takesCode) {
 		return false, nil
@@ -153,7 +154,7 @@ func (run *stayRun) resetKey() (bool, error) {
 	return true, run.save(run.Tx.Grant.UpdateOne(run.grant).AddKeyGeneration(1))
 }
 
-// resetGates gives each gate of the stay a new PIN of its own.
+// resetGates gives each gate of the reservation a new separate PIN.
 func (run *stayRun) resetGates() (bool, error) {
 	gates := slices.DeleteFunc(slices.Clone(run.doors), func(d Door) bool { return d.Kind != Gate || !d.takesCode() })
 	for _, d := range gates {

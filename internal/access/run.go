@@ -9,14 +9,14 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Holder is what holds codes on locks: the grant of a stay, or a staff, one-time or backup code.
+// Holder is the owner of codes on locks: the grant of a reservation, or a staff, one-time or backup code.
 type Holder struct {
 	ID, PropertyID string
-	SpaceID        string    // of a stay
-	PlacedAt       time.Time // since when a stay is in its space; zero for a code, which gives way to every stay
-	Unplaced       bool      // a stay without a space keeps its doors until it has one
-	OneTimeID      string    // the id of a one-time code; else empty
-	Redraws        int       // how often its PINs were replaced because a lock refused each as a duplicate
+	SpaceID        string    // SpaceID is set for a reservation
+	PlacedAt       time.Time // PlacedAt is when the reservation got its space; zero for a code, over which every reservation has priority
+	Unplaced       bool      // Unplaced means that the reservation has no space; it keeps its doors until it has one
+	OneTimeID      string    // OneTimeID is the id of a one-time code; else empty
+	Redraws        int       // Redraws counts the replaced PINs that a lock refused as duplicates
 }
 
 // Run is one pass through the stages that every change of access takes. Each stage has a file of its own name:
@@ -37,25 +37,26 @@ type Run struct {
 
 	before Snapshot
 	doors  []Door
-	locks  map[string]installedLock // by id: those of the doors and of the held codes
+	locks  map[string]installedLock // locks has the locks of the doors and of the held codes, by id
 	held   []installedSlot
 	pins   *pinSet
-	freed  map[string]int // slots that the run freed and for which no evidence follows, by lock
+	freed  map[string]int // freed counts the slots of each lock that the run freed and for which no evidence will arrive
 }
 
-// stayRun is the run for a stay.
+// stayRun is the run for a reservation.
 type stayRun struct {
 	Run
 	reservationID string
 	place         space.Place
-	fromPMS       bool         // place is what the reservation names now, not what the grant stored
-	unplaced      string       // why there is no place, or that its space is inactive
-	grant         *ent.Grant   // nil: the stay never had access
-	olderGrants   []*ent.Grant // earlier ones whose codes may still be on a lock
+	fromPMS       bool         // fromPMS means that place is from the reservation, not from the stored grant
+	unplaced      string       // unplaced is why there is no space, or that the space is inactive
+	grant         *ent.Grant   // grant is nil if the reservation never had access
+	olderGrants   []*ent.Grant // olderGrants are earlier grants whose codes may still be on a lock
 	report        Report
 }
 
-// Apply reconciles the locks of a stay with its state, dates and space, and returns the resulting plan. It is idempotent.
+// Apply reconciles the locks of a reservation with its state, dates and space, and returns the resulting plan. It is
+// idempotent.
 func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
 	if err != nil {
@@ -64,7 +65,7 @@ func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	return run.reconcile()
 }
 
-// Show returns the plan of a stay without changing anything.
+// Show returns the plan of a reservation without storing anything.
 func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
 	if err != nil {
@@ -89,7 +90,6 @@ func (rec Reconciler) newStayRun(propertyID, reservationID string, r Rules) *sta
 	return &stayRun{Run: Run{Reconciler: rec, Holder: Holder{PropertyID: propertyID}, Rules: r}, reservationID: reservationID}
 }
 
-// setGrant sets the grant of the run as loaded or stored.
 func (run *stayRun) setGrant(g *ent.Grant) {
 	run.grant = g
 	if g != nil {
@@ -106,10 +106,9 @@ func (run *stayRun) spaceID() string {
 	return run.place.Space.ID
 }
 
-// isNew reports whether the grant is not stored yet.
 func (run *stayRun) isNew() bool { return run.grant != nil && run.grant.ID != run.before.ID }
 
-// reconcile takes the run through all stages after decide, and publishes the result.
+// reconcile runs all stages after decide, and publishes the result.
 func (run *stayRun) reconcile() (Plan, error) {
 	if err := run.applyRight(); err != nil {
 		return Plan{}, err

@@ -11,17 +11,17 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Token is the state of the tokens of one phone at one lock.
+// Token is the state of the SmartKey tokens of one phone at one lock.
 type Token struct {
-	Valid       bool // the phone has an unexpired token that this lock must accept
-	BridgeKnows bool // the bridge confirmed the keys and the status list by which it accepts the token
-	Checked     bool // the bridge accepted one at this lock
-	Opened      bool // one opened the lock
-	Stale       bool // access changed since, so the phone must renew
-	Gone        bool // all tokens have expired, or the bridge confirmed the list that revokes them
+	Valid       bool // Valid means that the phone has an unexpired token that this lock must accept
+	BridgeKnows bool // BridgeKnows means that the bridge confirmed the keys and the status list by which it accepts the token
+	Checked     bool // Checked means that the bridge accepted a token at this lock
+	Opened      bool // Opened means that a token opened the lock
+	Stale       bool // Stale means that access changed since, so that the phone must renew its tokens
+	Gone        bool // Gone means that all tokens have expired, or that the bridge confirmed the status list that revokes them
 }
 
-// keyLadder orders the evidence for SmartKeys at a lock that the stay may open, from weakest to strongest.
+// keyLadder orders the evidence for SmartKeys at a lock that the guest may open, from weakest to strongest.
 var keyLadder = []slot.Evidence{slot.Planned, slot.Sent, slot.Accepted, slot.Verified, slot.Used}
 
 // rung returns the index in keyLadder that the tokens of a phone have reached.
@@ -39,8 +39,8 @@ func (t Token) rung() int {
 	return 1
 }
 
-// KeyEvidence returns the evidence for SmartKeys at a lock that the stay may open. Without a valid token it starts over, because
-// a phone must renew.
+// KeyEvidence returns the evidence for SmartKeys at a lock that the guest may open. Without a valid token it starts
+// over, because the phone must renew its tokens.
 func KeyEvidence(tokens []Token) slot.Evidence {
 	most := 0
 	for _, t := range tokens {
@@ -49,7 +49,7 @@ func KeyEvidence(tokens []Token) slot.Evidence {
 	return keyLadder[most]
 }
 
-// RemainingKeyEvidence returns the evidence for SmartKeys at a lock that the stay may not open.
+// RemainingKeyEvidence returns the evidence for SmartKeys at a lock that the guest may no longer open.
 func RemainingKeyEvidence(tokens []Token) slot.Evidence {
 	if slices.ContainsFunc(tokens, func(t Token) bool { return !t.Gone }) {
 		return slot.Removing
@@ -64,8 +64,8 @@ func (f Facts) tokensAt(d Door) []Token {
 	return f.Tokens[d.Lock.ID]
 }
 
-// remainingKeysAt is RemainingKeyEvidence for a door that is not the stay's: of the lock on it, and of the locks on which the
-// stay had codes there.
+// remainingKeysAt returns RemainingKeyEvidence for a door that the reservation no longer has: for the lock on it, and
+// for the locks on which the reservation had codes there.
 func (f Facts) remainingKeysAt(doorID string) slot.Evidence {
 	var tokens []Token
 	for lockID, at := range f.Tokens {
@@ -77,15 +77,14 @@ func (f Facts) remainingKeysAt(doorID string) slot.Evidence {
 	return RemainingKeyEvidence(tokens)
 }
 
-// hasStaleKey reports whether a door may open to a SmartKey from before the last change of access.
+// hasStaleKey reports whether a SmartKey from before the last change of access may still open a door.
 func (f Facts) hasStaleKey(d Door) bool {
 	return slices.ContainsFunc(f.tokensAt(d), func(t Token) bool { return t.Stale && !t.Gone })
 }
 
-// takesKeys reports whether the lock of a door opens to SmartKeys.
 func (d Door) takesKeys() bool { return d.Lock != nil && d.Lock.SmartKey }
 
-// keyOpen returns the evidence at a door that the stay may open.
+// keyOpen returns the evidence for SmartKeys at a door that the guest may open.
 func (f Facts) keyOpen(d Door) slot.Evidence {
 	switch {
 	case !d.takesKeys():
@@ -96,8 +95,8 @@ func (f Facts) keyOpen(d Door) slot.Evidence {
 	return KeyEvidence(f.tokensAt(d))
 }
 
-// keyClosed returns the evidence at a door of a stay that may not enter now. had: a code was on the door; planned: the guest is
-// not checked in yet.
+// keyClosed returns the evidence for SmartKeys at a door that the guest may not open now. had means that a code was
+// on the door, planned that the guest is not checked in yet.
 func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	tokens := f.tokensAt(d)
 	left := RemainingKeyEvidence(tokens)
@@ -114,8 +113,8 @@ func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	return None
 }
 
-// loadTokens returns the tokens of the phones of a stay, by lock, and the doors of these locks. A stay without a phone needs no
-// query.
+// loadTokens returns the tokens of the reservation's phones by lock, and the doors of these locks. A reservation
+// without a phone needs no query.
 func (run *stayRun) loadTokens() (tokens map[string][]Token, doors map[string]string, err error) {
 	ids := grantsWithKeys(append([]*ent.Grant{run.grant}, run.olderGrants...))
 	if len(ids) == 0 {
@@ -151,14 +150,14 @@ func grantsWithKeys(grants []*ent.Grant) (ids []string) {
 	return ids
 }
 
-// tokenFacts are what tokens are judged by.
+// tokenFacts is what the state of tokens is computed from.
 type tokenFacts struct {
 	run           *stayRun
 	issuer        *ent.Issuer
-	minGeneration map[string]int64 // the least valid generation, by lock
+	minGeneration map[string]int64 // minGeneration is the lowest valid generation of each lock
 }
 
-// loadTokenFacts loads what the tokens of status indexes are judged by, and the locks that they name.
+// loadTokenFacts loads what the state of the tokens is computed from, and the locks that they name.
 func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	f := tokenFacts{run: run, minGeneration: map[string]int64{}}
 	var err error
@@ -181,7 +180,7 @@ func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	return f, run.loadLocks(ids)
 }
 
-// token judges the tokens with one status index at one lock.
+// token returns the state of the tokens with one status-list index at one lock.
 func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 	g, now := f.run.grant, f.run.Tx.Now()
 	current := isLive(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil
@@ -196,9 +195,9 @@ func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 	return t
 }
 
-// bridgeConfirmed reports whether the bridge of a lock confirmed the keys and the list by which it accepts a token (known), and
-// the list that revokes it (revoked). Numbers above the issuer's own prove nothing: they are of keys and lists from before the
-// database was restored from a backup.
+// bridgeConfirmed reports whether the bridge of a lock confirmed the keys and the status list by which it accepts a
+// token (known), and the list that revokes it (revoked). It ignores version numbers above the issuer's own: they are
+// from before the database was restored from a backup.
 func bridgeConfirmed(issuer *ent.Issuer, b *ent.Bridge, s *ent.KeyStatus) (known, revoked bool) {
 	if b == nil || b.KeySetVersion == nil || *b.KeySetVersion > issuer.KeySetVersion || b.KeyListNumber > issuer.ListNumber {
 		return false, false

@@ -1,5 +1,6 @@
-// Package access decides which doors a stay opens, and reconciles the codes on the locks with that decision. It does not import
-// reservations: it takes a stay as a value, so that one transaction stores a reservation and plans its access.
+// Package access decides which doors a reservation opens, and reconciles the codes on the locks with that decision.
+// It does not import package reservation: it takes a [Stay] value, so that one transaction stores a reservation and
+// plans its access.
 package access
 
 import (
@@ -12,7 +13,6 @@ import (
 // State is the state of a reservation in the PMS.
 type State string
 
-// The states.
 const (
 	Enquired  State = "enquired"
 	Requested State = "requested"
@@ -23,7 +23,6 @@ const (
 	Canceled  State = "canceled"
 )
 
-// Known reports whether s is one of the states.
 func (s State) Known() bool {
 	switch s {
 	case Enquired, Requested, Optional, Confirmed, Started, Processed, Canceled:
@@ -32,16 +31,16 @@ func (s State) Known() bool {
 	return false
 }
 
-// Stay is the part of a reservation that access depends on.
+// Stay is the part of a reservation on which access depends.
 type Stay struct {
 	ReservationID string
 	State         State
 	From, To      time.Time
-	Space         space.Request // the space that the reservation names; PropertyID and IntegrationID are set
-	Fresh         bool          // it never had access, so there is no grant to load
+	Space         space.Request // Space is the space that the reservation names; PropertyID and IntegrationID are set
+	Fresh         bool          // Fresh means that the reservation never had access, so that there is no grant to load
 }
 
-// Rules are the settings of the property that access depends on.
+// Rules are the property's settings on which access depends.
 type Rules struct {
 	Zone       *time.Location
 	EarlyIn    time.Duration
@@ -55,17 +54,16 @@ type Window struct {
 	From, To time.Time
 }
 
-// Same reports whether two windows have the same instants.
 func (w Window) Same(o Window) bool { return w.From.Equal(o.From) && w.To.Equal(o.To) }
 
-// Right is what the state and the dates of a stay allow, independent of any door.
+// Right is what the state and dates of a reservation allow, independent of doors.
 type Right struct {
 	Open   bool
 	Window Window
-	// Later are the windows after Window, of a code with weekly hours.
+	// Later are the windows after Window, for a code with weekly hours.
 	Later slot.Windows
-	// HeldBack reports that codes open only from Window.From, which is after now.
+	// HeldBack means that codes open only from Window.From, which is after now.
 	HeldBack bool
-	// Reason says why the right is not open, or is held back.
+	// Reason is why doors do not open, or open later.
 	Reason string
 }

@@ -12,8 +12,9 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// installedLocksQuery replaces three queries of ent, because each change of a reservation runs it. With CROSS JOIN, SQLite starts
-// from the doors and finds their locks by the unique index; otherwise it reads every lock of the property.
+// installedLocksQuery replaces three queries of ent, because each change of a reservation runs it. CROSS JOIN makes
+// SQLite start from the doors and find their locks by the unique index; otherwise it would read every lock of the
+// property.
 const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 		SELECT id, id, name, space_ids FROM gates WHERE property_id = $1
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
@@ -50,7 +51,8 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, er
 	return out, nil
 }
 
-// scanLock reads a lock, and of its bridge what decides whether the bridge answers and which SmartKeys it knows.
+// scanLock reads a lock, and those columns of its bridge that say whether the bridge is online and which SmartKeys it
+// knows.
 func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 	f, b := installedLock{lock: &ent.Lock{PropertyID: propertyID}}, &ent.Bridge{PropertyID: propertyID}
 	var capabilities, status, spaces []byte

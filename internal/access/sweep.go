@@ -16,9 +16,9 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// Expire does what only time causes, at most limit of each: it ends the access of stays whose window is over, deletes PINs after
-// pinRetention, and notifies staff of late codes. It returns the number of ended windows: limit means that there may be more. A
-// grant that fails does not block the others.
+// Expire handles what only time causes, up to limit of each: it ends access after its window, deletes PINs after
+// pinRetention, and notifies staff of late codes. It returns the number of ended grants; if that is limit, there may
+// be more. A grant that fails does not block the others.
 func Expire(rec Reconciler, limit int) (int, error) {
 	due, err := rec.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(rec.Tx.Now())).
 		Order(entgrant.ByNotAfter()).Limit(limit).All(rec.Tx.Context())
@@ -41,8 +41,8 @@ func Expire(rec Reconciler, limit int) (int, error) {
 	return n, rec.notifyLateCodes(limit)
 }
 
-// Isolate runs do in a savepoint of its own, and logs a failure, so that it does not block other grants and codes. It returns an
-// error only if the whole change must end.
+// Isolate runs do in a savepoint and logs its failure, so that it does not block other grants and codes. It returns
+// an error only if the whole transaction must end.
 func (rec Reconciler) Isolate(kind, id, propertyID string, do func() error) (done bool, err error) {
 	err = rec.Tx.Savepoint(do)
 	switch {
@@ -56,7 +56,7 @@ func (rec Reconciler) Isolate(kind, id, propertyID string, do func() error) (don
 	return false, nil
 }
 
-// deleteExpiredPINs deletes the PINs that ended stays kept in case of an extension.
+// deleteExpiredPINs deletes the PINs of ended reservations that were kept in case of an extension.
 func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	kept := func(s *sql.Selector) {
 		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))
@@ -78,11 +78,11 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	return nil
 }
 
-// lateAfter is how long a code may take to reach its lock before staff are notified. The notice is its only effect: a door that
-// the stay leaves stays open.
+// lateAfter is how long a code may take to reach its lock before staff are notified. The delay has no other effect:
+// the old door of a room move still opens.
 const lateAfter = 10 * time.Minute
 
-// notifyLateCodes notifies staff once of each stay that waits for a lock longer than lateAfter.
+// notifyLateCodes notifies staff once of each reservation that waits for a lock longer than lateAfter.
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
 	notNotified := func(s *sql.Selector) {

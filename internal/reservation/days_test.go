@@ -84,7 +84,7 @@ func TestNewHoursMoveCheckedInStaysAtOnce(t *testing.T) {
 		before, pins, other := h.row("A"), h.pins(h.row("A").ID), h.plan("B").Window
 		h.clock.Advance(time.Minute)
 		h.hours("15:00", "13:00", "Europe/Lisbon")
-		h.replan(space.Touched{All: true})
+		h.replan(space.AffectedStays{All: true})
 
 		row := h.row("A")
 		same(t, "end", "2026-11-24T13:00:00Z", row.ToAt.UTC().Format(time.RFC3339))

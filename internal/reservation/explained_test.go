@@ -46,7 +46,7 @@ func (h *testProperty) moveLock(name, door string) {
 		if _, err := lock.AssignDoor(tx, h.id, h.at("lck-"+name), door); err != nil {
 			return err
 		}
-		return h.service().Replan(tx, h.id, space.Touched{All: true})
+		return h.service().Replan(tx, h.id, space.AffectedStays{All: true})
 	})
 }
 

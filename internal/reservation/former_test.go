@@ -26,7 +26,7 @@ func (h *testProperty) takeOff(door string) {
 	h.settings(func(tx *db.Tx) error {
 		return tx.Lock.UpdateOneID(h.at("lck-" + door)).ClearDoorID().Exec(tx.Context())
 	})
-	h.replan(space.Touched{SpaceIDs: []string{h.at(door)}})
+	h.replan(space.AffectedStays{SpaceIDs: []string{h.at(door)}})
 }
 
 func to(place string) reservation.Patch {
@@ -235,7 +235,7 @@ func TestUpdatingUntilTheLocksConfirm(t *testing.T) {
 			h.settings(func(tx *db.Tx) error {
 				return tx.Lock.UpdateOneID(h.at("lck-r3")).SetDoorID(h.at("r1")).Exec(tx.Context())
 			})
-			h.replan(space.Touched{SpaceIDs: []string{h.at("r1")}})
+			h.replan(space.AffectedStays{SpaceIDs: []string{h.at("r1")}})
 			h.verify("g1")
 		}, []string{"r3"}},
 	} {
@@ -281,7 +281,7 @@ func TestPlanWithoutAnOpenDoorIsNotIssued(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.settings(func(tx *db.Tx) error { return tx.Space.UpdateOneID(h.at("r1")).SetIsActive(false).Exec(tx.Context()) })
-		h.replan(space.Touched{SpaceIDs: []string{h.at("r1")}})
+		h.replan(space.AffectedStays{SpaceIDs: []string{h.at("r1")}})
 		same(t, "switched off", access.StatusFailed, h.plan("A").Status)
 		same(t, "its doors", []string{"r1 removing spaceInactive", "g1 removing"}, doorsOf(h.plan("A")))
 		h.verify("r1", "g1")
@@ -306,7 +306,7 @@ func TestCodeOpensThePresentDoorOfItsLock(t *testing.T) {
 		h.settings(func(tx *db.Tx) error {
 			return tx.Lock.UpdateOneID(h.at("lck-r1")).SetDoorID(h.at("r2")).Exec(tx.Context())
 		})
-		h.replan(space.Touched{SpaceIDs: []string{h.at("r1"), h.at("r2")}})
+		h.replan(space.AffectedStays{SpaceIDs: []string{h.at("r1"), h.at("r2")}})
 		same(t, "doors", []string{"r1 none noLock", "g1 removing", "r2 removing"}, doorsOf(h.plan("A")))
 		h.verify("r1", "g1")
 		same(t, "doors", []string{"r1 removed noLock"}, doorsOf(h.plan("A")))

@@ -48,7 +48,7 @@ func TestStayWithoutAPlaceKeepsItsSmartKeys(t *testing.T) {
 				_, err := tx.Mapping.Delete().Exec(tx.Context())
 				return err
 			})
-			h.replan(space.Touched{All: true})
+			h.replan(space.AffectedStays{All: true})
 		},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {

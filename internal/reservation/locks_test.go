@@ -28,7 +28,7 @@ func TestUnmapped(t *testing.T) {
 
 		h.space("r9", "Room", "", true)
 		h.lock("r9")
-		h.replan(space.Touched{Externals: []space.External{{IntegrationID: h.scope.IntegrationID, ID: theirs("r9")}}})
+		h.replan(space.AffectedStays{Externals: []space.External{{IntegrationID: h.scope.IntegrationID, ID: theirs("r9")}}})
 		same(t, "mapped", []string{"r9 queued", "g1 queued"}, doorsOf(h.plan("A")))
 		same(t, "events", []string{"access.failed", "reservationPinGenerated", "access.issued"}, h.events(s.Row.ID))
 	})
@@ -50,7 +50,7 @@ func TestRoomWithoutALock(t *testing.T) {
 		same(t, "doors", []string{"bare none noLock"}, doorsOf(h.plan("B")))
 
 		h.settings(func(tx *db.Tx) error { return tx.Property.UpdateOneID(h.id).SetGatesAlone(true).Exec(tx.Context()) })
-		h.replan(space.Touched{All: true})
+		h.replan(space.AffectedStays{All: true})
 		same(t, "gates alone", []string{"bare none noLock", "g1 queued"}, doorsOf(h.plan("A")))
 	})
 }

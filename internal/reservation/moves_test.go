@@ -205,7 +205,7 @@ func TestMoveToAnUnmappedRoom(t *testing.T) {
 		}
 		h.space("r9", "Room", "", true)
 		h.lock("r9")
-		h.replan(space.Touched{Externals: []space.External{{IntegrationID: h.scope.IntegrationID, ID: theirs("r9")}}})
+		h.replan(space.AffectedStays{Externals: []space.External{{IntegrationID: h.scope.IntegrationID, ID: theirs("r9")}}})
 		h.verify("r9")
 		same(t, "moved", []string{"g1", "r9"}, h.present(s.Row.ID))
 	})
@@ -225,7 +225,7 @@ func TestLockMovedToAnotherDoor(t *testing.T) {
 			if _, err := lock.AssignDoor(tx, h.id, h.at("lck-r3"), h.at("r1")); err != nil {
 				return err
 			}
-			return h.service().Replan(tx, h.id, space.Touched{SpaceIDs: []string{h.at("r1"), h.at("r3")}})
+			return h.service().Replan(tx, h.id, space.AffectedStays{SpaceIDs: []string{h.at("r1"), h.at("r3")}})
 		})
 		if old := h.slotsAt("r1"); len(old) != 1 || old[0].Present {
 			t.Errorf("the lock that was taken off holds %+v", old)

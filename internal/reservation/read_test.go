@@ -83,7 +83,7 @@ func TestTenants(t *testing.T) {
 			moved := &ent.Slot{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID}
 			return code.ApplyEvidence(w, []lock.EvidenceChange{{Slot: moved, Before: slot.Sent, After: slot.Failed}})
 		})
-		two.replan(space.Touched{All: true, SpaceIDs: []string{one.at("r1")}, Externals: []space.External{{IntegrationID: one.scope.IntegrationID, ID: theirs("r1")}}})
+		two.replan(space.AffectedStays{All: true, SpaceIDs: []string{one.at("r1")}, Externals: []space.External{{IntegrationID: one.scope.IntegrationID, ID: theirs("r1")}}})
 		_, err = two.try(with(booking("B", ""), reservation.OwnSpaceID, one.at("r1")))
 		refuse(t, err, fault.SpaceNotFound)
 		two.put(state("A", "processed"))

@@ -31,7 +31,7 @@ const (
 // locks affects. It plans the first of them in the transaction of that change and marks the others for
 // [Service.PlanDue]. It also recomputes their dates from the property's current hours; [Service.CompleteDays] does
 // that for reservations in other states.
-func (svc Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
+func (svc Service) Replan(tx *db.Tx, propertyID string, t space.AffectedStays) error {
 	if t.Empty() {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reser
 
 // touchedStays matches the checked-in reservations that name a changed space or have access to one. It matches all
 // checked-in reservations if more spaces changed than one query can name.
-func touchedStays(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservation, error) {
+func touchedStays(tx *db.Tx, propertyID string, t space.AffectedStays) (predicate.Reservation, error) {
 	started := entreservation.State(string(access.Started))
 	if t.All || len(t.SpaceIDs)+len(t.Externals) > maxTouched {
 		return started, nil

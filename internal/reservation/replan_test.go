@@ -39,7 +39,7 @@ func (h *testProperty) gate(name string) {
 		if err := h.addLock(tx, name); err != nil {
 			return err
 		}
-		return h.service().Replan(tx, h.id, space.Touched{All: true})
+		return h.service().Replan(tx, h.id, space.AffectedStays{All: true})
 	})
 }
 
@@ -124,7 +124,7 @@ func TestPostponedStayDoesNotBlockOthers(t *testing.T) {
 
 // replanSpaces plans the stays of some spaces again.
 func (h *testProperty) replanSpaces(spaces ...string) error {
-	var t space.Touched
+	var t space.AffectedStays
 	for _, s := range spaces {
 		t.SpaceIDs = append(t.SpaceIDs, h.at(s))
 		t.Externals = append(t.Externals, space.External{IntegrationID: h.scope.IntegrationID, ID: theirs(s)})

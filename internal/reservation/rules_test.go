@@ -43,7 +43,7 @@ func TestPINRulesStayCheap(t *testing.T) {
 					if err := tx.Property.UpdateOneID(h.id).SetGatesAlone(true).Exec(tx.Context()); err != nil {
 						return err
 					}
-					return h.service().Replan(tx, h.id, space.Touched{All: true})
+					return h.service().Replan(tx, h.id, space.AffectedStays{All: true})
 				})
 				doors := h.plan("A").Doors
 				if len(doors) < gates {

@@ -298,12 +298,12 @@ func TestReplanTouchesOnlyNamedSpaces(t *testing.T) {
 		for _, r := range []string{"r1", "r2"} {
 			h.write(func(tx *db.Tx) error { return tx.Space.UpdateOneID(h.at(r)).SetIsActive(false).Exec(tx.Context()) })
 		}
-		h.replan(space.Touched{})
+		h.replan(space.AffectedStays{})
 		same(t, "A", []string{"g1", "r1"}, h.present(a.Row.ID))
-		h.replan(space.Touched{SpaceIDs: []string{h.at("r1")}})
+		h.replan(space.AffectedStays{SpaceIDs: []string{h.at("r1")}})
 		same(t, "A", []string(nil), h.present(a.Row.ID))
 		same(t, "B", []string{"g1", "r2"}, h.present(b.Row.ID))
-		h.replan(space.Touched{All: true})
+		h.replan(space.AffectedStays{All: true})
 		same(t, "B", []string(nil), h.present(b.Row.ID))
 		same(t, "staff", []string{"spaceInactive"}, h.notices(b.Row.ID))
 	})

@@ -143,7 +143,7 @@ func (h *testProperty) online(yes bool) {
 
 func (h *testProperty) settings(f func(tx *db.Tx) error) { h.t.Helper(); h.write(f) }
 
-func (h *testProperty) replan(what space.Touched) {
+func (h *testProperty) replan(what space.AffectedStays) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error { return h.service().Replan(tx, h.id, what) })
 }

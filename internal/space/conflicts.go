@@ -23,13 +23,12 @@ const maxNamed = 200
 
 // ConflictFilter filters a list of conflicts.
 type ConflictFilter struct {
-	IntegrationID string // "" for all
-	Kind          Kind   // "" for all
-	Closed        bool   // include closed conflicts
+	IntegrationID string // IntegrationID is empty for all
+	Kind          Kind   // Kind is empty for all
+	Closed        bool   // Closed includes closed conflicts
 	Page
 }
 
-// ConflictRow is a conflict as stored.
 type ConflictRow = ent.Conflict
 
 // ListConflicts returns one page of conflicts, newest first, and the total number.
@@ -56,8 +55,9 @@ func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Confl
 	return list, total, nil
 }
 
-// storeConflicts stores the opened, changed and closed conflicts of a reading, and notifies staff and the partner.
-func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out Outcome) error {
+// storeConflicts stores the conflicts that a reading of the PMS's spaces opened, changed and closed, and notifies
+// staff and the PMS.
+func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) error {
 	rows := make(map[string]*ent.Conflict, len(s.open))
 	for _, c := range s.open {
 		rows[openKey(s.integrationID, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID})] = c
@@ -102,7 +102,7 @@ func (m Mappings) openConflict(tx *db.Tx, s *listingState, f Finding) (*ent.Conf
 	return row, appendEvent(tx, event.ConflictOpened, row)
 }
 
-// notifyOpened sends staff one notice about the conflicts of one kind that a reading opened.
+// notifyOpened sends staff one notice about the conflicts of one kind that were opened.
 func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	if len(rows) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func (m Mappings) closeConflict(tx *db.Tx, row *ent.Conflict) error {
 	return appendEvent(tx, event.ConflictClosed, row)
 }
 
-// ForgetConflicts deletes conflicts that were closed before a time, at most most of them, and returns how many it deleted.
+// ForgetConflicts deletes up to most conflicts that were closed before a time, and returns their number.
 func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Conflict.Query().Where(conflict.ClosedAtLT(before)).Limit(most).IDs(tx.Context())
 	if err != nil {
@@ -173,7 +173,7 @@ func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID stri
 func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	body := map[string]any{"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "reservationIds": row.ReservationIds}
 	if row.Kind != string(Unreadable) {
-		// The text of a partner's error is only for staff.
+		// The error text of a PMS is only for staff.
 		body["detail"] = row.Detail
 	}
 	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})

@@ -9,19 +9,17 @@ import (
 // Kind is the kind of a conflict between a mapping and a partner's listing.
 type Kind string
 
-// Every kind of conflict.
 const (
-	Missing        Kind = "missing"        // a mapped space is no longer listed
-	Inactive       Kind = "inactive"       // a mapped space is listed as inactive
-	Renamed        Kind = "renamed"        // a mapped space has another name than when it was mapped
-	Retyped        Kind = "retyped"        // a mapped space has another type than when it was mapped
-	NewUnmapped    Kind = "newUnmapped"    // a space appeared after the first reading, and is not mapped
-	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no listed room, although the partner names rooms of beds
-	DuplicateID    Kind = "duplicateId"    // an id is listed twice
-	Unreadable     Kind = "unreadable"     // the endpoint failed several times in a row
+	Missing        Kind = "missing"        // a mapped space is no longer listed by the PMS
+	Inactive       Kind = "inactive"       // the PMS lists a mapped space as inactive
+	Renamed        Kind = "renamed"        // the PMS has renamed a space since it was mapped
+	Retyped        Kind = "retyped"        // the PMS has changed the type of a space since it was mapped
+	NewUnmapped    Kind = "newUnmapped"    // a space that appeared after the first reading is not mapped
+	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no listed room, although the PMS names rooms of beds
+	DuplicateID    Kind = "duplicateId"    // the PMS lists an id twice
+	Unreadable     Kind = "unreadable"     // the PMS's endpoint failed several times in a row
 )
 
-// Kinds lists every kind of conflict.
 var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, NewUnmapped, BedWithoutRoom, DuplicateID, Unreadable}
 
 // Finding is one conflict. Kind and ExternalID identify it within an integration; ExternalID
@@ -29,10 +27,10 @@ var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, NewUnmapped, BedWithoutR
 type Finding struct {
 	Kind       Kind
 	ExternalID string
-	Detail     string // for staff
+	Detail     string // Detail is a text for staff
 }
 
-// Mapped is one mapping, with the partner's name and type of the space at the time of the mapping.
+// Mapped is one mapping, with the name and type that the PMS's space had when it was mapped.
 type Mapped struct {
 	ExternalID string
 	SpaceID    string
@@ -40,42 +38,41 @@ type Mapped struct {
 	Type       string
 }
 
-// Known is what is stored before a reading of getSpaces.
+// Known is the stored state before a reading of the PMS's spaces.
 type Known struct {
-	Listing  []Listed  // the last good reading
-	Gone     []Listed  // listed once, but not in the last good reading
-	Mappings []Mapped  // of the integration
-	Open     []Finding // open conflicts
-	Failures int       // failed readings in a row
+	Listing  []Listed  // Listing is the last successful reading
+	Gone     []Listed  // Gone are spaces that were listed before, but not in the last successful reading
+	Mappings []Mapped  // Mappings are the mappings of the integration
+	Open     []Finding // Open are the open conflicts
+	Failures int       // Failures counts the failed readings in a row
 }
 
-// Options are the settings of Diff.
 type Options struct {
-	UnreadableAfter int // failed readings in a row that open the conflict Unreadable; 0 means 3
+	UnreadableAfter int // UnreadableAfter is the number of failed readings in a row that opens the conflict Unreadable; 0 means 3
 }
 
 const unreadableAfter = 3
 
-// Outcome is the result of a reading. It never removes a mapping; only people do.
-type Outcome struct {
-	Failed    string   // why the reading was rejected, which leaves the listing unchanged
-	Failures  int      // failed readings in a row, this one included
-	Upsert    []Listed // new, reappeared or changed
-	Gone      []string // no longer listed
+// DiffResult is what a reading of the PMS's spaces changes. It never removes a mapping; only people do.
+type DiffResult struct {
+	Failed    string   // Failed is why the reading was rejected, which leaves the stored listing unchanged
+	Failures  int      // Failures counts the failed readings in a row, including this one
+	Upsert    []Listed // Upsert are new, reappeared or changed spaces
+	Gone      []string // Gone are spaces that are no longer listed
 	Opened    []Finding
 	Closed    []Finding
-	StillOpen []Finding // still open, with the current detail
+	StillOpen []Finding // StillOpen are conflicts that stay open, with their current detail
 }
 
-// Diff compares a reading of getSpaces with the previous one and with the mapping. A failed or empty reading changes only the
-// count of failures and, at the limit, opens one conflict.
-func Diff(known Known, reading Reading, o Options) Outcome {
+// Diff compares a reading of the PMS's spaces with the previous reading and with the mappings. A failed or empty
+// reading only increments the count of failures and, at the limit, opens one conflict.
+func Diff(known Known, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem != "" {
 		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
 	}
 	before, gone := indexByID(known.Listing), indexByID(known.Gone)
 	listing, twice := deduplicate(reading.Spaces, before)
-	out := Outcome{}
+	out := DiffResult{}
 	for _, id := range sortedKeys(listing) {
 		if was, ok := before[id]; !ok || was != listing[id] {
 			out.Upsert = append(out.Upsert, listing[id])
@@ -98,8 +95,8 @@ func Diff(known Known, reading Reading, o Options) Outcome {
 	return out
 }
 
-// Review recomputes the conflicts after a change of the mapping, without a reading.
-func Review(known Known) Outcome {
+// Review recomputes the conflicts after a mapping changed, without a new reading.
+func Review(known Known) DiffResult {
 	listing := indexByID(known.Listing)
 	findings := mappingConflicts(listing, known.Mappings)
 	findings = append(findings, newUnmappedSpaces(listing, known, func(string) bool { return false })...)
@@ -109,14 +106,13 @@ func Review(known Known) Outcome {
 			findings = append(findings, f)
 		}
 	}
-	out := Outcome{Failures: known.Failures}
+	out := DiffResult{Failures: known.Failures}
 	out.sortFindings(known.Open, findings)
 	return out
 }
 
-// rejectReading returns the outcome of a rejected reading.
-func rejectReading(known Known, problem string, limit int) Outcome {
-	out := Outcome{Failed: problem, Failures: known.Failures + 1}
+func rejectReading(known Known, problem string, limit int) DiffResult {
+	out := DiffResult{Failed: problem, Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
 	if out.Failures >= limit || len(findings) < len(known.Open) {
 		findings = append(findings, Finding{Unreadable, "", clip(fmt.Sprintf("getSpaces failed %d times in a row: %s", out.Failures, problem), maxDetail)})
@@ -125,7 +121,8 @@ func rejectReading(known Known, problem string, limit int) Outcome {
 	return out
 }
 
-// mappingConflicts returns the conflicts between a listing and the mappings, and the beds without a listed room.
+// mappingConflicts returns the conflicts between the PMS's listing and the mappings, and the beds without a listed
+// room.
 func mappingConflicts(listing map[string]Listed, mappings []Mapped) []Finding {
 	var found []Finding
 	for _, m := range mappings {
@@ -147,8 +144,8 @@ func mappingConflicts(listing map[string]Listed, mappings []Mapped) []Finding {
 	return append(found, bedsWithoutRoom(listing)...)
 }
 
-// bedsWithoutRoom returns the beds that name no listed room. The parent of a bed is optional in getSpaces: if no bed names
-// one, the partner does not send parents and there is no conflict.
+// bedsWithoutRoom returns the beds that name no listed room. The parent of a bed is optional in getSpaces: if no bed
+// names one, the PMS does not send parents and there is no conflict.
 func bedsWithoutRoom(listing map[string]Listed) []Finding {
 	names := false
 	for _, s := range listing {
@@ -196,8 +193,8 @@ func newUnmappedSpaces(listing map[string]Listed, known Known, appeared func(id 
 	return found
 }
 
-// sortFindings sorts the findings into opened, closed and still open.
-func (o *Outcome) sortFindings(open, findings []Finding) {
+// sortFindings sorts conflicts into opened, closed and still open.
+func (o *DiffResult) sortFindings(open, findings []Finding) {
 	type key struct {
 		kind Kind
 		id   string

@@ -271,7 +271,7 @@ func dedupe(spaces []Listed) []Listed {
 }
 
 // after applies an outcome as the shell does.
-func after(known Known, out Outcome) Known {
+func after(known Known, out DiffResult) Known {
 	listing, gone := indexByID(known.Listing), indexByID(known.Gone)
 	for _, s := range out.Upsert {
 		listing[s.ExternalID] = s

@@ -14,11 +14,10 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// GateDraft is a gate to create.
 type GateDraft struct {
 	Name     string
 	Floor    string
-	SpaceIDs []string // the spaces whose guests may pass; empty: all spaces
+	SpaceIDs []string // SpaceIDs are the spaces whose guests may pass the gate; empty means all spaces
 }
 
 // GateChange is a change of a gate; nil leaves a field unchanged.
@@ -28,76 +27,73 @@ type GateChange struct {
 	SpaceIDs *[]string
 }
 
-// GateFilter filters a list of gates.
 type GateFilter struct {
 	Floor string
 	Page
 }
 
-// GateRow is a gate as stored.
 type GateRow = ent.Gate
 
-// CreateGate creates a gate.
-func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, Touched, error) {
+func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	n, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).Count(tx.Context())
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("count gates: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("count gates: %w", err)
 	}
 	if n >= maxGates {
-		return nil, Touched{}, fault.New(fault.Exhausted, fault.TooMany, "the property already has %d gates, which is the maximum", n)
+		return nil, AffectedStays{}, fault.New(fault.Exhausted, fault.TooMany, "the property already has %d gates, which is the maximum", n)
 	}
 	g, err := tx.Gate.Create().SetID(id.New(id.Gate)).SetPropertyID(propertyID).SetName(d.Name).SetFloor(d.Floor).
 		SetSpaceIds(d.SpaceIDs).SetCreatedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("store a gate: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("store a gate: %w", err)
 	}
-	touched, err := touchedByGate(tx, propertyID, g.SpaceIds)
+	touched, err := staysAtGate(tx, propertyID, g.SpaceIds)
 	return g, touched, err
 }
 
 // UpdateGate changes a gate and returns which reservations need a new access plan.
-func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, Touched, error) {
+func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	d := GateDraft{
 		Name: strings.TrimSpace(valueOr(c.Name, g.Name)), Floor: strings.TrimSpace(valueOr(c.Floor, g.Floor)), SpaceIDs: unique(valueOr(c.SpaceIDs, g.SpaceIds)),
 	}
 	if err := checkGate(tx, propertyID, g.ID, d); err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
-	before, err := touchedByGate(tx, propertyID, g.SpaceIds)
+	before, err := staysAtGate(tx, propertyID, g.SpaceIds)
 	if err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	g, err = tx.Gate.UpdateOneID(g.ID).SetName(d.Name).SetFloor(d.Floor).SetSpaceIds(d.SpaceIDs).Save(tx.Context())
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("store a gate: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("store a gate: %w", err)
 	}
-	now, err := touchedByGate(tx, propertyID, g.SpaceIds)
+	now, err := staysAtGate(tx, propertyID, g.SpaceIds)
 	return g, before.Union(now), err
 }
 
 // DeleteGate removes a gate that has no lock.
-func DeleteGate(tx *db.Tx, propertyID, gateID string) (Touched, error) {
+func DeleteGate(tx *db.Tx, propertyID, gateID string) (AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
 	if err := refuseIfLocked(tx, propertyID, g.ID, g.Name); err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
-	touched, err := touchedByGate(tx, propertyID, g.SpaceIds)
+	touched, err := staysAtGate(tx, propertyID, g.SpaceIds)
 	if err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
 	if err := tx.Gate.DeleteOneID(g.ID).Exec(tx.Context()); err != nil {
-		return Touched{}, fmt.Errorf("delete a gate: %w", err)
+		return AffectedStays{}, fmt.Errorf("delete a gate: %w", err)
 	}
 	return touched, nil
 }
@@ -162,7 +158,7 @@ func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	return nil
 }
 
-// unique removes duplicates and never returns nil.
+// unique removes duplicates. It never returns nil, because the column must not be null.
 func unique(list []string) []string {
 	seen, all := make(map[string]bool, len(list)), make([]string, 0, len(list))
 	for _, s := range list {

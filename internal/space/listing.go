@@ -1,5 +1,5 @@
-// Package space manages the rooms, beds and gates of a property, their mapping to a partner's spaces, and the conflicts
-// between the two. It does not know reservations.
+// Package space manages the rooms, beds and gates of a property, their mapping to the spaces of a PMS, and the
+// conflicts between the two. It does not depend on package reservation.
 package space
 
 import (
@@ -10,20 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// The types of a space, for Latchkey and for partners.
+// Types of a space, in Latchkey and in a PMS.
 const (
 	Room = "Room"
 	Bed  = "Bed"
 	Dorm = "Dorm"
 )
 
-// types lists every type of a space.
 var types = []string{Room, Bed, Dorm}
 
-// ValidType reports whether t is a type of a space.
 func ValidType(t string) bool { return slices.Contains(types, t) }
 
-// The maximum lengths of stored texts, in bytes.
+// The longest stored texts, in bytes.
 const (
 	maxID     = 255
 	maxName   = 255
@@ -31,25 +29,25 @@ const (
 	maxDetail = 1024
 )
 
-// Listed is one entry of a partner's listing of its rooms and beds.
+// Listed is one room or bed in the list of a PMS.
 type Listed struct {
-	ExternalID       string // the partner's id, 1 to 255 bytes
-	Type             string // Room, Bed or Dorm
+	ExternalID       string // ExternalID is the PMS's id, 1 to 255 bytes
+	Type             string // Type is Room, Bed or Dorm
 	Name             string
-	ParentExternalID string // the room of a bed; empty if the partner sends none
+	ParentExternalID string // ParentExternalID is the room of a bed; empty if the PMS sends none
 	Floor            string
 	IsPrivate        bool
 	IsActive         bool
 }
 
-// Reading is the result of one call of getSpaces: a listing or an error.
+// Reading is the result of one getSpaces call to a PMS: a list of spaces or an error.
 type Reading struct {
 	Spaces []Listed
-	Err    error // staff see its text, so it contains no token
+	Err    error // Err is shown to staff, so its text has no token
 }
 
-// rejectReason returns why a reading must be rejected, or "". An empty listing after a non-empty one is an error of the partner, because
-// no hotel loses all its rooms between two readings.
+// rejectReason returns why a reading must be rejected, or "". An empty list after a non-empty list is an error of the
+// PMS, because no hotel loses all its rooms between two readings.
 func (r Reading) rejectReason(listedBefore bool) string {
 	if r.Err != nil {
 		return r.Err.Error()
@@ -74,8 +72,8 @@ func (r Reading) rejectReason(listedBefore bool) string {
 
 func isStorable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// deduplicate keeps one entry per id and returns the ids that occur more than once. For such an id it keeps the former entry,
-// because neither new entry can be trusted.
+// deduplicate keeps one entry for each id and returns the ids that occur more than once. For such an id it keeps the
+// previously stored entry, because neither new entry can be trusted.
 func deduplicate(spaces []Listed, before map[string]Listed) (listing map[string]Listed, twice map[string]bool) {
 	listing, twice = make(map[string]Listed, len(spaces)), make(map[string]bool)
 	for _, s := range spaces {

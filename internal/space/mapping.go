@@ -15,56 +15,56 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Affected returns the ids of the reservations that name one of a partner's spaces. Package space does not know reservations,
-// so the server injects this function.
+// Affected returns the ids of the reservations that name one of a PMS's spaces. The server injects it, because
+// package space does not depend on package reservation.
 type Affected func(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error)
 
-// Mappings maps a partner's spaces to Latchkey spaces and maintains the conflicts between the two.
+// Mappings maps the spaces of a PMS to Latchkey spaces and maintains the conflicts between the two.
 type Mappings struct {
-	Affected        Affected // nil: conflicts name no reservation
-	UnreadableAfter int      // failed readings in a row that open a conflict; 0 means 3
+	Affected        Affected // Affected may be nil; then conflicts name no reservation
+	UnreadableAfter int      // UnreadableAfter is the number of failed readings in a row that open a conflict; 0 means 3
 }
 
-// Map maps a listed space of an integration to a Latchkey space. It moves an existing mapping of the same partner's space,
-// and refuses a Latchkey space that is mapped to another one. Mapping the same pair again accepts the partner's present name
-// and type.
-func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID string) (*ent.Mapping, Touched, error) {
+// Map maps a space of a PMS to a Latchkey space. It replaces an existing mapping of the same PMS space, and rejects a
+// Latchkey space to which another PMS space is mapped. Mapping the same pair again accepts the PMS's current name and
+// type.
+func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
 	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	own, err := Get(tx, propertyID, spaceID)
 	if err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	listed, err := tx.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID), partnerspace.ExternalID(externalID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, Touched{}, fault.New(fault.NotFound, SpaceUnknown, "the partner has never listed a space with this id; read its getSpaces first")
+		return nil, AffectedStays{}, fault.New(fault.NotFound, SpaceUnknown, "the partner has never listed a space with this id; read its getSpaces first")
 	}
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("load a partner's space: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("load a partner's space: %w", err)
 	}
 	present, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID),
 		mapping.Or(mapping.ExternalID(externalID), mapping.SpaceID(spaceID))).All(tx.Context())
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("list mappings: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("list mappings: %w", err)
 	}
 	var same *ent.Mapping
 	for _, p := range present {
 		if p.ExternalID != externalID {
-			return nil, Touched{}, fault.New(fault.Exists, fault.AlreadyExists, "%q is mapped to the partner's space %q; unmap that first", own.Name, p.Name)
+			return nil, AffectedStays{}, fault.New(fault.Exists, fault.AlreadyExists, "%q is mapped to the partner's space %q; unmap that first", own.Name, p.Name)
 		}
 		same = p
 	}
 	row, touched, err := m.storeMapping(tx, same, listed, own)
 	if err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	return row, touched, m.reevaluateConflicts(tx, propertyID, integrationID)
 }
 
-func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, Touched, error) {
-	touched := Touched{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
+func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
+	touched := AffectedStays{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
 	var row *ent.Mapping
 	var err error
 	if same == nil {
@@ -75,7 +75,7 @@ func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.Partner
 		row, err = tx.Mapping.UpdateOneID(same.ID).SetSpaceID(own.ID).SetName(listed.Name).SetType(listed.Type).Save(tx.Context())
 	}
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("store a mapping: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("store a mapping: %w", err)
 	}
 	touched, err = addPartnersBeds(tx, own.PropertyID, touched)
 	return row, touched, err
@@ -83,34 +83,34 @@ func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.Partner
 
 // Unmap deletes a mapping and returns it. Access that depends on it ends when the returned reservations get a new access
 // plan.
-func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (*ent.Mapping, Touched, error) {
+func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (*ent.Mapping, AffectedStays, error) {
 	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	row, err := tx.Mapping.Query().
 		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.ExternalID(externalID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, Touched{}, fault.New(fault.NotFound, SpaceNotMapped, "this partner's space is not mapped")
+		return nil, AffectedStays{}, fault.New(fault.NotFound, SpaceNotMapped, "this partner's space is not mapped")
 	}
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("load a mapping: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("load a mapping: %w", err)
 	}
-	touched, err := addPartnersBeds(tx, propertyID, Touched{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
+	touched, err := addPartnersBeds(tx, propertyID, AffectedStays{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
 	if err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	if err := tx.Mapping.DeleteOneID(row.ID).Exec(tx.Context()); err != nil {
-		return nil, Touched{}, fmt.Errorf("delete a mapping: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("delete a mapping: %w", err)
 	}
 	return row, touched, m.reevaluateConflicts(tx, propertyID, integrationID)
 }
 
-// Entry is one space of a partner and what it is mapped to.
+// Entry is one space of a PMS and its mapping.
 type Entry struct {
 	Listed
-	SpaceID string     // "" if it is not mapped
-	SeenAt  time.Time  // time of the last reading that listed it
-	GoneAt  *time.Time // time of the first reading that did not
+	SpaceID string     // SpaceID is empty if the space is not mapped
+	SeenAt  time.Time  // SeenAt is the time of the last reading that listed the space
+	GoneAt  *time.Time // GoneAt is the time of the first reading that did not list the space
 }
 
 // Listing returns one page of a partner's spaces by name, including spaces that are mapped but no longer listed, and the

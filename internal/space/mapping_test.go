@@ -15,7 +15,7 @@ func TestMappingAndResolve(t *testing.T) {
 		dorm := h.create(space.Draft{Type: space.Dorm, Name: "Dorm"})
 		bed := h.create(space.Draft{Type: space.Bed, Name: "1", ParentID: dorm.ID})
 		r := h.read(listed("r", space.Room, "Room 101", ""), listed("d", space.Dorm, "Dorm", ""), listed("b", space.Bed, "Bed 1", "d"), listed("rb", space.Bed, "Bed", "r"))
-		if len(r.Touched.Externals) != 4 || len(r.Opened) != 0 {
+		if len(r.AffectedStays.Externals) != 4 || len(r.Opened) != 0 {
 			t.Errorf("first reading: %+v", r)
 		}
 		suggestions, err := space.Suggestions(h.d.View(h.ctx()), prp, itg)
@@ -29,7 +29,7 @@ func TestMappingAndResolve(t *testing.T) {
 				t.Errorf("resolve %q: %v, %s, want %s", ext, p.Space, reason, want)
 			}
 		}
-		same(t, "touched", space.Touched{SpaceIDs: []string{room.ID}, Externals: []space.External{{IntegrationID: itg, ID: "r"}, {IntegrationID: itg, ID: "rb"}}}, h.bind("r", room.ID))
+		same(t, "touched", space.AffectedStays{SpaceIDs: []string{room.ID}, Externals: []space.External{{IntegrationID: itg, ID: "r"}, {IntegrationID: itg, ID: "rb"}}}, h.bind("r", room.ID))
 		h.bind("d", dorm.ID)
 		h.bind("b", bed.ID)
 

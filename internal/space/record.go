@@ -16,20 +16,20 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// chunkSize limits the rows and parameters of one statement.
+// chunkSize limits the parameters of one statement.
 const chunkSize = 200
 
-// Recorded is the result of a reading.
+// Recorded is the result of storing a reading of the PMS's spaces.
 type Recorded struct {
-	Failed   string // why the reading was rejected; "" if it was accepted
-	Failures int    // failed readings in a row, this one included
+	Failed   string // Failed is why the reading was rejected; empty if it was accepted
+	Failures int    // Failures counts the failed readings in a row, including this one
 	Opened   []Finding
 	Closed   []Finding
-	Touched  Touched // reservations whose reason for having no access may have changed
+	AffectedStays  AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed
 }
 
-// Record stores a reading of getSpaces: the listing, and the conflicts it opens and closes with their notices and events. It
-// never removes a mapping.
+// Record stores a reading of the PMS's spaces, and opens and closes conflicts with their notices and events. It never
+// removes a mapping.
 func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading) (Recorded, error) {
 	in, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -58,14 +58,13 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 		}
 		for _, u := range out.Upsert {
 			if s.byID[u.ExternalID] == nil {
-				result.Touched.Externals = append(result.Touched.Externals, External{integrationID, u.ExternalID})
+				result.AffectedStays.Externals = append(result.AffectedStays.Externals, External{integrationID, u.ExternalID})
 			}
 		}
 	}
 	return result, m.storeConflicts(tx, s, out)
 }
 
-// reevaluateConflicts recomputes the conflicts after a change of the mapping.
 func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID string) error {
 	s, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
@@ -74,7 +73,7 @@ func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID strin
 	return m.storeConflicts(tx, s, Review(s.toKnown()))
 }
 
-// listingState is what the database holds about a partner's listing.
+// listingState is the stored state of a PMS's list of spaces.
 type listingState struct {
 	propertyID, integrationID string
 	rows                      []*ent.PartnerSpace
@@ -132,14 +131,13 @@ func listedOf(row *ent.PartnerSpace) Listed {
 	}
 }
 
-// listedColumns are the columns that a reading may change of a space that was listed before.
+// listedColumns are the columns of a PMS space that a reading may change.
 var listedColumns = []string{
 	partnerspace.FieldType, partnerspace.FieldName, partnerspace.FieldParentExternalID, partnerspace.FieldFloor,
 	partnerspace.FieldIsPrivate, partnerspace.FieldIsActive,
 }
 
-// storeListing updates the listing in the database to the reading.
-func (s *listingState) storeListing(tx *db.Tx, out Outcome) error {
+func (s *listingState) storeListing(tx *db.Tx, out DiffResult) error {
 	for part := range slices.Chunk(out.Gone, chunkSize) {
 		err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).
 			SetGoneAt(tx.Now()).Exec(tx.Context())
@@ -171,8 +169,8 @@ func (s *listingState) storeListing(tx *db.Tx, out Outcome) error {
 	return nil
 }
 
-// SpacesReadAt returns when an integration's listing was last read successfully, and when a reading was last attempted; zero:
-// never.
+// SpacesReadAt returns when the spaces of an integration were last read successfully, and when the last attempt was;
+// zero means never.
 func SpacesReadAt(in *ent.Integration) (read, tried time.Time) {
 	return valueOr(in.SpacesReadAt, time.Time{}), valueOr(in.SpacesTriedAt, time.Time{})
 }

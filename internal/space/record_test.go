@@ -121,8 +121,8 @@ func TestLargeListing(t *testing.T) {
 		}
 		h.read(all...)
 		r := h.read(all[:450]...)
-		if len(r.Touched.Externals) != 0 {
-			t.Errorf("nothing was new: %d", len(r.Touched.Externals))
+		if len(r.AffectedStays.Externals) != 0 {
+			t.Errorf("nothing was new: %d", len(r.AffectedStays.Externals))
 		}
 		if _, total, err := space.Listing(h.d.View(h.ctx()), prp, itg, false, space.Page{}); total != 450 || err != nil {
 			t.Errorf("%d listed, %v, want 450", total, err)

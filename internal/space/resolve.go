@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Reasons why a reservation has no space, or why its space may be wrong or closed.
+// Reasons why a reservation has no space, or why its space may be wrong or inactive.
 const (
 	RoomNotAssigned = "roomNotAssigned"
 	SpaceUnknown    = "spaceUnknown"
@@ -21,20 +21,20 @@ const (
 	SpaceInactive   = "spaceInactive"
 )
 
-// Request identifies the space of a reservation, by a Latchkey id or by a partner's ids.
+// Request identifies the space of a reservation by a Latchkey id or by a PMS's ids.
 type Request struct {
 	PropertyID       string
 	IntegrationID    string
-	ExternalID       string // the partner's bed or room
-	ExternalParentID string // the partner's room that contains ExternalID; if ExternalID is empty, the room of the reservation
-	OwnID            string // the id of a Latchkey space; overrides the partner's ids
+	ExternalID       string // ExternalID is the PMS's bed or room
+	ExternalParentID string // ExternalParentID is the PMS's room that contains ExternalID; if ExternalID is empty, the room of the reservation
+	OwnID            string // OwnID is the id of a Latchkey space and overrides the PMS's ids
 }
 
 // Place is the space of a reservation and, for a bed, its dorm. Their CreatedAt is not loaded.
 type Place struct {
 	Space  *ent.Space
-	Parent *ent.Space // the dorm of a bed, otherwise nil
-	// Doubt is a reason why the place may be wrong, spacesDisagree or bedNotAssigned; "" for none.
+	Parent *ent.Space // Parent is the dorm of a bed, otherwise nil
+	// Doubt is why the place may be wrong, spacesDisagree or bedNotAssigned; "" if it is certain.
 	Doubt string
 }
 
@@ -64,8 +64,8 @@ func Resolve(tx *db.Tx, r Request) (Place, string, error) {
 	return place, place.inactiveReason(), nil
 }
 
-// choosePlace chooses among the mapped spaces that a reservation names. A bed without a mapping falls back to its room only
-// if the room is let as a whole: in a dorm the guest would get access to another guest's bed.
+// choosePlace chooses among the mapped spaces that a reservation names. A bed without a mapping falls back to its
+// room only if the room is rented as a whole: in a dorm the guest would get access to another guest's bed.
 func choosePlace(r Request, mapped []foundPlace) (Place, bool) {
 	var bed, room *foundPlace
 	for i, m := range mapped {
@@ -92,8 +92,8 @@ func choosePlace(r Request, mapped []foundPlace) (Place, bool) {
 	return place, true
 }
 
-// roomContradictsBed reports whether a reservation names another room than that of its bed, according to the partner's
-// listing or, without a listed parent, to the mapped spaces.
+// roomContradictsBed reports whether a reservation names another room than that of its bed. The room of the bed is
+// the one that the PMS lists or, if the PMS lists none, the mapped one.
 func roomContradictsBed(r Request, bed, room *foundPlace) bool {
 	switch {
 	case r.ExternalParentID == "" || r.ExternalParentID == r.ExternalID:
@@ -108,7 +108,7 @@ func roomContradictsBed(r Request, bed, room *foundPlace) bool {
 	return bed.Space.ID != room.Space.ID
 }
 
-// findDoubt returns bedNotAssigned for a dorm that is not let as a whole.
+// findDoubt returns bedNotAssigned for a dorm that is not rented as a whole, because the guest's bed is then unknown.
 func (p Place) findDoubt() string {
 	if p.Space.Type == Dorm && !p.Space.IsPrivate {
 		return BedNotAssigned
@@ -156,14 +156,14 @@ func resolveOwn(tx *db.Tx, r Request) (Place, string, error) {
 	return place, place.inactiveReason(), nil
 }
 
-// foundPlace is a place and the partner's id that is mapped to it.
+// foundPlace is a place and the PMS id that is mapped to it.
 type foundPlace struct {
 	externalID   string
-	listedParent string // the bed's room in the partner's listing, "" if the listing names none
+	listedParent string // listedParent is the bed's room in the PMS's list, "" if the PMS names none
 	Place
 }
 
-// These queries are written by hand because every change of a reservation runs one of them: ent takes three times as long to
+// Every change of a reservation runs one of these queries. They are SQL because ent takes three times as long to
 // build and scan them. An id that is not given is "", which matches no row.
 const (
 	placeColumns = `own.id, own.type, own.name, own.floor, own.parent_id, own.is_private, own.is_active,

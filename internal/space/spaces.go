@@ -22,10 +22,9 @@ const (
 	maxGates  = 1_000
 )
 
-// Row is a space as stored.
 type Row = ent.Space
 
-// Page selects a page of a list. Limit is 1 to 200, 0 means 50; Number counts from 0.
+// Page selects a page of a list. Limit is 1 to 200, and 0 means 50. Number counts from 0.
 type Page struct{ Limit, Number int }
 
 func (p Page) limitAndOffset() (limit, offset int) {
@@ -36,13 +35,12 @@ func (p Page) limitAndOffset() (limit, offset int) {
 	return limit, limit * min(max(p.Number, 0), 1_000_000)
 }
 
-// Draft is a space to create.
 type Draft struct {
-	Type      string // Room, Bed or Dorm
+	Type      string // Type is Room, Bed or Dorm
 	Name      string
 	Floor     string
-	ParentID  string // the dorm of a bed; empty for other types
-	IsPrivate *bool  // nil: true for a room, false for a bed or dorm
+	ParentID  string // ParentID is the dorm of a bed; empty for other types
+	IsPrivate *bool  // IsPrivate, if nil, means true for a room and false for a bed or dorm
 }
 
 // Change is a change of a space; nil leaves a field unchanged. A bed cannot become another type, nor another type a bed.
@@ -61,7 +59,7 @@ type Filter struct {
 	Page
 }
 
-// Create creates a space. It refuses a name that another room or dorm, or another bed of the same dorm, already has.
+// Create rejects a name that another room or dorm, or another bed of the same dorm, already has.
 func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	d.Name, d.Floor = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor)
 	wrong := checkTexts(d.Name, d.Floor)
@@ -103,10 +101,10 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 }
 
 // Update changes a space and returns which reservations need a new access plan.
-func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touched, error) {
+func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
-		return nil, Touched{}, err
+		return nil, AffectedStays{}, err
 	}
 	name, floor, parent, kind := strings.TrimSpace(valueOr(c.Name, s.Name)), strings.TrimSpace(valueOr(c.Floor, s.Floor)), valueOr(c.ParentID, s.ParentID), valueOr(c.Type, s.Type)
 	wrong := checkTexts(name, floor)
@@ -117,67 +115,67 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touche
 		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Conflicting, Message: "is required for a bed and not allowed for other types"})
 	}
 	if len(wrong) > 0 {
-		return nil, Touched{}, fault.Fields(wrong...)
+		return nil, AffectedStays{}, fault.Fields(wrong...)
 	}
 	if kind == Room && s.Type == Dorm {
 		if err := refuseIfBeds(tx, propertyID, s); err != nil {
-			return nil, Touched{}, err
+			return nil, AffectedStays{}, err
 		}
 	}
 	if parent != s.ParentID {
 		if err := checkParent(tx, propertyID, parent); err != nil {
-			return nil, Touched{}, err
+			return nil, AffectedStays{}, err
 		}
 	}
 	if name != s.Name || parent != s.ParentID {
 		if err := checkName(tx, propertyID, name, parent, s.ID); err != nil {
-			return nil, Touched{}, err
+			return nil, AffectedStays{}, err
 		}
 	}
 	s, err = tx.Space.UpdateOneID(s.ID).SetType(kind).SetName(name).SetFloor(floor).SetParentID(parent).
 		SetIsPrivate(valueOr(c.IsPrivate, s.IsPrivate)).SetIsActive(valueOr(c.IsActive, s.IsActive)).Save(tx.Context())
 	if err != nil {
-		return nil, Touched{}, fmt.Errorf("store a space: %w", err)
+		return nil, AffectedStays{}, fmt.Errorf("store a space: %w", err)
 	}
-	touched, err := touchedBySpaces(tx, propertyID, s.ID)
+	touched, err := staysInSpaces(tx, propertyID, s.ID)
 	return s, touched, err
 }
 
 // Delete removes a space that has no beds, lock or mapping. It also removes the space from gates.
-func Delete(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
+func Delete(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
 	if err := refuseIfBeds(tx, propertyID, s); err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
 	if err := refuseIfLocked(tx, propertyID, s.ID, s.Name); err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
 	mapped, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.SpaceID(s.ID)).Exist(tx.Context())
 	if err != nil {
-		return Touched{}, fmt.Errorf("check for mappings: %w", err)
+		return AffectedStays{}, fmt.Errorf("check for mappings: %w", err)
 	}
 	if mapped {
-		return Touched{}, fault.New(fault.Precondition, fault.InUse, "%q is mapped to a partner's space; unmap it first", s.Name)
+		return AffectedStays{}, fault.New(fault.Precondition, fault.InUse, "%q is mapped to a partner's space; unmap it first", s.Name)
 	}
 	touched, err := removeFromGates(tx, propertyID, s.ID)
 	if err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
 	if err := tx.Space.DeleteOneID(s.ID).Exec(tx.Context()); err != nil {
-		return Touched{}, fmt.Errorf("delete a space: %w", err)
+		return AffectedStays{}, fmt.Errorf("delete a space: %w", err)
 	}
 	return touched, nil
 }
 
 // removeFromGates removes a space from the gates that list it. It refuses to do so if a gate lists only this space, because
 // an empty list means all spaces.
-func removeFromGates(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
+func removeFromGates(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	gates, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).All(tx.Context())
 	if err != nil {
-		return Touched{}, fmt.Errorf("list gates: %w", err)
+		return AffectedStays{}, fmt.Errorf("list gates: %w", err)
 	}
 	for _, g := range gates {
 		rest := without(g.SpaceIds, spaceID)
@@ -185,13 +183,13 @@ func removeFromGates(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 			continue
 		}
 		if len(rest) == 0 {
-			return Touched{}, fault.New(fault.Precondition, fault.InUse, "the gate %q serves only this space, and would serve all without it; change the gate first", g.Name)
+			return AffectedStays{}, fault.New(fault.Precondition, fault.InUse, "the gate %q serves only this space, and would serve all without it; change the gate first", g.Name)
 		}
 		if err := tx.Gate.UpdateOneID(g.ID).SetSpaceIds(rest).Exec(tx.Context()); err != nil {
-			return Touched{}, fmt.Errorf("store a gate: %w", err)
+			return AffectedStays{}, fmt.Errorf("store a gate: %w", err)
 		}
 	}
-	return Touched{SpaceIDs: []string{spaceID}}, nil
+	return AffectedStays{SpaceIDs: []string{spaceID}}, nil
 }
 
 // Get returns one space of a property.
@@ -256,7 +254,6 @@ func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 	return nil
 }
 
-// refuseIfBeds returns an error if the dorm has beds.
 func refuseIfBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentID(s.ID)).Count(tx.Context())
 	if err != nil {
@@ -279,7 +276,6 @@ func refuseIfLocked(tx *db.Tx, propertyID, doorID, name string) error {
 	return nil
 }
 
-// checkTexts validates the name and floor of a space or gate.
 func checkTexts(name, floor string) []fault.Field {
 	var wrong []fault.Field
 	if name == "" {

@@ -85,7 +85,7 @@ func (h house) read(spaces ...space.Listed) (r space.Recorded) {
 	return r
 }
 
-func (h house) bind(external, own string) (touched space.Touched) {
+func (h house) bind(external, own string) (touched space.AffectedStays) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) { _, touched, err = h.m.Map(tx, prp, itg, external, own); return })
 	return touched
@@ -181,7 +181,7 @@ func TestSpaces(t *testing.T) {
 		off := false
 		h.write(func(tx *db.Tx) error {
 			_, touched, err := space.Update(tx, prp, dorm.ID, space.Change{IsActive: &off})
-			same(t, "a dorm touches its beds", space.Touched{SpaceIDs: []string{dorm.ID, bed.ID}}, touched)
+			same(t, "a dorm touches its beds", space.AffectedStays{SpaceIDs: []string{dorm.ID, bed.ID}}, touched)
 			return err
 		})
 		list, total, err := space.List(h.d.View(h.ctx()), prp, space.Filter{Page: space.Page{Limit: 2, Number: 1}})
@@ -212,13 +212,13 @@ func TestGates(t *testing.T) {
 		a, b := h.create(space.Draft{Type: space.Room, Name: "a"}), h.create(space.Draft{Type: space.Room, Name: "b"})
 		var all, some *ent.Gate
 		h.write(func(tx *db.Tx) (err error) {
-			var touched space.Touched
+			var touched space.AffectedStays
 			if all, touched, err = space.CreateGate(tx, prp, space.GateDraft{Name: "Front"}); !touched.All {
 				t.Error("a gate for all touches all")
 			}
 			if err == nil {
 				some, touched, err = space.CreateGate(tx, prp, space.GateDraft{Name: "Back", SpaceIDs: []string{a.ID, a.ID}})
-				same(t, "touched", space.Touched{SpaceIDs: []string{a.ID}}, touched)
+				same(t, "touched", space.AffectedStays{SpaceIDs: []string{a.ID}}, touched)
 			}
 			return err
 		})
@@ -246,7 +246,7 @@ func TestGates(t *testing.T) {
 		h.refuse(fault.InUse, func(tx *db.Tx) error { _, err := space.Delete(tx, prp, a.ID); return err })
 		h.write(func(tx *db.Tx) error {
 			_, touched, err := space.UpdateGate(tx, prp, some.ID, space.GateChange{SpaceIDs: &[]string{b.ID}})
-			same(t, "touched", space.Touched{SpaceIDs: []string{a.ID, b.ID}}, touched)
+			same(t, "touched", space.AffectedStays{SpaceIDs: []string{a.ID, b.ID}}, touched)
 			return err
 		})
 		same(t, "spaces", map[string][]string{"Front": {}, "Back": {b.ID}}, spaces())

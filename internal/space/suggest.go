@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Confidence rates a suggestion.
+// Confidence says how certain a [Suggestion] is.
 type Confidence string
 
 // A suggestion is exact if the names differ only in case, punctuation and leading zeros, and likely if words such as "room"
@@ -22,10 +22,10 @@ type Own struct {
 	ID       string
 	Type     string
 	Name     string
-	ParentID string // the dorm of a bed
+	ParentID string // ParentID is the dorm of a bed
 }
 
-// Suggestion pairs a partner's space with a Latchkey space.
+// Suggestion suggests to map a PMS's space to a Latchkey space.
 type Suggestion struct {
 	ExternalID string
 	SpaceID    string
@@ -87,8 +87,8 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	return p.found
 }
 
-// bedsWithDormName returns entries for beds with the dorm in their names, because a partner that lists no parents must name
-// beds like that.
+// bedsWithDormName returns entries for beds with the dorm in their names, because a PMS that lists no parents must
+// name its beds like that.
 func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
 	var all []entry
 	for _, dorm := range sortedKeys(beds) {
@@ -107,11 +107,12 @@ func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
 // entry is one side of a possible pair: an id and its normalised names.
 type entry struct{ id, exact, likely string }
 
-// newEntries returns the entries of spaces. For beds, parent is the name of their dorm, which is left out of their likely names.
+// newEntries returns the entries of spaces. For beds, parent is the name of their dorm, which is omitted from the
+// likely names.
 func newEntries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
 	all := make([]entry, 0, len(spaces))
 	prefix := splitWords(parent)
-	short := withoutGeneric(prefix) // "B" of "Dorm B", whose bed may be called "B1"
+	short := withoutGeneric(prefix) // short is "B" for "Dorm B", whose bed may be called "B1"
 	for _, s := range spaces {
 		id, n := name(s)
 		words := splitWords(n)
@@ -128,8 +129,8 @@ func newEntries[S any](spaces []S, name func(S) (id, name string), parent string
 }
 
 type pairing struct {
-	pairedWith map[string]string // id of the paired Latchkey space, by the partner's id
-	pairedOwn  map[string]bool   // ids of paired Latchkey spaces
+	pairedWith map[string]string // pairedWith has the paired Latchkey space of each PMS id
+	pairedOwn  map[string]bool   // pairedOwn are the ids of the paired Latchkey spaces
 	found      []Suggestion
 }
 
@@ -139,17 +140,17 @@ func (p *pairing) confidence(externalID string) Confidence {
 			return s.Confidence
 		}
 	}
-	return Exact // mapped by a person
+	return Exact // a person mapped this pair
 }
 
-// pair pairs names that are unique on both sides: first exact names, then likely names among the rest. No suggestion gets a
-// higher confidence than most.
+// pair pairs names that are unique on both sides: first exact names, then likely names among the rest. No suggestion
+// is more confident than most.
 func (p *pairing) pair(theirs, ours []entry, most Confidence) {
 	p.pairUnique(theirs, ours, func(e entry) string { return e.exact }, most)
 	p.pairUnique(theirs, ours, func(e entry) string { return e.likely }, Likely)
 }
 
-// pairUnique pairs the entries whose name, by the given function, is unique on both sides.
+// pairUnique pairs the entries whose name, as returned by name, is unique on both sides.
 func (p *pairing) pairUnique(theirs, ours []entry, name func(entry) string, c Confidence) {
 	left, right := map[string][]string{}, map[string][]string{}
 	for _, e := range theirs {

@@ -13,36 +13,35 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// External is a partner's space.
+// External is a space of a PMS.
 type External struct{ IntegrationID, ID string }
 
-// Touched selects the reservations that a change may affect: those that name one of these Latchkey spaces, or one of these
-// partner's spaces as their space or room. All selects every reservation of the property.
-type Touched struct {
+// AffectedStays selects the reservations that a change may affect: those that name one of these Latchkey spaces, or
+// one of these PMS spaces as their space or room. All selects every reservation of the property.
+type AffectedStays struct {
 	All       bool
 	SpaceIDs  []string
 	Externals []External
 }
 
 // Union returns the reservations that t or o selects.
-func (t Touched) Union(o Touched) Touched {
-	return Touched{All: t.All || o.All, SpaceIDs: unique(slices.Concat(t.SpaceIDs, o.SpaceIDs)), Externals: uniqueExternals(slices.Concat(t.Externals, o.Externals))}
+func (t AffectedStays) Union(o AffectedStays) AffectedStays {
+	return AffectedStays{All: t.All || o.All, SpaceIDs: unique(slices.Concat(t.SpaceIDs, o.SpaceIDs)), Externals: uniqueExternals(slices.Concat(t.Externals, o.Externals))}
 }
 
-// Empty reports whether no reservation is selected.
-func (t Touched) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }
+func (t AffectedStays) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }
 
-// touchedBySpaces selects the reservations of spaces, of the beds within them, and of the partners' spaces that are mapped to
+// staysInSpaces selects the reservations of spaces, of the beds within them, and of the PMS spaces that are mapped to
 // them.
-func touchedBySpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (Touched, error) {
+func staysInSpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (AffectedStays, error) {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(spaceIDs...)).IDs(tx.Context())
 	if err != nil {
-		return Touched{}, fmt.Errorf("list beds: %w", err)
+		return AffectedStays{}, fmt.Errorf("list beds: %w", err)
 	}
-	t := Touched{SpaceIDs: unique(slices.Concat(spaceIDs, beds))}
+	t := AffectedStays{SpaceIDs: unique(slices.Concat(spaceIDs, beds))}
 	mapped, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.SpaceIDIn(t.SpaceIDs...)).All(tx.Context())
 	if err != nil {
-		return Touched{}, fmt.Errorf("list mappings: %w", err)
+		return AffectedStays{}, fmt.Errorf("list mappings: %w", err)
 	}
 	for _, m := range mapped {
 		t.Externals = append(t.Externals, External{m.IntegrationID, m.ExternalID})
@@ -50,8 +49,8 @@ func touchedBySpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (Touched,
 	return addPartnersBeds(tx, propertyID, t)
 }
 
-// addPartnersBeds adds the partners' beds in the selected rooms, because an unmapped bed falls back to its room.
-func addPartnersBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
+// addPartnersBeds adds the PMS's beds in the selected rooms, because an unmapped bed falls back to its room.
+func addPartnersBeds(tx *db.Tx, propertyID string, t AffectedStays) (AffectedStays, error) {
 	byIntegration := make(map[string][]string)
 	for _, e := range t.Externals {
 		byIntegration[e.IntegrationID] = append(byIntegration[e.IntegrationID], e.ID)
@@ -66,7 +65,7 @@ func addPartnersBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
 	}
 	beds, err := tx.PartnerSpace.Query().Where(partnerspace.PropertyID(propertyID), partnerspace.Or(rooms...)).All(tx.Context())
 	if err != nil {
-		return Touched{}, fmt.Errorf("list a partner's beds: %w", err)
+		return AffectedStays{}, fmt.Errorf("list a partner's beds: %w", err)
 	}
 	for _, b := range beds {
 		t.Externals = append(t.Externals, External{b.IntegrationID, b.ExternalID})
@@ -75,40 +74,40 @@ func addPartnersBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
 	return t, nil
 }
 
-// touchedByGate selects the reservations of the spaces that a gate serves.
-func touchedByGate(tx *db.Tx, propertyID string, spaceIDs []string) (Touched, error) {
+// staysAtGate selects the reservations of the spaces that a gate serves.
+func staysAtGate(tx *db.Tx, propertyID string, spaceIDs []string) (AffectedStays, error) {
 	if len(spaceIDs) == 0 {
-		return Touched{All: true}, nil
+		return AffectedStays{All: true}, nil
 	}
-	return touchedBySpaces(tx, propertyID, spaceIDs...)
+	return staysInSpaces(tx, propertyID, spaceIDs...)
 }
 
-// TouchDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its beds; for a
-// gate, those of the spaces it serves. A nil or empty door id selects none.
-func TouchDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (Touched, error) {
-	var all Touched
+// StaysAtDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its
+// beds; for a gate, those of the spaces it serves. A nil or empty door id selects none.
+func StaysAtDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (AffectedStays, error) {
+	var all AffectedStays
 	for _, doorID := range doorIDs {
 		if doorID == nil || *doorID == "" {
 			continue
 		}
-		one, err := touchedByDoor(tx, propertyID, *doorID)
+		one, err := staysAtDoor(tx, propertyID, *doorID)
 		if err != nil {
-			return Touched{}, err
+			return AffectedStays{}, err
 		}
 		all = all.Union(one)
 	}
 	return all, nil
 }
 
-func touchedByDoor(tx *db.Tx, propertyID, doorID string) (Touched, error) {
+func staysAtDoor(tx *db.Tx, propertyID, doorID string) (AffectedStays, error) {
 	if !id.Valid(id.Gate, doorID) {
-		return touchedBySpaces(tx, propertyID, doorID)
+		return staysInSpaces(tx, propertyID, doorID)
 	}
 	g, err := GetGate(tx, propertyID, doorID)
 	if err != nil {
-		return Touched{}, err
+		return AffectedStays{}, err
 	}
-	return touchedByGate(tx, propertyID, g.SpaceIds)
+	return staysAtGate(tx, propertyID, g.SpaceIds)
 }
 
 func uniqueExternals(list []External) []External {

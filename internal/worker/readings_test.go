@@ -96,7 +96,7 @@ func TestMinimumIntervalOfReadings(t *testing.T) {
 		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 			read <- struct{}{}
 			return listing, nil
-		}, Replan: func(*db.Tx, string, space.Touched) error { return nil }})
+		}, Replan: func(*db.Tx, string, space.AffectedStays) error { return nil }})
 		if _, err := r.Spaces.Read(t.Context(), "prp_one", "int_one"); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestPeriodicReadings(t *testing.T) {
 		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Clock: at, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 			read <- struct{}{}
 			return listing, nil
-		}, Replan: func(*db.Tx, string, space.Touched) error { return nil }})
+		}, Replan: func(*db.Tx, string, space.AffectedStays) error { return nil }})
 		periodic := r.Periodic(15 * time.Minute)
 		sweep := func() {
 			t.Helper()
@@ -203,7 +203,7 @@ func TestUnauthorizedEndpointIsRetried(t *testing.T) {
 	var err error = refused
 	s := &Spaces{DB: d, Directory: rowHealth{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 		return listing, err
-	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	}, Replan: func(*db.Tx, string, space.AffectedStays) error { return nil }}
 	defer s.Close()
 	w := &spacesJob{readings: Readings{Spaces: s}}
 	work := func() error {
@@ -257,7 +257,7 @@ func TestFirstReadingIsDelayed(t *testing.T) {
 	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 		calls++
 		return listing, nil
-	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	}, Replan: func(*db.Tx, string, space.AffectedStays) error { return nil }}
 	defer s.Close()
 	q, err := jobs.Open(d, quiet)
 	if err != nil {

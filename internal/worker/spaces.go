@@ -32,7 +32,7 @@ type Spaces struct {
 	Fetch    func(ctx context.Context, e partner.Endpoint, signingSecrets []string, urgent bool) ([]space.Listed, error)
 	Mappings space.Mappings
 	// Replan recomputes the access of the reservations that a reading affects, in its transaction.
-	Replan func(tx *db.Tx, propertyID string, t space.Touched) error
+	Replan func(tx *db.Tx, propertyID string, t space.AffectedStays) error
 	Log    *slog.Logger
 	Clock  clock.Clock // nil: the system's
 	// Timeout is the time limit of a whole reading; 0 means 30 s.
@@ -233,10 +233,10 @@ func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID stri
 			return err
 		}
 		out.Recorded = r
-		if s.Replan == nil || r.Touched.Empty() {
+		if s.Replan == nil || r.AffectedStays.Empty() {
 			return nil
 		}
-		return s.Replan(tx, propertyID, r.Touched)
+		return s.Replan(tx, propertyID, r.AffectedStays)
 	})
 	if out.Failure == nil && out.Failed != "" {
 		out.Failure = fault.New(fault.Precondition, fault.PartnerError, "%s", out.Failed)

@@ -59,7 +59,7 @@ func TestReadSpaces(t *testing.T) {
 				}
 				return listing, failure
 			},
-			Replan: func(_ *db.Tx, _ string, touched space.Touched) error { replanned += len(touched.Externals); return nil },
+			Replan: func(_ *db.Tx, _ string, touched space.AffectedStays) error { replanned += len(touched.Externals); return nil },
 		}
 		defer s.Close()
 		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || r.Failure != nil {
@@ -104,7 +104,7 @@ func TestAnEmptyListingIsAFailure(t *testing.T) {
 		next := answers[0]
 		answers = answers[1:]
 		return next, nil
-	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	}, Replan: func(*db.Tx, string, space.AffectedStays) error { return nil }}
 	defer s.Close()
 	for _, want := range []fault.Reason{"", fault.PartnerError} {
 		r, err := s.Read(t.Context(), "prp_one", "int_one")
@@ -126,7 +126,7 @@ func TestReadNowCallsDespiteOpenBreaker(t *testing.T) {
 		close(entered)
 		<-answer
 		return nil, fault.New(fault.Unavailable, fault.PartnerUnavailable, "paused").Put(checkin.MetaNotCalled, "true")
-	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	}, Replan: func(*db.Tx, string, space.AffectedStays) error { return nil }}
 	defer s.Close()
 	if _, err := s.joinOrStart(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, false); err != nil {
 		t.Fatal(err)

@@ -57,7 +57,8 @@ func createBackups(rec access.Reconciler, propertyID, lockID string, n int, by s
 	return out, nil
 }
 
-// BackupProperties returns the properties that want backup codes, and those that have some but no longer want them.
+// BackupProperties returns the properties that must have backup codes, and the properties that have some although
+// backup codes are switched off.
 func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	keep, err = tx.Property.Query().Where(entproperty.BackupCodes(true)).IDs(tx.Context())
 	if err != nil {
@@ -76,8 +77,8 @@ func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	return keep, drop, nil
 }
 
-// EnsureBackups creates missing backup codes of a property, at most limit, and returns their number: limit means that more may be
-// missing.
+// EnsureBackups creates up to limit missing backup codes of a property and returns their number. If it returns limit,
+// more may be missing.
 func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, error) {
 	ctx := rec.Tx.Context()
 	locks, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
@@ -104,7 +105,7 @@ func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, er
 			continue
 		}
 		_, err := createBackups(rec, propertyID, l.ID, n, "system")
-		if fault.Has(err, fault.TooMany) { // Create reports this limit to staff
+		if fault.Has(err, fault.TooMany) { // Create has notified staff of this limit
 			return made, nil
 		}
 		if err != nil {
@@ -115,7 +116,7 @@ func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, er
 	return made, nil
 }
 
-// EndBackups ends the backup codes of a property that no longer wants them, at most limit.
+// EndBackups ends up to limit backup codes of a property that has switched them off.
 func EndBackups(rec access.Reconciler, propertyID, by string, limit int) (int, error) {
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).Limit(limit).All(rec.Tx.Context())
@@ -130,21 +131,21 @@ func EndBackups(rec access.Reconciler, propertyID, by string, limit int) (int, e
 	return len(old), nil
 }
 
-// A lock with at least minBackupSlots has backupsPerLock backup codes. One with fewer slots needs them for guests.
+// A lock with at least minBackupSlots slots has backupsPerLock backup codes. A smaller lock needs its slots for
+// guests.
 const (
 	backupsPerLock = 2
 	minBackupSlots = 8
 )
 
-// BackupLock is a lock that may have backup codes.
 type BackupLock struct {
 	LockID string
 	OnDoor bool
 	Slots  int
-	Codes  int // its backup codes
+	Codes  int // Codes is the number of the lock's backup codes
 }
 
-// MissingBackups returns how many backup codes each lock lacks, by lock.
+// MissingBackups returns how many backup codes each lock needs in addition, by lock.
 func MissingBackups(all []BackupLock) map[string]int {
 	out := map[string]int{}
 	for _, k := range all {

@@ -1,5 +1,6 @@
-// Package code manages the codes that staff make: staff codes, one-time codes and the backup codes of locks. They belong to no
-// reservation, and take the same stages to their locks as the access of a stay: see [access.Run].
+// Package code manages the codes that staff create: staff codes, one-time codes and the backup codes of locks. They
+// belong to no reservation, and reach their locks through the same steps as the access of a reservation: see
+// [access.Run].
 package code
 
 import (
@@ -16,42 +17,40 @@ import (
 // Kind is the purpose of a code that belongs to no reservation.
 type Kind string
 
-// The kinds.
 const (
-	Staff   Kind = "staff"   // for a staff member, at any hour or within weekly hours
-	OneTime Kind = "oneTime" // ends with its first use
+	Staff   Kind = "staff"   // for a staff member, at any time or within weekly hours
+	OneTime Kind = "oneTime" // ends when it is first used
 	Backup  Kind = "backup"  // kept on one lock for emergencies
 )
 
-// Why a code ended.
+// Reasons why a code ended.
 const (
 	EndRevoked = "revoked"
 	EndUsed    = "used"
 	EndPast    = "windowPast"
 	EndSwapped = "swapped"
-	EndOff     = "backupCodesOff" // the property no longer has backup codes
+	EndOff     = "backupCodesOff" // the property switched backup codes off
 )
 
-// Terms say when a code opens doors.
+// Terms say when a code is valid.
 type Terms struct {
 	Kind      Kind
-	Hours     []Hours // empty: at any hour
+	Hours     []Hours // Hours is empty if the code is valid at any hour
 	NotBefore time.Time
-	NotAfter  time.Time // zero: no end
-	Used      bool      // the code has opened a door
-	End       string    // why a person ended it; empty: not ended
+	NotAfter  time.Time // NotAfter is zero if the code has no end
+	Used      bool      // Used means that the code has opened a door
+	End       string    // End is why a person ended the code; empty if none did
 }
 
-// Status is the result of Evaluate.
 type Status struct {
-	Right access.Right // the windows; with weekly hours the first may be over
-	End   string       // why the code has ended
-	Next  time.Time    // when to evaluate it again; zero: time changes nothing
+	Right access.Right // Right has the windows; with weekly hours the first may be over
+	End   string       // End is why the code has ended
+	Next  time.Time    // Next is when to evaluate the code again; zero if time changes nothing
 }
 
-// Bridges get weekly hours as windows, ahead of time, because they must work without the server: all windows that begin within
-// scheduleAhead of the last multiple of scheduleEvery. So a bridge always has eight days of them, and gets new ones every second
-// day rather than with every window.
+// Bridges get weekly hours ahead of time as windows, because they must work without the server: all windows that
+// begin within scheduleAhead of the last multiple of scheduleEvery. So a bridge always has windows for eight days,
+// and gets new ones every second day only.
 const (
 	scheduleAhead = 10 * 24 * time.Hour
 	scheduleEvery = 48 * time.Hour
@@ -82,13 +81,12 @@ func Evaluate(t Terms, zone *time.Location, now time.Time) Status {
 	return statusForWindows(clipWindows(all, t), now, since.Add(scheduleEvery))
 }
 
-// statusForWindow is the status of a code with one window.
 func statusForWindow(w access.Window, now time.Time) Status {
 	return Status{Right: access.Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
 }
 
-// clipWindows cuts windows to the time in which a code is valid, and drops empty ones. It returns at most as many as a slot can
-// hold: the current one and MaxLaterWindows.
+// clipWindows cuts windows to the time in which a code is valid, and drops empty ones. It returns at most as many
+// windows as a slot can hold: the current one and MaxLaterWindows.
 func clipWindows(all []access.Window, t Terms) (out []access.Window) {
 	for _, w := range all {
 		if w.From.Before(t.NotBefore) {
@@ -104,7 +102,8 @@ func clipWindows(all []access.Window, t Terms) (out []access.Window) {
 	return out
 }
 
-// statusForWindows is the status of a code with several windows, which are sent to bridges again at a time.
+// statusForWindows returns the status of a code with several windows. again is when the windows must be sent to
+// bridges again.
 func statusForWindows(all []access.Window, now, again time.Time) Status {
 	for _, w := range all {
 		if !w.To.After(now) {
@@ -124,10 +123,9 @@ func statusForWindows(all []access.Window, now, again time.Time) Status {
 		right := access.Right{Open: true, Window: all[0], Later: slot.PackWindows(later...), HeldBack: w.From.After(now)}
 		return Status{Right: right, Next: next}
 	}
-	return Status{End: EndPast} // the next hours are after its end
+	return Status{End: EndPast} // the next hours begin after the end of the code
 }
 
-// termsOf returns the terms of a stored code.
 func termsOf(c *ent.Code) Terms {
 	t := Terms{Kind: Kind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
 	if c.NotAfter != nil {
@@ -139,7 +137,7 @@ func termsOf(c *ent.Code) Terms {
 	return t
 }
 
-// State returns the state of a code: waiting (for its beginning or its next hours), open or ended.
+// State returns "waiting" (for the start or the next weekly hours), "open" or "ended".
 func State(c *ent.Code, zone *time.Location, now time.Time) string {
 	s := Evaluate(termsOf(c), zone, now)
 	switch {
@@ -151,7 +149,6 @@ func State(c *ent.Code, zone *time.Location, now time.Time) string {
 	return "open"
 }
 
-// ZoneOf returns the time zone of a property.
 func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
 	p, err := property.Get(tx, propertyID)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 // Hours are days of the week with their hours.
 type Hours = schema.WeeklyHours
 
-// Hours without a gap for daysPerWeek days have no end.
+// Hours that leave no gap for daysPerWeek days have no end.
 const daysPerWeek = 7
 
-// windowsOfHours lists the windows of weekly hours that end after from and begin before until, and at least one that ends after
-// now if there is any, because a clock change may skip the hours of one week. It merges windows that touch or overlap. always
-// reports hours without a gap.
+// windowsOfHours lists the windows of weekly hours that end after from and begin before until. If there are any, it
+// lists at least one that ends after now, because a clock change may skip the hours of one week. It merges windows
+// that touch or overlap. always means that the hours have no gap.
 //
-// Hours are local times in zone. An hour that a clock change skips becomes the instant of the change. If an hour occurs twice,
-// the window includes both.
+// Hours are local times in zone. An hour that a clock change skips becomes the instant of the change. If an hour
+// occurs twice, the window includes both.
 func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Time) (out []access.Window, always bool) {
 	for _, w := range mergedWindows(hours, zone, from, until) {
 		switch {
@@ -38,7 +38,8 @@ func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Ti
 	return out, false
 }
 
-// mergedWindows lists the windows of weekly hours from a week before first to some weeks after until, in order and merged.
+// mergedWindows lists the windows of weekly hours in order and merged, from a week before from until some weeks after
+// until.
 func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (out []access.Window) {
 	first, last := from.In(zone), until.In(zone)
 	end := time.Date(last.Year(), last.Month(), last.Day()+2*daysPerWeek+1, 12, 0, 0, 0, time.UTC)
@@ -67,8 +68,8 @@ func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (o
 	return out
 }
 
-// windowOn returns the window of hours that begins on a date. It returns false if the hours are of another day of the week, or
-// skipped by a clock change.
+// windowOn returns the window of hours that begins on a date. It returns false if the hours are for another weekday,
+// or a clock change skips them.
 func windowOn(h Hours, zone *time.Location, date time.Time) (access.Window, bool) {
 	weekday := int(date.Weekday()+6)%daysPerWeek + 1
 	if !slices.Contains(h.Days, weekday) {
@@ -88,10 +89,9 @@ func minutesOfDay(s string) int {
 	return hour*60 + minute
 }
 
-// maxHours bounds the lines of weekly hours of a code.
+// maxHours limits the lines of weekly hours of a code.
 const maxHours = 28
 
-// checkHours returns the wrong fields of weekly hours.
 func checkHours(hours []Hours) []fault.Field {
 	var wrong []fault.Field
 	bad := func(path string, r fault.Reason, message string) {

@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// notifyPINReplaced notifies staff that a PIN was replaced after they read it, because only they can pass the new one on. It
-// notifies once until the new PIN is read. A PIN that was never read changes without a notice.
+// notifyPINReplaced notifies staff that a PIN was replaced after they had read it, because they must pass on the new
+// PIN. It notifies once until the new PIN is read.
 func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	if c.ReadAt == nil {
 		return nil
@@ -26,7 +26,7 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 
 func pinReplacedKey(codeID string) string { return codeID + "/codeRedrawn" }
 
-// describe names a code at the beginning of a sentence.
+// describe returns a text that names a code at the start of a sentence.
 func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	if Kind(c.Kind) == Backup {
 		lk, err := lock.Get(tx, c.PropertyID, c.LockID)
@@ -38,7 +38,7 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	return message.Message{Kind: "code." + c.Kind, Params: message.Params{"holder": c.Holder}}, nil
 }
 
-// notifyMissing notifies staff once while a lock cannot take a code.
+// notifyMissing notifies staff once while a lock of the code cannot store the code.
 func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	key := c.ID + "/codeNotPlaced"
 	if !missing {
@@ -49,7 +49,7 @@ func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	})
 }
 
-// notifyBackupUsed notifies staff of the use of a backup code, because its PIN may be known to others now.
+// notifyBackupUsed notifies staff that a backup code was used, because others may now know its PIN.
 func notifyBackupUsed(tx *db.Tx, c *ent.Code, lockID string) error {
 	lk, err := lock.Get(tx, c.PropertyID, lockID)
 	if err != nil {

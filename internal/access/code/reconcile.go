@@ -14,7 +14,6 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// newRun prepares the run of a code.
 func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run {
 	run := &access.Run{Reconciler: rec, Holder: access.Holder{ID: c.ID, PropertyID: c.PropertyID, Redraws: c.Redraws}, Rules: rules}
 	if c.Kind == string(OneTime) {
@@ -23,10 +22,10 @@ func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run 
 	return run
 }
 
-// retryAfter is the wait before the next attempt to set a code that a lock has no slot for, or takes no PIN of.
+// retryAfter is the wait before a retry to set a code on a lock that is full or accepts none of its PINs.
 const retryAfter = time.Minute
 
-// Reconcile reconciles the locks with what a code asks for now. It is idempotent.
+// Reconcile changes the slots of the locks to match a code. It is idempotent.
 func Reconcile(rec access.Reconciler, c *ent.Code) (*ent.Code, error) {
 	rules, err := rec.RulesFor(c.PropertyID)
 	if err != nil {
@@ -56,7 +55,7 @@ func Reconcile(rec access.Reconciler, c *ent.Code) (*ent.Code, error) {
 	return storeStatus(run, c, status)
 }
 
-// ensurePINs makes the PINs of a code that opens doors, and notifies staff of one that was replaced.
+// ensurePINs generates the missing PINs of a code, and notifies staff of a replaced PIN.
 func ensurePINs(run *access.Run, c *ent.Code) error {
 	if !run.Right.Open {
 		return nil
@@ -67,7 +66,7 @@ func ensurePINs(run *access.Run, c *ent.Code) error {
 	return notifyPINReplaced(run.Tx, c)
 }
 
-// storeStatus stores the status of a code, and when to evaluate it again.
+// storeStatus stores the status of a code and the time of its next evaluation.
 func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	u, missing := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws), false
 	if s.End == "" {
@@ -124,12 +123,12 @@ func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
 	return locks, nil
 }
 
-// ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a slot that became free.
+// ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a freed slot.
 func ApplyEvidence(rec access.Reconciler, changed []lock.EvidenceChange) error {
 	return access.ApplyEvidence(rec, changed, func(c lock.EvidenceChange) error { return reconcileEvidence(rec, c) })
 }
 
-// reconcileEvidence reconciles a code after new evidence about one of its slots. A one-time code ends with its first use.
+// reconcileEvidence reconciles a code after new evidence about one of its slots. A used one-time code ends.
 func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
 	row, err := rec.Tx.Code.Query().Where(entcode.PropertyID(c.Slot.PropertyID), entcode.ID(c.Slot.GrantID)).Only(rec.Tx.Context())
 	if ent.IsNotFound(err) {
@@ -145,11 +144,11 @@ func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
 	return err
 }
 
-// recordUse stores the first use of a code, even if a later use was reported before it.
+// recordUse stores the time of a code's first use, even if a later use was reported earlier.
 func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, error) {
 	known, at := row.UsedAt != nil, c.UsedAt
 	if !at.IsZero() && at.Before(row.CreatedAt) {
-		at = row.CreatedAt // the clock of the bridge is behind
+		at = row.CreatedAt // the bridge's clock is slow
 	}
 	if at.IsZero() || known && !at.Before(*row.UsedAt) {
 		return row, nil
@@ -172,7 +171,7 @@ func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, erro
 	return row, notifyBackupUsed(tx, row, c.Slot.LockID)
 }
 
-// ReconcileDue reconciles at most limit codes that are due, and returns their number: limit means that there may be more. A
+// ReconcileDue reconciles up to limit due codes and returns their number. If it returns limit, more may be due. A
 // code that fails is retried a minute later and does not block the others.
 func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
 	due, err := rec.Tx.Code.Query().Where(entcode.NextAtLTE(rec.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(rec.Tx.Context())
@@ -194,7 +193,7 @@ func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
 	return len(due), nil
 }
 
-// MarkDue makes all codes of a property due after a change of its spaces, gates, locks or settings.
+// MarkDue makes all codes of a property due after its spaces, gates, locks or settings changed.
 func MarkDue(tx *db.Tx, propertyID string) error {
 	err := tx.Code.Update().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).SetNextAt(tx.Now()).Exec(tx.Context())
 	if err != nil {

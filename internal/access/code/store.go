@@ -19,17 +19,17 @@ import (
 type Spec struct {
 	Kind      Kind
 	Holder    string
-	LockID    string   // of a backup code
-	DoorIDs   []string // spaces and gates
+	LockID    string   // LockID is set for a backup code only
+	DoorIDs   []string // DoorIDs are spaces and gates
 	AllRooms  bool
 	Hours     []Hours
-	NotBefore time.Time // zero: now
-	NotAfter  time.Time // zero: no end
-	By        string    // the creator
+	NotBefore time.Time // NotBefore is now if it is zero
+	NotAfter  time.Time // NotAfter is zero if the code has no end
+	By        string    // By is the creator
 }
 
 const (
-	// maxDoors bounds the doors of a code, maxCodes the codes of a property that have not ended.
+	// maxDoors limits the doors of a code, maxCodes the active codes of a property.
 	maxDoors = 200
 	maxCodes = 2000
 )
@@ -72,7 +72,6 @@ func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error)
 	return Reconcile(rec, c)
 }
 
-// validate returns an error with all wrong fields of a new code.
 func validate(tx *db.Tx, propertyID string, n Spec) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {
@@ -110,14 +109,12 @@ func checkDoorsExist(tx *db.Tx, propertyID string, doors []string) error {
 	return nil
 }
 
-// Row is a code as stored.
 type Row = ent.Code
 
-// Filter narrows and pages a list of codes.
 type Filter struct {
-	Kind, LockID string // empty: any
-	Ended        bool   // include ended codes
-	After        string // last id of the previous page
+	Kind, LockID string // Kind and LockID are empty for any
+	Ended        bool   // Ended includes ended codes
+	After        string // After is the last id of the previous page
 	Limit        int
 }
 
@@ -139,7 +136,6 @@ func List(tx *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	return q.Order(entcode.ByID()).Limit(f.Limit).All(tx.Context())
 }
 
-// Get returns a code of the property.
 func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	c, err := tx.Code.Query().Where(entcode.ID(codeID), entcode.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -148,7 +144,7 @@ func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	return c, err
 }
 
-// End ends a code for a reason. An ended code stays unchanged.
+// End does nothing if the code has ended already.
 func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
 		return c, nil
@@ -163,8 +159,8 @@ func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, erro
 	return Reconcile(rec, c)
 }
 
-// Reveal decrypts the PIN of a code, and the PINs of doors that have their own, and records who read it. A door whose lock takes
-// no possible PIN has none.
+// Reveal decrypts a code's PIN and the separate PINs of doors, and records who read them. A door is missing if its
+// lock accepts no possible PIN.
 func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own map[string]string, err error) {
 	if c.EndedAt != nil {
 		return "", nil, fault.New(fault.Precondition, access.WindowPast, "this code has ended: it opens no door")

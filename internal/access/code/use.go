@@ -18,13 +18,12 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Use is one use of a staff, one-time or backup code at a door.
 type Use struct {
 	Code   *ent.Code
 	LockID string
 	At     time.Time
 	Opened bool
-	Reason string // why the lock refused the code; may be empty
+	Reason string // Reason is why the lock refused the code; it may be empty
 }
 
 // Uses returns the latest uses of staff, one-time and backup codes at a door, newest first.
@@ -35,7 +34,7 @@ func Uses(view *db.Tx, propertyID, doorID string, limit int) ([]Use, error) {
 	}
 	atDoor := func(s *sql.Selector) { s.Where(sqljson.ValueEQ(entevent.FieldBody, doorID, sqljson.Path("doorId"))) }
 	var events []*ent.Event
-	for _, lockID := range locks { // one query each, because the index orders the events of one lock
+	for _, lockID := range locks { // one query for each lock, because the index orders the events of one lock
 		rows, err := view.Event.Query().Where(entevent.PropertyID(propertyID), entevent.Subject(lockID),
 			entevent.KindIn(string(event.DoorOpened), string(event.DoorDenied)), entevent.GrantIDHasPrefix(id.Code+"_"), atDoor).
 			Order(entevent.BySubjectSequence(sql.OrderDesc())).Limit(limit).All(view.Context())
@@ -69,7 +68,7 @@ func usesOf(view *db.Tx, propertyID string, events []*ent.Event) ([]Use, error) 
 	return uses, nil
 }
 
-// locksWithCodes returns the lock at a door, and locks that have moved since and still have a slot for it.
+// locksWithCodes returns the lock on a door, and locks that were moved from it and still have a slot for it.
 func locksWithCodes(view *db.Tx, propertyID, doorID string) ([]string, error) {
 	ids, err := view.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.DoorID(doorID), entslot.GrantIDHasPrefix(id.Code+"_")).
 		Unique(true).Select(entslot.FieldLockID).Strings(view.Context())

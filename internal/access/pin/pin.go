@@ -1,4 +1,4 @@
-// Package pin generates the PINs that guests type at doors. It is pure, except for the source of randomness it is given.
+// Package pin generates the PINs that guests type at doors. It is pure, except for its source of randomness.
 package pin
 
 import (
@@ -11,60 +11,61 @@ import (
 	"strings"
 )
 
-// Lengths a property may choose from. Six digits are enough where the lock or its bridge slows guessing; elsewhere eight are.
+// Lengths that a property may choose. Six digits suffice if the lock or its bridge slows guessing; other locks need
+// eight.
 const (
 	Shortest = 6
 	Longest  = 8
 )
 
-// Digits is the alphabet of a lock that specifies none.
 const Digits = "0123456789"
 
 // Rules is what one lock accepts as a PIN.
 type Rules struct {
-	Min, Max  int    // length in characters; 0: the lock has no limit
-	Alphabet  string // "": Digits
+	Min, Max  int    // Min and Max are lengths in characters; 0 means no limit
+	Alphabet  string // an empty Alphabet means Digits
 	Prefixes  []string
 	Forbidden []Pattern
-	Unusable  bool // a rule of the lock cannot be read, so no PIN is known to fit
+	Unusable  bool // Unusable means that a rule of the lock is invalid, so that no PIN is known to be accepted
 }
 
-// Pattern is what a PIN must not match. Patterns with the same String are equal.
+// Pattern is a pattern that no PIN may match. Patterns with equal String are equal.
 type Pattern interface {
 	Matches(pin string) bool
-	Size() int // an upper bound of the steps to match one character
+	Size() int // Size is an upper bound of the steps to match one character
 	String() string
 }
 
-// ErrImpossible reports that no PIN satisfies the rules.
 var ErrImpossible = errors.New("no PIN satisfies the rules of the locks")
 
-// ErrTaken reports that every generated PIN was taken: the property has too many live codes of this length.
+// ErrTaken means that every generated PIN is in use: the property has too many active codes of this length.
 var ErrTaken = errors.New("no free PIN was found")
 
 const (
-	// attempts bounds the search; with 10,000 live codes of six digits a single draw fails in about one of five cases.
+	// attempts bounds the search. With 10,000 active codes of six digits, one random PIN is in use in about one of
+	// five cases.
 	attempts = 400
-	// samples is how many PINs represent all that satisfy some locks.
+	// samples is how many random PINs stand in for all PINs that some locks accept.
 	samples = 32
-	// maxCommon bounds the size of all patterns that one PIN is drawn against.
+	// maxCommon bounds the size of all patterns that one PIN is checked against.
 	maxCommon = 2048
-	// maxEffort bounds the steps of all draws of a Drawer, about 30 ms. One attempt against 50 locks of different models, with
-	// patterns of 40 instructions each, takes 15,000.
+	// maxEffort bounds the steps of all PINs that one Drawer generates, about 30 ms. One attempt against 50 locks of
+	// different models, with patterns of 40 instructions each, takes 15,000 steps.
 	maxEffort = 4_000_000
-	// drawing is the cost of one random character, in steps of matching.
+	// drawing is the cost of generating one random character, in steps of matching.
 	drawing = 64
 )
 
-// Drawer generates PINs for the doors of one stay or code. They share one bound of computation, because they are generated inside
-// a transaction. The zero value is ready to use.
+// Drawer generates the PINs for the doors of one reservation or code. They share one limit of computation, because
+// they are generated inside a transaction. The zero value is ready to use.
 type Drawer struct {
-	Source io.Reader // nil: crypto/rand
-	effort int       // steps so far
+	Source io.Reader // Source is crypto/rand if nil
+	effort int       // effort counts the steps so far
 }
 
-// Draw returns a random PIN of the desired length, or of the nearest length the rules allow, that is not weak and not taken. If
-// no PIN satisfies all locks, it satisfies as many as possible, the first ones first; if all such PINs are taken, the first lock.
+// Draw returns a random PIN of the desired length, or of the nearest length that the rules allow, that is neither
+// weak nor taken. If no PIN satisfies all locks, it satisfies as many as possible, in order; if all such PINs are
+// taken, it satisfies the first lock.
 func (d *Drawer) Draw(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {
@@ -116,8 +117,8 @@ func (d *Drawer) drawFrom(c combined, length int, taken func(string) (bool, erro
 	return "", ErrTaken
 }
 
-// satisfiable combines the rules of as many locks as possible. It tries each lock once, against PINs that satisfy the locks
-// before it, and leaves out a lock that takes none of them.
+// satisfiable combines the rules of as many locks as possible. It tries each lock once, against sample PINs that
+// satisfy the locks before it, and omits a lock that accepts none of them.
 func (d *Drawer) satisfiable(length int, locks []Rules) (combined, error) {
 	set, possible := anyPIN(), []string(nil)
 	for _, r := range locks {
@@ -160,19 +161,19 @@ func (d *Drawer) sample(c combined, length int) ([]string, error) {
 	return out, nil
 }
 
-// Satisfies reports whether a lock with these rules takes the PIN.
+// Satisfies reports whether a lock with these rules accepts the PIN.
 func Satisfies(p string, rules Rules) bool {
 	c, ok := anyPIN().and(rules)
 	return ok && len(p) >= c.min && len(p) <= c.max && strings.Trim(p, c.alphabet) == "" && c.permits(p)
 }
 
-// combined is the rules that all locks of a set share.
+// combined are the rules that all locks of a set share.
 type combined struct {
 	min, max int
 	alphabet string
 	prefixes []string
 	patterns []Pattern
-	size     int // of the patterns, and the number of prefixes
+	size     int // size is the size of the patterns plus the number of prefixes
 }
 
 func anyPIN() combined { return combined{min: 1, max: 32, alphabet: Digits} }
@@ -216,7 +217,7 @@ func intersect(a, b string) string {
 	}, a)
 }
 
-// length returns the desired length, moved into what the locks allow.
+// length returns the length closest to the wanted one that the locks allow.
 func (c combined) length(wanted int) int { return min(max(wanted, c.min), c.max) }
 
 // allows reports whether a PIN is strong enough and satisfies c.
@@ -230,7 +231,7 @@ func (c combined) permits(p string) bool {
 		!slices.ContainsFunc(c.patterns, func(f Pattern) bool { return f.Matches(p) })
 }
 
-// random returns a random PIN of the alphabet and length of c.
+// random returns a random PIN with the alphabet and length of c.
 func (d *Drawer) random(c combined, length int) (string, error) {
 	source := d.Source
 	if source == nil {

@@ -20,7 +20,7 @@ func tripled(p string) bool {
 	return false
 }
 
-// periodic finds 1212, 123123 and 7777.
+// periodic reports whether a PIN repeats one part, such as 1212, 123123 and 7777.
 func periodic(p string) bool {
 	for period := 1; period <= len(p)/2; period++ {
 		if len(p)%period != 0 {
@@ -37,7 +37,7 @@ func periodic(p string) bool {
 	return false
 }
 
-// run finds n digits that each are one more, or one less, than the one before.
+// run reports whether a PIN has n digits in a row that rise or fall by one.
 func run(p string, n int) bool {
 	up, down := 1, 1
 	for i := 1; i < len(p); i++ {
@@ -56,7 +56,7 @@ func run(p string, n int) bool {
 	return false
 }
 
-// yearly finds a year from 1900 to 2099 at either end: people use their own.
+// yearly reports whether a PIN begins or ends with a year from 1900 to 2099, because people use their own years.
 func yearly(p string) bool {
 	if len(p) < 4 {
 		return false
@@ -69,7 +69,7 @@ func year(p string) bool {
 	return err == nil && n >= 1900 && n <= 2099
 }
 
-// layouts are the ways in which people write a birthday as digits alone.
+// layouts are the ways to write a birthday in digits.
 var layouts = map[int][]string{
 	4: {"0201", "0102"},
 	6: {"020106", "010206", "060102"},

@@ -46,7 +46,7 @@ func eachOffice(t *testing.T, f func(o *office)) {
 			ctx: actor.With(t.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"})}
 		o.Services = New(Deps{DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: o.partners,
 			Stays: propertyapi.Stays{
-				Replan: func(_ *db.Tx, propertyID string, t space.Touched) error {
+				Replan: func(_ *db.Tx, propertyID string, t space.AffectedStays) error {
 					if t.All {
 						o.replanned[propertyID]++
 					}

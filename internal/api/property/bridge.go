@@ -69,7 +69,7 @@ func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRe
 		if err != nil {
 			return nil, err
 		}
-		if err := s.Replan(tx, propertyID, space.Touched{All: true}); err != nil {
+		if err := s.Replan(tx, propertyID, space.AffectedStays{All: true}); err != nil {
 			return nil, err
 		}
 		m, err := bridgeWithLocks(tx, propertyID, row)

@@ -39,7 +39,7 @@ type world struct {
 	deps      Deps
 	services  *Services
 	clock     *clock.Fixed
-	replanned []space.Touched
+	replanned []space.AffectedStays
 	unsent    int
 	completed int // how often the dates were recomputed
 	read      func(propertyID, integrationID string) error
@@ -63,7 +63,7 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 	w.deps = Deps{
 		DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: partner.New(d, keys, c),
 		Stays: Stays{
-			Replan: func(_ *db.Tx, _ string, touched space.Touched) error {
+			Replan: func(_ *db.Tx, _ string, touched space.AffectedStays) error {
 				w.replanned = append(w.replanned, touched)
 				return nil
 			},
@@ -183,7 +183,7 @@ func refused[R any](_ R, err error) func(t *testing.T, what string, want fault.R
 }
 
 // takeReplanned returns what was replanned since the previous call.
-func (w *world) takeReplanned() []space.Touched {
+func (w *world) takeReplanned() []space.AffectedStays {
 	taken := w.replanned
 	w.replanned = nil
 	return taken

@@ -77,7 +77,7 @@ func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest)
 }
 
 // replanAndRender recomputes the access that a changed gate affects, and returns the gate's message.
-func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *space.GateRow, touched space.Touched) (*propertyv1.Gate, error) {
+func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *space.GateRow, touched space.AffectedStays) (*propertyv1.Gate, error) {
 	if err := s.Replan(tx, propertyID, touched); err != nil {
 		return nil, err
 	}

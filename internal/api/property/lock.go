@@ -99,7 +99,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err != nil {
 			return nil, err
 		}
-		touched, err := space.TouchDoors(tx, propertyID, before.DoorID, r.DoorId)
+		touched, err := space.StaysAtDoors(tx, propertyID, before.DoorID, r.DoorId)
 		if err != nil {
 			return nil, err
 		}

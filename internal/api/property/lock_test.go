@@ -41,7 +41,7 @@ func TestAssignLockReplansBothDoors(t *testing.T) {
 			if m.GetDoorId() != c.door || m.GetDoorName() != c.name {
 				t.Errorf("on %q (%q), want %q (%q)", m.GetDoorId(), m.GetDoorName(), c.door, c.name)
 			}
-			var touched space.Touched
+			var touched space.AffectedStays
 			for _, r := range a.w.takeReplanned() {
 				touched = touched.Union(r)
 			}

@@ -152,7 +152,7 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 }
 
 // unmapReplaced removes the mappings that the request deletes, and those whose space the request maps to another partner space.
-func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (space.Touched, error) {
+func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (space.AffectedStays, error) {
 	goal := make(map[string]string, len(desired))
 	var targets []string
 	for _, w := range desired {
@@ -163,9 +163,9 @@ func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, de
 	}
 	holders, err := space.ExternalIDs(tx, propertyID, integrationID, targets)
 	if err != nil {
-		return space.Touched{}, err
+		return space.AffectedStays{}, err
 	}
-	var touched space.Touched
+	var touched space.AffectedStays
 	unmap := func(externalID string) error {
 		_, t, err := s.Mappings.Unmap(tx, propertyID, integrationID, externalID)
 		if fault.Has(err, space.SpaceNotMapped) {

@@ -48,5 +48,5 @@ func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings property.Se
 			return nil, err
 		}
 	}
-	return Message(row), s.Replan(tx, propertyID, space.Touched{All: true})
+	return Message(row), s.Replan(tx, propertyID, space.AffectedStays{All: true})
 }

@@ -116,7 +116,7 @@ func TestPropertySettings(t *testing.T) {
 		if p.GetLateOutMinutes() != 45 || p.GetName() != "A" {
 			t.Errorf("got %v", p)
 		}
-		same(t, "replanned", []space.Touched{{All: true}}, a.w.takeReplanned())
+		same(t, "replanned", []space.AffectedStays{{All: true}}, a.w.takeReplanned())
 		same(t, "days completed anew for a setting that is none of theirs", 0, a.w.completed)
 		for _, s := range []*propertyv1.PropertySettings{{CheckInTime: ptr("16:00")}, {CheckOutTime: ptr("10:00")}, {TimeZone: ptr("Europe/Berlin")}} {
 			must(a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: s}))(t)
@@ -200,7 +200,7 @@ func TestGateReplansItsSpaces(t *testing.T) {
 		a.w.takeReplanned()
 		g := must(a.Gate.UpdateGate(a.ctx, &propertyv1.UpdateGateRequest{Id: gate, Spaces: &propertyv1.SpaceIds{Ids: []string{r2}}}))(t).GetData()
 		same(t, "spaces", []string{r2}, g.GetSpaceIds())
-		var touched space.Touched
+		var touched space.AffectedStays
 		for _, r := range a.w.takeReplanned() {
 			touched = touched.Union(r)
 		}

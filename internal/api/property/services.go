@@ -24,7 +24,7 @@ import (
 )
 
 // Replan recomputes the access of the reservations that a change of spaces or doors affects, in the transaction of the change.
-type Replan func(tx *db.Tx, propertyID string, t space.Touched) error
+type Replan func(tx *db.Tx, propertyID string, t space.AffectedStays) error
 
 // Stays updates a property's reservations after its settings change.
 type Stays struct {
