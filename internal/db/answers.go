@@ -11,10 +11,10 @@ import (
 	"latchkey.dev/ent/predicate"
 )
 
-// AnswerKey identifies the answer to a call with an Idempotency-Key.
+// AnswerKey identifies a stored answer to a call with an Idempotency-Key.
 type AnswerKey struct{ Holder, PropertyID, Method, Key string }
 
-// Answer is a stored answer: the hash of its request, and the sealed answer.
+// Answer is a stored answer, encrypted, with the hash of its request.
 type Answer struct{ RequestHash, Sealed []byte }
 
 // ErrAnswerExists means that an answer with the same key is stored already.

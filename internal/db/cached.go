@@ -37,12 +37,12 @@ func Cached[K comparable, V any](tx *Tx, tables []string, key K, read func() (V,
 // changes counts the row changes of the writer's connection, and caches values for [Cached].
 type changes struct {
 	mu      sync.Mutex
-	rows    map[string]uint64 // changed, by table
-	undone  uint64            // how often rows may have changed without being counted
-	version int64             // PRAGMA data_version: differs after another connection wrote
+	rows    map[string]uint64 // rows counts the changed rows of each table
+	undone  uint64            // undone counts how often rows may have changed without being counted
+	version int64             // version is PRAGMA data_version, which differs after another connection wrote
 	known   map[any]cachedValue
-	changed chan struct{} // signals the checkpointer that rows have changed
-	ended   atomic.Bool   // the transaction that was begun last has been rolled back
+	changed chan struct{} // changed notifies the checkpointer that rows have changed
+	ended   atomic.Bool   // ended means that the last transaction was rolled back
 }
 
 type cachedValue struct {
@@ -50,7 +50,7 @@ type cachedValue struct {
 	value   any
 }
 
-// tableVersion identifies a state of some tables. Neither number ever shrinks.
+// tableVersion identifies a state of some tables. Neither number ever decreases.
 type tableVersion struct{ undone, rows uint64 }
 
 // maxCached bounds the cache; a full cache is cleared.
@@ -82,7 +82,7 @@ func (c *changes) watch(conn *sqlite3.SQLiteConn) {
 // interrupted or the disk fails (https://sqlite.org/lang_transaction.html, "Response To Errors").
 func (c *changes) rolledBack() bool { return c != nil && c.ended.Load() }
 
-// invalidate clears the cache: what was read may have been rolled back.
+// invalidate clears the cache, because what was read may have been rolled back.
 func (c *changes) invalidate() {
 	if c == nil {
 		return
@@ -141,10 +141,8 @@ type connector struct {
 	changes *changes
 }
 
-// Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.dsn) }
 
-// Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver {
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
 		// Savepoints keep their journal in memory: a change of more than 16 pages would create a temporary file.

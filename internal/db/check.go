@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Check returns nil if the database answers and stores changes. After a change met a fault of the storage, Check returns that
-// fault until a probe could be stored: a full disk refuses changes while queries still work.
+// Check returns nil if the database answers and stores changes. After a storage error Check returns that error until
+// a probe write succeeds: on a full disk, writes fail while queries still work.
 func (d *DB) Check(ctx context.Context) error {
 	if err := d.engine.check(ctx); err != nil {
 		return Explain(err)
@@ -20,25 +20,25 @@ func (d *DB) Check(ctx context.Context) error {
 	return d.storageState.check(func() error { return d.probe(ctx) })
 }
 
-// storageState holds the latest fault of the storage that a change met.
+// storageState holds the last storage error that a change met.
 type storageState struct {
 	fault  atomic.Pointer[fault.Fault]
-	mu     sync.Mutex // held during a probe
+	mu     sync.Mutex // mu is held during a probe
 	probed time.Time
-	row    string // the id of the row that a probe stores
+	row    string // row is the id of the row that a probe writes
 }
 
 // probeInterval is the shortest time between two probes, however often Check is called.
 const probeInterval = 2 * time.Second
 
-// note records err if it is a fault of the storage.
+// note records err if it is a storage error.
 func (t *storageState) note(err error) {
 	if f, ok := fault.Of(err); ok && isStorageFault(f) {
 		t.fault.Store(f)
 	}
 }
 
-// check returns the recorded fault, and clears it after a successful probe.
+// check returns the recorded error, and clears it after a successful probe.
 func (t *storageState) check(probe func() error) error {
 	if t.fault.Load() == nil {
 		return nil
@@ -61,7 +61,7 @@ func (t *storageState) check(probe func() error) error {
 	return fault.Err(t.fault.Load())
 }
 
-// isStorageFault reports whether f is a fault of the storage rather than of a change. It compares messages because
+// isStorageFault reports whether f is caused by the storage, not by the change. It compares messages because
 // [fault.Fault.With] copies a fault.
 func isStorageFault(f *fault.Fault) bool {
 	for _, known := range []*fault.Fault{errDisconnected, errUnknown, errStandby, errFull, errTooManyConns, errSlow, errDisk} {
@@ -72,16 +72,16 @@ func isStorageFault(f *fault.Fault) bool {
 	return false
 }
 
-// probe stores 64 KiB, which fails on a full disk, and deletes it. Each process uses a row of its own.
+// probe writes 64 KiB, which fails on a full disk, and deletes them. Each process has its own row.
 func (d *DB) probe(ctx context.Context) error {
 	filler := make([]byte, 64<<10)
-	_, _ = rand.Read(filler) // random, because PostgreSQL compresses; Read never fails
+	_, _ = rand.Read(filler) // the bytes are random, because PostgreSQL compresses values
 	remove := func(tx *Tx) error {
 		_, err := tx.Secret.Delete().Where(secret.ID(d.storageState.row)).Exec(tx.Context())
 		return err
 	}
 	err := d.engine.write(ctx, func(tx *Tx) error {
-		if err := remove(tx); err != nil { // left by a probe that could not delete its row
+		if err := remove(tx); err != nil { // delete the row of a probe that could not delete it
 			return err
 		}
 		return tx.Secret.Create().SetID(d.storageState.row).SetSealed(filler).Exec(tx.Context())

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// logPages is the length of the write-ahead log, in pages of 4 KiB, from which the checkpointer copies it into the file.
-	// With a long log, a page that changes often is copied once for many changes; the price is a longer recovery after a
-	// crash.
+	// logPages is the length of the write-ahead log, in pages of 4 KiB, at which the checkpointer copies it into the
+	// database file. A long log combines many changes of the same page into one copy; its price is a longer recovery
+	// after a crash.
 	logPages = 8192
 	// logMax is the length at which the writer itself runs a checkpoint, because the checkpointer does not keep up.
 	logMax = 8 * logPages
-	// logRemainder is few enough pages that the writer may wait for their checkpoint.
+	// logRemainder is the number of pages whose checkpoint the writer may wait for.
 	logRemainder = 512
 	// logCheckInterval is the shortest time between two checks of the length.
 	logCheckInterval = 20 * time.Millisecond
@@ -27,11 +27,11 @@ const (
 // pages and two syncs of the disk. The last few pages are copied between two transactions of the writer: SQLite restarts the
 // log only when all of it was copied.
 type checkpointer struct {
-	conn   *sql.DB // used by the checkpointer only
+	conn   *sql.DB // conn is used by the checkpointer only
 	writer *sql.DB
-	file   *os.File // the database; see sync
+	file   *os.File // file is the database file; see sync
 	log    *slog.Logger
-	pages  atomic.Int64 // the length from which the log is copied
+	pages  atomic.Int64 // pages is the length from which the log is copied
 	grown  chan struct{}
 	done   chan struct{}
 	stop   context.CancelFunc
@@ -52,7 +52,6 @@ func (c *checkpointer) close() error {
 	return c.conn.Close()
 }
 
-// loop checks the length of the log after changes.
 func (c *checkpointer) loop(ctx context.Context) {
 	defer close(c.done)
 	timer := time.NewTimer(0)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// errComputes is the error of Write in tests if a closure computes for too long.
+// errComputes is returned by Write in tests if a closure computes for too long.
 var errComputes = errors.New("db: a closure of Write computes for too long while all other changes wait")
 
-// computingLimit is how long a closure may compute between two statements, in nanoseconds of CPU time. 0: unlimited.
+// computingLimit is the CPU time in nanoseconds that a closure may use between two statements. 0 means no limit.
 var computingLimit atomic.Int64
 
 // computingReport receives the violations.
@@ -28,9 +28,9 @@ func LimitComputing(limit time.Duration, report func(error)) {
 // computing measures the CPU time of a closure between its statements. A nil *computing measures nothing.
 type computing struct {
 	limit  time.Duration
-	since  time.Duration // CPU time of the thread after the last statement
+	since  time.Duration // since is the CPU time of the thread after the last statement
 	most   time.Duration
-	before string // the statement after the longest computation; "": the end of the closure
+	before string // before is the statement after the longest computation; empty for the end of the closure
 }
 
 // startComputing starts to measure the closure that the calling goroutine is about to run. Call stop after it.
@@ -43,7 +43,6 @@ func startComputing() *computing {
 	return &computing{limit: limit, since: threadTime()}
 }
 
-// pause is called before a statement.
 func (c *computing) pause(statement string) {
 	if c == nil {
 		return
@@ -53,7 +52,6 @@ func (c *computing) pause(statement string) {
 	}
 }
 
-// resume is called after a statement.
 func (c *computing) resume() {
 	if c != nil {
 		c.since = threadTime()

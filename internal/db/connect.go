@@ -22,19 +22,19 @@ const connectTimeout = 3 * time.Second
 // keepAlive detects a host that vanished silently within about 15 seconds; the system's default is 2 hours.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 6 * time.Second, Interval: 3 * time.Second, Count: 3}
 
-// applyDefaults sets what the URL leaves open.
+// applyDefaults sets the connection options that the URL does not set.
 func applyDefaults(c *pgx.ConnConfig) {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = connectTimeout
 	}
-	if len(hostsOf(c)) > 1 && c.ValidateConnect == nil { // of several hosts only the primary accepts changes
+	if len(hostsOf(c)) > 1 && c.ValidateConnect == nil { // of several hosts only the primary accepts writes
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 }
 
-// afterConnect prepares a session. Times are read in UTC. The server ends the session when the client vanished, or when it
-// holds a transaction open for longer than a change may take: its row locks would block other nodes.
+// afterConnect prepares a session. Times are read in UTC. The server ends the session if the client vanishes, or if a
+// transaction stays open for longer than a change may take: its row locks would block other nodes.
 func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
@@ -51,7 +51,7 @@ func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration)
 	return Set(ctx, c, settings...)
 }
 
-// Set changes settings of a session. The arguments alternate between names and values.
+// Set sets parameters of a PostgreSQL session. The arguments alternate between names and values.
 func Set(ctx context.Context, c *pgx.Conn, settings ...string) error {
 	statement, args := "SELECT ", make([]any, 0, len(settings))
 	for i := 0; i < len(settings); i += 2 {
@@ -101,7 +101,6 @@ func tryHosts(c *pgx.ConnConfig, hosts ...host) {
 	c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
 }
 
-// moveToFront returns hosts with first at the front.
 func moveToFront(first host, hosts []host) []host {
 	if i := slices.IndexFunc(hosts, first.isSame); i > 0 {
 		return slices.Concat(hosts[i:i+1], hosts[:i], hosts[i+1:])
@@ -109,14 +108,14 @@ func moveToFront(first host, hosts []host) []host {
 	return hosts
 }
 
-// connTracker tracks the network connections of the pool, so that it can close those that queries wait on.
+// connTracker tracks the network connections of the pool, so that it can close connections on which queries hang.
 type connTracker struct {
 	dial pgconn.DialFunc
 	mu   sync.Mutex
 	open map[*trackedConn]struct{}
 }
 
-// trackedConn is a connection that its tracker lists until it is closed.
+// trackedConn removes itself from its tracker when it is closed.
 type trackedConn struct {
 	net.Conn
 	by *connTracker
@@ -134,7 +133,6 @@ func (t *connTracker) dialTracked(ctx context.Context, network, address string) 
 	return c, nil
 }
 
-// Close closes the connection.
 func (c *trackedConn) Close() error {
 	c.by.mu.Lock()
 	delete(c.by.open, c)

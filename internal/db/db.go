@@ -37,9 +37,9 @@ type Config struct {
 	CheckEvery time.Duration
 	// Around wraps every call of Write and must call write once, for example to measure it. Default: no wrapper.
 	Around func(ctx context.Context, write func(ctx context.Context) error) error
-	Clock  clock.Clock  // default: with SQLite clock.System, with PostgreSQL one that follows the database's
-	Wall   clock.Clock  // this machine's clock, for a test to set; default clock.System
-	Logger *slog.Logger // default: discards
+	Clock  clock.Clock  // Clock defaults to clock.System with SQLite, and to a clock that follows the database's with PostgreSQL
+	Wall   clock.Clock  // Wall is this machine's clock; only tests set it; default clock.System
+	Logger *slog.Logger // Logger discards messages by default
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -49,7 +49,7 @@ type DB struct {
 	cfg    Config
 	log    *slog.Logger
 
-	follower *clock.Follower // follows the clock of the database; nil when this process uses its own clock
+	follower *clock.Follower // follower follows the database's clock; nil if this process uses its own clock
 
 	subscribing sync.RWMutex
 	subscribers map[Topic][]func(key string)
@@ -70,13 +70,13 @@ type engine interface {
 	close() error
 }
 
-// ErrClosed is the error of Write after Close.
+// ErrClosed is returned by Write after Close.
 var ErrClosed = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again on another").Retry(time.Second)
 
-// errBusy is the error of Write when QueueSize callers already wait.
+// errBusy is returned by Write if QueueSize callers already wait.
 var errBusy = fault.New(fault.Unavailable, fault.UnavailableReason, "too many changes are waiting to be stored; try again shortly").Retry(time.Second)
 
-// errNested is the error of a Write inside a Write, which would wait for itself forever.
+// errNested is returned by a Write inside a Write, which would deadlock.
 var errNested = errors.New("db: Write called inside Write; pass the *Tx on instead")
 
 // Open opens the database and checks that it answers. It does not change the schema: see [DB.EnsureSchema].
@@ -194,7 +194,7 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 // writeOnce runs one change, maps storage errors to faults and records them for [DB.Check].
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	fn = withFence(ctx, fn)
-	var last *Tx // the committed one, if Write succeeds
+	var last *Tx // last is the committed transaction, if Write succeeds
 	err := Explain(d.engine.write(ctx, func(tx *Tx) error {
 		last = tx
 		return fn(tx)
@@ -208,13 +208,14 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 
 type fenceKey struct{}
 
-// Fenced returns a context whose changes first run check, in their own transaction, and store nothing if it fails. It
-// protects work that only one process may do: another process may have taken over the lease while this one hung.
+// Fenced returns a context in which each Write first runs check in its transaction, and stores nothing if check
+// fails. It protects work that only one process may do: another process may have taken over the lease while this one
+// hung.
 func Fenced(ctx context.Context, check func(tx *Tx) error) context.Context {
 	return context.WithValue(ctx, fenceKey{}, check)
 }
 
-// withFence returns fn preceded by the check of ctx, if there is one.
+// withFence returns fn preceded by the check of a [Fenced] context.
 func withFence(ctx context.Context, fn func(tx *Tx) error) func(tx *Tx) error {
 	check, ok := ctx.Value(fenceKey{}).(func(tx *Tx) error)
 	if !ok {
@@ -228,7 +229,6 @@ func withFence(ctx context.Context, fn func(tx *Tx) error) func(tx *Tx) error {
 	}
 }
 
-// Dialect returns dialect.SQLite or dialect.Postgres.
 func (d *DB) Dialect() string { return d.engine.dialect() }
 
 // SQLite reports whether the database is an embedded SQLite file.
@@ -241,8 +241,8 @@ func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.pools() }
 // Pool describes how busy the connections are; on SQLite, the connections of readers.
 type Pool struct {
 	Limit, InUse int
-	Waits        int64         // how often a query found no free connection
-	Waited       time.Duration // total time that queries waited
+	Waits        int64         // Waits counts the queries that found no free connection
+	Waited       time.Duration // Waited is the total time that queries waited
 }
 
 // Pool reports how busy the connections are.
@@ -255,7 +255,7 @@ func (d *DB) Pool() Pool {
 	return Pool{Limit: s.MaxOpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
 }
 
-// Reruns counts the changes that ran a second time because PostgreSQL found a conflict between transactions. It is 0 on
+// Reruns counts the changes that were retried because PostgreSQL found a conflict between transactions. It is 0 on
 // SQLite.
 func (d *DB) Reruns() int64 {
 	if p, ok := d.engine.(*postgres); ok {

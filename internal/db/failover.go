@@ -11,10 +11,10 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// checkEvery is the default interval between pings. The server has twice as long to answer.
+// checkEvery is the default interval between pings. A ping may take twice as long.
 const checkEvery = 2 * time.Second
 
-// connect opens a connection outside of the pool, and makes the pool try the same host first.
+// connect opens a connection outside of the pool, and makes the pool prefer the same host.
 func (p *postgres) connect(ctx context.Context) (*pgx.Conn, host, error) {
 	var failed error
 	for _, h := range moveToFront(*p.first.Load(), p.hosts) {
@@ -40,8 +40,8 @@ func closeWithTimeout(ctx context.Context, conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// watch pings the server on a connection of its own until ctx ends. A host that hangs or vanished sends no error: queries on
-// its connections would wait for their own deadlines, and the pool would hand these connections out again.
+// watch pings the server on its own connection until ctx ends. A host that hangs or vanished sends no error: queries
+// would wait for their deadlines, and the pool would reuse the dead connections.
 func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	defer close(p.watchDone)
 	for clock.Sleep(ctx, p.every) {
@@ -85,8 +85,8 @@ func isTimeout(err error) bool {
 	return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Connect opens a connection to PostgreSQL outside of the pool, for state that lasts as long as a session, such as a session
-// lock. The caller closes it.
+// Connect opens a PostgreSQL connection outside of the pool, for state that lasts as long as a session, such as an
+// advisory lock. The caller closes it.
 func (d *DB) Connect(ctx context.Context) (*pgx.Conn, error) {
 	p, ok := d.engine.(*postgres)
 	if !ok {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	groupMax  = 128                   // most changes that share a commit
-	groupSpan = 20 * time.Millisecond // no further change joins a commit after this
+	groupMax  = 128                   // the most changes that share a commit
+	groupSpan = 20 * time.Millisecond // the time after which no further change joins a commit
 )
 
 // group is the writer of SQLite: callers that wait at the same time share one transaction and one commit. One goroutine owns
@@ -29,7 +29,7 @@ type group struct {
 	clock   clock.Clock
 	log     *slog.Logger
 
-	mu     sync.RWMutex // guards closed against a send on the closed queue
+	mu     sync.RWMutex // mu guards closed against a send on the closed queue
 	closed bool
 	queue  chan *ticket
 	done   chan struct{}
@@ -38,19 +38,19 @@ type group struct {
 const (
 	waiting int32 = iota
 	started
-	gone // the caller left: cancelled before its turn, or panicked in it
+	gone // the caller was cancelled before its turn, or panicked in it
 )
 
-// ticket is one caller of Write.
+// ticket is one waiting call of Write.
 type ticket struct {
 	ctx   context.Context
 	fn    func(*Tx) error
 	state atomic.Int32
-	turn  chan transaction // writer → caller: run fn now, in this transaction
-	ran   chan struct{}    // caller → writer: fn has returned or panicked
-	final chan error       // writer → caller: the outcome
-	err   error            // of the last run
-	tx    *Tx              // of the last run
+	turn  chan transaction // turn tells the caller to run fn now, in this transaction
+	ran   chan struct{}    // ran tells the writer that fn has returned or panicked
+	final chan error       // final tells the caller the outcome
+	err   error            // err is the error of the last run
+	tx    *Tx              // tx is the transaction of the last run
 }
 
 // transaction is a transaction of the writer. Its own statements run on the connection, because sql.Tx starts a goroutine to
@@ -126,7 +126,6 @@ func (g *group) enqueue(t *ticket) error {
 	}
 }
 
-// run executes the ticket's closure on the caller's goroutine.
 func (g *group) run(t *ticket, tx transaction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
@@ -149,7 +148,7 @@ func (g *group) loop() {
 	}
 }
 
-// commitBatch runs first and the tickets that wait behind it in one transaction, and sends each caller its outcome.
+// commitBatch runs first and the queued tickets in one transaction, and sends each caller its outcome.
 func (g *group) commitBatch(first *ticket) {
 	if !first.state.CompareAndSwap(waiting, started) {
 		return
@@ -176,9 +175,9 @@ func (g *group) commitBatch(first *ticket) {
 // errBatchFailed means that a shared transaction was rolled back because one change failed after it had written.
 var errBatchFailed = errors.New("db: a change failed after it had written")
 
-// runTogether runs tickets until none waits, then commits. An error means that nothing is stored. The tickets have no
-// savepoints, because a savepoint costs as much as a statement and a copy of each page, and a change that fails has seldom
-// written before.
+// runTogether runs tickets until the queue is empty, then commits. After an error nothing is stored. The tickets have
+// no savepoints, because a savepoint costs as much as a statement and a copy of each page, and a change that fails
+// has seldom written before.
 func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	tx, err := g.begin()
 	if err != nil {
@@ -197,8 +196,8 @@ func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	return members, tx.commit()
 }
 
-// rerunSingly runs the tickets a second time, and those that are queued by now, each within a savepoint, so that one that fails
-// does not affect the others.
+// rerunSingly runs the tickets again, and those queued meanwhile, each in a savepoint, so that a failing ticket does
+// not affect the others.
 func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	tx, err := g.begin()
 	if err != nil {
@@ -228,8 +227,8 @@ func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	return t.err != nil || t.state.Load() == gone
 }
 
-// next returns the next ticket whose caller still waits, or nil. It does not block, but it yields the processor once so that
-// runnable callers can enqueue: a commit for more changes costs less per change.
+// next returns the next ticket whose caller still waits, or nil. It does not block, but yields the processor once so
+// that runnable callers can enqueue: a commit shared by more changes costs less per change.
 func (g *group) next(have int, begun time.Time) *ticket {
 	yielded := false
 	for have < groupMax && time.Since(begun) < groupSpan {
@@ -252,8 +251,8 @@ func (g *group) next(have int, begun time.Time) *ticket {
 	return nil
 }
 
-// withSavepoint runs t within a savepoint. An error means that the transaction is lost: SQLite rolls back all of it, with the
-// savepoint, when a statement is interrupted or the disk fails.
+// withSavepoint runs t in a savepoint. An error means that the transaction is lost: SQLite rolls back the whole
+// transaction when a statement is interrupted or the disk fails.
 func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	if err := tx.exec("SAVEPOINT change"); err != nil {
 		return err
@@ -267,7 +266,7 @@ func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	return tx.exec("RELEASE change")
 }
 
-// runSolo runs t in a transaction of its own, after the shared transaction failed with reason.
+// runSolo runs t in its own transaction, after the shared transaction failed with reason.
 func (g *group) runSolo(t *ticket, reason error) {
 	if t.state.Load() == gone {
 		return
@@ -291,7 +290,7 @@ func (g *group) runSolo(t *ticket, reason error) {
 	}
 }
 
-// rollback ends tx. It ignores that SQLite has already rolled back by itself.
+// rollback ends tx. It ignores the error if SQLite has already rolled back.
 func rollback(tx *sql.Tx) error {
 	err := tx.Rollback()
 	if errors.Is(err, sql.ErrTxDone) || (err != nil && isNoTransaction(err)) {

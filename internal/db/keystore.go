@@ -14,7 +14,6 @@ import (
 // KeyStore stores the keyring's sealed data keys in the database.
 type KeyStore struct{ DB *DB }
 
-// LoadKey implements keyring.Store.
 func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
 	k, err := s.DB.Read().PropertyKey.Get(ctx, id)
 	if ent.IsNotFound(err) {
@@ -26,7 +25,6 @@ func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
 	return k.Sealed, nil
 }
 
-// CreateKey implements keyring.Store.
 func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error) {
 	var stored []byte
 	err := s.DB.Write(ctx, func(tx *Tx) error {
@@ -45,12 +43,10 @@ func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]by
 	return stored, err
 }
 
-// KeyIDs implements keyring.Store.
 func (s KeyStore) KeyIDs(ctx context.Context) ([]string, error) {
 	return s.DB.Read().PropertyKey.Query().Order(ent.Asc(propertykey.FieldID)).IDs(ctx)
 }
 
-// ReplaceKey implements keyring.Store.
 func (s KeyStore) ReplaceKey(ctx context.Context, id string, old, sealed []byte) error {
 	return s.DB.Write(ctx, func(tx *Tx) error {
 		k, err := tx.PropertyKey.Get(tx.Context(), id)

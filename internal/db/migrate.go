@@ -26,9 +26,9 @@ import (
 // migration is one file of ent/migrate/<dialect>.
 type migration struct {
 	number   int
-	name     string // the file's, without .sql
+	name     string // name is the file's name without .sql
 	sql      string
-	checksum string // SHA-256 of the file, hex
+	checksum string // checksum is the SHA-256 of the file in hex
 }
 
 // Migrate brings the schema to the version of this program and returns the names of the migrations it applied, none if the
@@ -53,7 +53,6 @@ func (d *DB) Migrate(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Schema returns the name of the last migration that this program includes.
 func (d *DB) Schema() (string, error) {
 	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil || len(available) == 0 {
@@ -82,7 +81,6 @@ func (d *DB) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
-// Pending returns the names of the migrations that Migrate would apply. It only reads.
 func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {
@@ -152,7 +150,7 @@ const createMigrationsTable = `CREATE TABLE IF NOT EXISTS schema_migrations (
 
 var errMigrationChanged = errors.New("changed after it was applied")
 
-// pending returns the available migrations that are not applied yet. applied holds the checksums of the others.
+// pending returns the available migrations that are not applied. applied has the checksums of the applied ones.
 func pending(available []migration, applied []string) ([]migration, error) {
 	if n := len(applied); n > len(available) {
 		return nil, fmt.Errorf("the database is at migration %d but this program has only %d: use a newer program", n, len(available))
@@ -279,8 +277,8 @@ func (s *sqlite) migrateJobs(ctx context.Context, log *slog.Logger) error {
 	})
 }
 
-// migrateJobs does the same for PostgreSQL, where each of the queue's migrations needs a transaction of its own. A session
-// lock covers all of them.
+// migrateJobs migrates the job queue's tables on PostgreSQL. Each of the queue's migrations needs its own
+// transaction, so a session lock covers all of them.
 func (p *postgres) migrateJobs(ctx context.Context, log *slog.Logger) error {
 	m, err := jobsMigrator(riverpgxv5.New(p.pool), log)
 	if err != nil {

@@ -37,15 +37,15 @@ type postgres struct {
 	limit   int64
 	waiting atomic.Int64
 	reruns  atomic.Int64
-	slots   chan struct{} // running changes: fewer than connections, so that reads find a free one
+	slots   chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one
 
-	config      *pgx.ConnConfig // for connections outside of the pool
+	config      *pgx.ConnConfig // config is for connections outside of the pool
 	hosts       []host
-	first       atomic.Pointer[host] // the host to try first: the last that answered
-	connections *connTracker         // of the pool
-	every       time.Duration        // between two pings of the server
+	first       atomic.Pointer[host] // first is the host to try first: the last that answered
+	connections *connTracker         // connections are the connections of the pool
+	every       time.Duration        // every is the interval between two pings
 	unwatch     func()
-	watchDone   chan struct{} // closed when watch has returned
+	watchDone   chan struct{} // watchDone is closed when watch has returned
 
 	mu     sync.Mutex
 	closed bool
@@ -121,8 +121,8 @@ func (p *postgres) check(ctx context.Context) error {
 
 func (p *postgres) pools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
-// write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after the other.
-// It retries after a serialization conflict.
+// write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after
+// the other. It retries serialization conflicts.
 func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := p.enter(); err != nil {
 		return err
@@ -165,7 +165,7 @@ func conflict(err error) error {
 	return fault.New(fault.Aborted, fault.UnavailableReason, "the change kept colliding with others; try again").Retry(time.Second).With(err)
 }
 
-// pause waits with full jitter before the next attempt. It returns false if no time is left for one.
+// pause waits with full jitter before a retry. It returns false if no time is left for a retry.
 func pause(ctx, deadline context.Context, attempt int) bool {
 	most := min(retryFirst<<attempt, retryMost)
 	timer := time.NewTimer(rand.N(most))
@@ -174,13 +174,13 @@ func pause(ctx, deadline context.Context, attempt int) bool {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-		return true // the caller tries again, which returns ctx.Err()
+		return true // the next attempt returns ctx.Err()
 	case <-deadline.Done():
 		return false
 	}
 }
 
-// attempt runs fn once. retry reports whether the same closure may succeed at the next attempt.
+// attempt runs fn once. retry reports whether a retry may succeed.
 func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool, err error) {
 	openRaw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
@@ -188,15 +188,16 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	}
 	tx := newTx(ctx, dialect.Postgres, openRaw, openRaw, p.clock.Now(), nil)
 	_, tx.follows = p.clock.(*clock.Follower)
-	defer openRaw.Rollback() // after a commit it does nothing
+	defer openRaw.Rollback() // Rollback does nothing after a commit
 	if err = tx.run(fn); err == nil {
 		err = explain(openRaw.Commit(), errUnknown)
 	}
 	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
 }
 
-// isHidden recognises the error that follows a failed statement whose error was never read, because its rows were closed
-// before the end. ent reads one row after each UpdateOne, and PostgreSQL may report a serialization conflict only after it.
+// isHidden recognises the error that follows a failed statement whose error was never read, because its rows were
+// closed early. ent reads only one row after each UpdateOne, and PostgreSQL may report a serialization conflict after
+// that row.
 func isHidden(err error) bool {
 	var e *pgconn.PgError
 	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &e) && e.Code == "25P02"
@@ -208,8 +209,9 @@ func isSerialization(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// retryUnique bounds the retries after a unique_violation or a foreign_key_violation: two closures that both saw no row both insert
-// it, or one inserts a row while another deletes its owner. The second one sees what the first did when it runs again. A closure that fails again has a defect of its own.
+// retryUnique bounds the retries after a unique_violation or a foreign_key_violation. These may be caused by a race:
+// two closures that both saw no row both insert it, or one inserts a row while another deletes its owner. A closure
+// that fails again has a defect of its own.
 const retryUnique = 2
 
 func isUnique(err error) bool {

@@ -18,14 +18,14 @@ import (
 	"latchkey.dev/internal/disk"
 )
 
-// Copy is a copy of an embedded database, opened for reading alone.
+// Copy is a copy of an SQLite database, opened read-only for a restore.
 type Copy struct {
 	path   string
 	conn   *sql.DB
 	rename func(from, to string) error
 }
 
-// SQLitePath is the file of an embedded database, behind the links that lead to it.
+// SQLitePath returns the file of an SQLite database, with symbolic links resolved.
 func SQLitePath(databaseURL string) (path string, ok bool) {
 	if path, ok = strings.CutPrefix(databaseURL, "sqlite:"); !ok {
 		return "", false
@@ -37,8 +37,8 @@ func SQLitePath(databaseURL string) (path string, ok bool) {
 	return path, true
 }
 
-// Stage copies a file that Backup made into a directory, under a temporary name, and opens the copy. The copy belongs to the owner
-// of the directory and is synced. Discard removes it.
+// Stage copies a backup file into a directory under a temporary name, and opens the copy. The copy is owned by the
+// owner of the directory and synced. Discard removes it.
 func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 	from, err := os.Open(file)
 	if err != nil {
@@ -55,7 +55,7 @@ func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	to, err := os.CreateTemp(dir, ".restore-*") // readable by its owner alone
+	to, err := os.CreateTemp(dir, ".restore-*") // only the owner can read the file
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 
 const sqliteMagic = "SQLite format 3\x00"
 
-// Discard closes and removes the copy, unless Install gave it its place.
+// Discard closes and removes the copy, unless Install has moved it.
 func (c *Copy) Discard() error {
 	var err error
 	if c.conn != nil {
@@ -84,8 +84,8 @@ func (c *Copy) Discard() error {
 	return err
 }
 
-// Check reads the whole copy, and names the migrations that it lacks. A copy that is damaged, or that this program cannot use, is
-// an error.
+// Check reads the whole copy, and returns the migrations that it lacks. A damaged copy, or one that this program
+// cannot use, is an error.
 func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	var result string
 	if err := c.conn.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
@@ -115,7 +115,6 @@ func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	return lacks, nil
 }
 
-// KeyIDs implements keyring.Reader.
 func (c *Copy) KeyIDs(ctx context.Context) (ids []string, err error) {
 	rows, err := c.conn.QueryContext(ctx, "SELECT id FROM property_keys ORDER BY id")
 	if err != nil {
@@ -132,7 +131,6 @@ func (c *Copy) KeyIDs(ctx context.Context) (ids []string, err error) {
 	return ids, rows.Err()
 }
 
-// LoadKey implements keyring.Reader.
 func (c *Copy) LoadKey(ctx context.Context, id string) (sealed []byte, err error) {
 	err = c.conn.QueryRowContext(ctx, "SELECT sealed FROM property_keys WHERE id = ?", id).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -141,9 +139,10 @@ func (c *Copy) LoadKey(ctx context.Context, id string) (sealed []byte, err error
 	return sealed, err
 }
 
-// Install makes the copy the database at a path of the same directory. A crash leaves the former database or the copy. If the
-// log of the former database cannot be merged into it, a crash may leave no database, but never one without its log. The
-// former database is kept under the name that Install returns; empty: there was none. No process may have either open.
+// Install replaces the database at a path of the same directory by the copy. A crash leaves the former database or
+// the copy. If the log of the former database cannot be merged, a crash may leave no database, but never one without
+// its log. The former database is kept under the returned name, which is empty if there was none. No process may have
+// either open.
 func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former string, err error) {
 	if err := c.conn.Close(); err != nil {
 		return "", err
@@ -176,8 +175,8 @@ func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former 
 	return former, disk.SyncDir(filepath.Dir(path))
 }
 
-// keepFormer links the former database and its write-ahead log to a second name, and returns that name. Without a former database it
-// returns "".
+// keepFormer keeps the former database and its write-ahead log under a second name, and returns that name, or "" if
+// there was none.
 func keepFormer(path, name string) (former string, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		err := os.Link(path+suffix, name+suffix)
@@ -196,7 +195,7 @@ func keepFormer(path, name string) (former string, err error) {
 // that cannot be merged stays.
 func mergeLog(ctx context.Context, path string) (merged bool, err error) {
 	if _, err := os.Stat(path); err == nil {
-		// Only the log that remains decides: a failure here leaves it.
+		// A failure here leaves a log, which is checked below.
 		if pool, err := openPool(ctx, path, 1, nil, nil); err == nil {
 			_, _ = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 			_ = pool.Close()

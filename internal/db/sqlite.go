@@ -24,12 +24,12 @@ const (
 	// mapped is how much of the file the writer maps into memory instead of reading it page by page. SQLite maps at most 2
 	// GiB. Only pages that were read count as memory of the process, and the system can evict them. Readers do not map the
 	// file: SQLite drops a reader's map at the first read after another connection's change.
-	mapped = 2 << 30 // bytes
+	mapped = 2 << 30 // 2 GiB in bytes
 )
 
 type sqlite struct {
 	path         string
-	file         *os.File // closed after the pools: POSIX drops SQLite's locks on a file when the process closes any descriptor of it
+	file         *os.File // file is closed after the pools: POSIX drops SQLite's locks on a file when the process closes any descriptor of the file
 	writer       *sql.DB
 	readers      *sql.DB
 	group        *group
@@ -52,7 +52,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Open the readers second: a read-only connection cannot create the file or its log.
+	// Open the readers second: a read-only connection can create neither the file nor its log.
 	readers, err := openPool(ctx, path, sqliteReaders, url.Values{"mode": {"ro"}, "_query_only": {"1"}}, nil)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
@@ -104,7 +104,6 @@ func openPool(ctx context.Context, path string, conns int, more url.Values, chan
 func (s *sqlite) dialect() string { return dialect.SQLite }
 func (s *sqlite) reader() *sql.DB { return s.readers }
 
-// check reads the database.
 func (s *sqlite) check(ctx context.Context) error {
 	_, err := s.readers.ExecContext(ctx, "SELECT 1 FROM sqlite_master LIMIT 1")
 	return err
@@ -123,7 +122,7 @@ func (s *sqlite) close() error {
 	return err
 }
 
-// isNoTransaction recognises SQLite's error for a ROLLBACK after it has rolled back by itself.
+// isNoTransaction recognises SQLite's error for a ROLLBACK of a transaction that SQLite has already rolled back.
 func isNoTransaction(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no transaction is active")
@@ -139,7 +138,7 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("backup: %s exists already", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".backup-*") // readable by its owner only, under a temporary name until it is complete
+	f, err := os.CreateTemp(filepath.Dir(path), ".backup-*") // only the owner can read the file, which has a temporary name until it is complete
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}

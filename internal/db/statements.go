@@ -2,7 +2,7 @@ package db
 
 import "sync/atomic"
 
-// statementWatcher is called with each statement before it runs; nil outside of tests.
+// statementWatcher is called with each statement before it runs; nil except in tests.
 var statementWatcher atomic.Pointer[func(query string)]
 
 // WatchStatements calls watch with each statement of the process before it runs, on the goroutine that runs it. It is for

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// The statistics for SQLite of indexes that begin with the property. An installation has few properties with many rows each.
+// Statistics for SQLite of indexes that begin with the property. An installation has few properties with many rows
+// each.
 const (
 	rowsInTable    = 1_000_000
 	rowsOfProperty = 10_000
-	rowsOfPrefix   = 10 // of each longer prefix of such an index
+	rowsOfPrefix   = 10 // rows for each longer prefix of such an index
 )
 
 // writeStatistics tells SQLite's query planner that a property has many rows. Without statistics it expects as few rows of a
@@ -19,7 +20,7 @@ const (
 // rows of the property, where the index of the other column leads to a few. The statistics are fixed: the plans are the same
 // in every installation and do not change as it grows. PostgreSQL gathers statistics by itself.
 func writeStatistics(ctx context.Context, tx *sql.Tx) error {
-	if _, err := tx.ExecContext(ctx, "ANALYZE sqlite_schema"); err != nil { // creates sqlite_stat1
+	if _, err := tx.ExecContext(ctx, "ANALYZE sqlite_schema"); err != nil { // this ANALYZE creates the table sqlite_stat1
 		return fmt.Errorf("prepare the statistics: %w", err)
 	}
 	indexes, err := propertyIndexes(ctx, tx)
@@ -44,8 +45,8 @@ type propertyIndex struct {
 	unique      bool
 }
 
-// statistics is the index in SQLite's notation: the rows of the table, then the rows that have one value of each prefix of the
-// index's columns.
+// statistics formats statistics as in sqlite_stat1: the rows of the table, then the rows that have one value of each
+// prefix of the index's columns.
 func (i propertyIndex) statistics() string {
 	counts := []string{fmt.Sprint(rowsInTable), fmt.Sprint(rowsOfProperty)}
 	for range i.columns - 1 {

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// The faults of the storage. Callers receive them as "unavailable" with a retry delay, because the same request succeeds once
+// Storage errors. Callers receive them as "unavailable" with a retry delay, because the same request succeeds once
 // the storage works again.
 var (
 	errDisconnected = unavailable(time.Second, "the database cannot be reached now; try again shortly")
@@ -32,11 +32,11 @@ func unavailable(retry time.Duration, message string) *fault.Fault {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, message).Retry(retry)
 }
 
-// Explain wraps an error of the storage in the fault for the caller. It returns any other error, and an error that already
+// Explain converts a storage error to a fault for the caller. It returns any other error, and an error that already
 // has a fault, unchanged.
 func Explain(err error) error { return explain(err, errDisconnected) }
 
-// explain is Explain with the fault lost for a lost connection.
+// explain returns lost if the connection was lost, otherwise the same as Explain.
 func explain(err error, lost *fault.Fault) error {
 	if err == nil {
 		return nil
@@ -54,7 +54,7 @@ func explain(err error, lost *fault.Fault) error {
 	return f.With(err)
 }
 
-// storageFault classifies an error of the storage. It returns nil for any other error.
+// storageFault converts a storage error to a fault. It returns nil for any other error.
 func storageFault(err error) *fault.Fault {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -70,7 +70,7 @@ func storageFault(err error) *fault.Fault {
 	return nil
 }
 
-// postgresFault classifies the SQLSTATE codes that are about the server and not about the statement.
+// postgresFault classifies the SQLSTATE codes that concern the server, not the statement.
 func postgresFault(code string) *fault.Fault {
 	switch code {
 	case "53300":
@@ -83,7 +83,7 @@ func postgresFault(code string) *fault.Fault {
 		return errStandby
 	case "57014", "55P03": // statement_timeout or a cancel by the administrator; lock_timeout
 		return errSlow
-	case "57P01", "57P02", "57P03", "57P05", "25P03", "25P04": // the server starts, stops or ended the session
+	case "57P01", "57P02", "57P03", "57P05", "25P03", "25P04": // the server starts, stops or has ended the session
 		return errDisconnected
 	}
 	if strings.HasPrefix(code, "08") {
@@ -92,7 +92,7 @@ func postgresFault(code string) *fault.Fault {
 	return nil
 }
 
-// sqliteFault classifies SQLite's result codes that are about its file and not about the statement.
+// sqliteFault classifies SQLite's result codes that concern its file, not the statement.
 func sqliteFault(code sqlite3.ErrNo, errno syscall.Errno) *fault.Fault {
 	switch {
 	case code == sqlite3.ErrFull, errno == syscall.ENOSPC, errno == syscall.EDQUOT:
@@ -105,7 +105,7 @@ func sqliteFault(code sqlite3.ErrNo, errno syscall.Errno) *fault.Fault {
 	return nil
 }
 
-// isDisconnected recognises a connection to PostgreSQL that failed or was lost without an error from the server.
+// isDisconnected recognises a PostgreSQL connection that failed or was lost without an error from the server.
 func isDisconnected(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false

@@ -7,7 +7,7 @@ import (
 
 // threadTime returns the CPU time that the calling thread has used.
 func threadTime() time.Duration {
-	const thread = 1 // RUSAGE_THREAD
+	const thread = 1 // the value of RUSAGE_THREAD
 	var used syscall.Rusage
 	if syscall.Getrusage(thread, &used) != nil {
 		return 0

@@ -4,5 +4,5 @@ package db
 
 import "time"
 
-// threadTime returns 0 on this system, so that LimitComputing finds nothing.
+// threadTime returns 0 on this system, so that LimitComputing has no effect.
 func threadTime() time.Duration { return 0 }

@@ -16,26 +16,26 @@ import (
 	"latchkey.dev/ent"
 )
 
-// Tx is a running change. Queries of its client run in the transaction, and fail after the closure has returned.
+// Tx is a running transaction. Its queries fail after the closure has returned.
 type Tx struct {
 	*ent.Client
 	ctx     context.Context
-	short   context.Context // for ReadOne: without cancellation on SQLite, see txConn.within
+	short   context.Context // short is the context for ReadOne: without cancellation on SQLite, see txConn.within
 	sql     *sql.Tx
 	now     time.Time
 	notices []notice
 	conn    txConn
-	changes *changes // counts changed rows for Cached; nil on PostgreSQL and for reads
-	follows bool     // now comes from a clock that follows the clock of the database
+	changes *changes // changes counts changed rows for Cached; nil on PostgreSQL and for reads
+	follows bool     // follows means that now comes from a clock that follows the database's clock
 }
 
-// insideChange marks the context of a closure, so that Write can refuse to run inside of Write. It carries nothing.
+// insideChange is the context key that marks the closure of a Write, so that a nested Write is refused.
 type insideChange struct{}
 
-// options are those of the client of every change.
+// options are the client options that all transactions share.
 var options = ent.NewClient()
 
-// newTx makes the change that runs in tx and sends its statements through q.
+// newTx returns a Tx that runs in tx and sends its statements through q.
 func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
 	ctx = context.WithValue(ctx, insideChange{}, true)
 	t := &Tx{ctx: ctx, short: ctx, sql: tx, now: now.UTC().Truncate(time.Microsecond), changes: changes}
@@ -47,8 +47,8 @@ func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier
 	return t
 }
 
-// Context returns the context for the queries of this change: the caller's values with the deadline of Write; for a View, the
-// caller's context.
+// Context returns the context for the queries of this transaction: the caller's values with the deadline of Write.
+// For a View it is the caller's context.
 func (t *Tx) Context() context.Context { return t.ctx }
 
 // SQL returns the underlying transaction, for inserts into the job queue. Never commit it or roll it back.
@@ -57,11 +57,12 @@ func (t *Tx) SQL() *sql.Tx {
 	return t.sql
 }
 
-// Now returns the time of the change, in UTC with microseconds. It stays the same throughout the change.
+// Now returns the time of the transaction in UTC with microseconds. It does not change during the transaction.
 func (t *Tx) Now() time.Time { return t.now }
 
-// ReadOne scans the row that an indexed statement finds, and reports whether there is one. Use it for the few statements on
-// the critical path of a request: ent reads whole rows and takes several times as long and as much memory.
+// ReadOne scans the first row that a statement returns, and reports whether there is one. Use it for the few
+// statements on the critical path of a request: ent reads whole rows and takes several times as long and as much
+// memory.
 func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return false, err
@@ -78,8 +79,8 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 	return found, errors.Join(err, rows.Err())
 }
 
-// Insert runs an INSERT, such as one with ON CONFLICT, and returns how many rows it wrote. It replaces ent's generated
-// upserts, which made the generated code a third larger.
+// Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of inserted rows. It replaces ent's
+// generated upserts, which made the generated code a third larger.
 func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 	b.SetDialect(dialect.Postgres) // SQLite also accepts PostgreSQL's placeholders and quotes
 	query, args, err := b.QueryErr()
@@ -93,12 +94,12 @@ func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 	return result.RowsAffected()
 }
 
-// Err returns an error if the change has ended, if the database has rolled it back, or if it must run again because of a conflict with
-// another change.
+// Err returns an error if the transaction has ended, if the database has rolled it back, or if it must be retried
+// because of a conflict with another transaction.
 func (t *Tx) Err() error { return t.conn.usable() }
 
-// Savepoint runs f within a savepoint: if f fails, its changes and its notifications are undone and the rest of the transaction
-// remains. Savepoints do not nest.
+// Savepoint runs f in a savepoint: if f fails, its changes and notifications are undone and the rest of the
+// transaction remains. Savepoints do not nest.
 func (t *Tx) Savepoint(f func() error) (err error) {
 	if err := t.Err(); err != nil {
 		return err
@@ -126,11 +127,10 @@ func (t *Tx) Savepoint(f func() error) (err error) {
 	return nil
 }
 
-// wrote reports whether the change may have changed rows.
 func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.rolledBack() }
 
-// run calls fn. Later use of the transaction is an error, also after a panic. A transaction that the database rolled back is
-// an error even if fn hides it.
+// run calls fn. Afterwards the transaction can no longer be used, also after a panic. A transaction that the database
+// rolled back is an error even if fn hides it.
 func (t *Tx) run(fn func(*Tx) error) error {
 	defer t.conn.ended.Store(true)
 	t.conn.computing = startComputing()
@@ -158,18 +158,18 @@ var (
 	errConflict = errors.New("db: the change conflicts with another one and must run again")
 )
 
-// txConn refuses queries after the closure has returned, or after SQLite has rolled the transaction back by itself: each
-// further statement would be a transaction of its own. It records a serialization failure of PostgreSQL even if the closure
-// hides the error.
+// txConn refuses queries after the closure has returned, or after SQLite has rolled the transaction back by itself,
+// because each further statement would be a transaction of its own. It records a serialization failure of PostgreSQL
+// even if the closure hides the error.
 type txConn struct {
 	entsql.ExecQuerier
-	change  context.Context // ends when the change must end
-	sqlite  context.Context // for all statements on SQLite: see within; nil on PostgreSQL
-	changes *changes        // nil on PostgreSQL
+	change  context.Context // change ends at the deadline of the transaction
+	sqlite  context.Context // sqlite is the context of all statements on SQLite, see within; nil on PostgreSQL
+	changes *changes        // changes is nil on PostgreSQL
 	ended   atomic.Bool
 	retry   atomic.Bool
-	failed  atomic.Bool // a statement failed outside a savepoint that was rolled back
-	wrote   atomic.Bool // a statement may have changed something
+	failed  atomic.Bool // failed means that a statement failed outside a savepoint that was rolled back
+	wrote   atomic.Bool // wrote means that a statement may have changed rows
 
 	computing *computing
 }
@@ -180,7 +180,7 @@ func (c *txConn) usable() error {
 		return errOver
 	case c.changes.rolledBack():
 		return errLost
-	case c.retry.Load(): // also if a savepoint was rolled back: what the change read may be out of date
+	case c.retry.Load(): // also if a savepoint was rolled back, because the transaction may have read outdated rows
 		return errConflict
 	}
 	return nil
@@ -241,7 +241,7 @@ func (c *txConn) note(err error) {
 	}
 }
 
-// txDriver runs ent inside a transaction that is begun and ended elsewhere.
+// txDriver runs ent inside a transaction that its owner begins and ends.
 type txDriver struct {
 	entsql.Conn
 	name string
@@ -251,7 +251,6 @@ func (d txDriver) Dialect() string                        { return d.name }
 func (d txDriver) Close() error                           { return nil }
 func (d txDriver) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(d), nil }
 
-// readDriver runs queries and refuses changes.
 type readDriver struct {
 	entsql.Conn
 	name string
@@ -290,7 +289,6 @@ func isRead(query string) bool {
 	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
 }
 
-// verb returns the first word of a statement.
 func verb(query string) string {
 	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
 	return word

@@ -32,10 +32,10 @@ func newModes() modes {
 	enc.TagsMd = cbor.TagsForbidden
 	encMode, err := enc.EncMode()
 	if err != nil {
-		panic(err) // constant options
+		panic(err) // the options are constant
 	}
-	// decodeExact refuses most other encodings by itself. The strict options refuse them before more work is done, except UTF8,
-	// which only the option checks.
+	// decodeExact rejects most other encodings by itself. The strict options reject them before more work is done,
+	// except UTF8, which only the option checks.
 	decMode, err := cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
 		IndefLength:       cbor.IndefLengthForbidden,
@@ -48,7 +48,7 @@ func newModes() modes {
 		MaxMapPairs:       32,
 	}.DecMode()
 	if err != nil {
-		panic(err) // constant options
+		panic(err) // the options are constant
 	}
 	return modes{enc: encMode, dec: decMode}
 }

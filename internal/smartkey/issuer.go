@@ -39,20 +39,18 @@ func NewIssuer(signer crypto.Signer, keys KeySet, statusURI string, random io.Re
 	return Issuer{signer: signer, keys: keys, statusURI: statusURI, random: random}, nil
 }
 
-// String contains the property and not the key.
 func (i Issuer) String() string { return "issuer of " + i.keys.property }
 
-// GoString is String.
 func (i Issuer) GoString() string { return i.String() }
 
-// LogValue is String.
 func (i Issuer) LogValue() slog.Value { return slog.StringValue(i.String()) }
 
-// Grant is what a phone may do. It does not identify the guest: Subject is random, one per stay, from NewSubject.
+// Grant is what a phone may do. It does not identify the guest: Subject is random, one per reservation, from
+// NewSubject.
 type Grant struct {
 	Subject     string
-	Audience    string // the id of a bridge, or of a site if the doors belong to several bridges
-	Doors       []Door // in any order
+	Audience    string // Audience is the id of a bridge, or of a property if the doors belong to several bridges
+	Doors       []Door // Doors are in any order
 	Operations  []Operation
 	Start, End  time.Time
 	Generation  uint64
@@ -60,7 +58,7 @@ type Grant struct {
 	Phone       PublicKey
 }
 
-// The reasons why a grant yields no token.
+// Reasons why a grant yields no token.
 var (
 	ErrGrantOver  = errors.New("smartkey: the grant is over")
 	ErrGrantEarly = errors.New("smartkey: the grant begins after the longest life of a token")
@@ -136,7 +134,7 @@ func ceilSecond(t time.Time) time.Time {
 	return fromSeconds(toSeconds(t))
 }
 
-// NewSubject generates the random subject of a stay: 16 bytes in base64url.
+// NewSubject generates the random subject of a reservation: 16 bytes in base64url.
 func NewSubject(random io.Reader) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {

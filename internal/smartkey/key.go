@@ -15,7 +15,6 @@ import (
 // KeyID is the first eight bytes of a key's thumbprint (RFC 9679).
 type KeyID [8]byte
 
-// String returns the id in hexadecimal.
 func (k KeyID) String() string { return hex.EncodeToString(k[:]) }
 
 // PublicKey is a P-256 public key: the point, uncompressed (SEC 1, section 2.3.3). The zero value is not a valid key. Keys are
@@ -83,13 +82,11 @@ func (k PublicKey) Uncompressed() []byte { return append([]byte(nil), k.point[:]
 // Thumbprint is the SHA-256 of Encode (RFC 9679).
 func (k PublicKey) Thumbprint() [32]byte { return sha256.Sum256(k.Encode()) }
 
-// KeyID returns the first bytes of the thumbprint.
 func (k PublicKey) KeyID() KeyID {
 	t := k.Thumbprint()
 	return KeyID(t[:len(KeyID{})])
 }
 
-// IsZero reports whether k is the zero value.
 func (k PublicKey) IsZero() bool { return k == PublicKey{} }
 
 func (k PublicKey) ecdsa() (*ecdsa.PublicKey, error) {

@@ -11,8 +11,8 @@ import (
 // IssuerKey is a key that signs the tokens and status lists of a property between two times.
 type IssuerKey struct {
 	Key       PublicKey
-	NotBefore time.Time // inclusive, to the second
-	NotAfter  time.Time // tokens that it signed end by then
+	NotBefore time.Time // NotBefore is inclusive, to the second
+	NotAfter  time.Time // NotAfter is the latest end of a token that the key signed
 }
 
 // KeySet contains a property's issuer keys, as a verifier pins them. The first key is the current key: it signs tokens, lists and
@@ -41,9 +41,9 @@ type keyEntry struct {
 // KeySetSpec is a key set to sign.
 type KeySetSpec struct {
 	Property string
-	Version  uint64 // greater than every earlier version
+	Version  uint64 // Version must be greater than every earlier version
 	IssuedAt time.Time
-	Keys     []IssuerKey // the current key first, then the keys that overlap with it
+	Keys     []IssuerKey // Keys has the current key first, then the keys that overlap with it
 }
 
 // SignKeySet signs a key set. The signer is the current key of the previous set; for the first set, its own current key.
@@ -143,10 +143,8 @@ func (c keySetClaims) check() (KeySet, error) {
 	return set, nil
 }
 
-// Property returns the property's id.
 func (s KeySet) Property() string { return s.property }
 
-// Version returns the set's version, 0 for the zero value.
 func (s KeySet) Version() uint64 { return s.version }
 
 // Raw returns the document, to be stored and pinned again.
@@ -155,7 +153,6 @@ func (s KeySet) Raw() []byte { return append([]byte(nil), s.raw...) }
 // Keys returns the keys, the current key first.
 func (s KeySet) Keys() []IssuerKey { return append([]IssuerKey(nil), s.keys...) }
 
-// Current returns the current key.
 func (s KeySet) Current() (IssuerKey, error) {
 	if len(s.keys) == 0 {
 		return IssuerKey{}, errors.New("smartkey: the key set is empty")

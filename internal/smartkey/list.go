@@ -50,12 +50,12 @@ type statusBits struct {
 type ListSpec struct {
 	Property string
 	URI      string
-	Number   uint64 // greater than every earlier number
+	Number   uint64 // Number must be greater than every earlier number
 	IssuedAt time.Time
-	Expires  time.Time // IssuedAt + DefaultMaxListAge, unless there is a reason
-	Size     int       // number of indexes; rounded up to a multiple of 8
-	Revoked  []uint32  // in any order
-	Floors   []Floor   // in any order
+	Expires  time.Time // Expires is IssuedAt + DefaultMaxListAge, unless there is a reason
+	Size     int       // Size is the number of indexes, rounded up to a multiple of 8
+	Revoked  []uint32  // Revoked is in any order
+	Floors   []Floor   // Floors are in any order
 }
 
 // SignList signs a status list.
@@ -168,19 +168,16 @@ func (c listClaims) check() (List, error) {
 	}, nil
 }
 
-// Number returns the list's number, 0 for the zero value.
 func (l List) Number() uint64 { return l.number }
 
 // URI returns the list's identifier.
 func (l List) URI() string { return l.uri }
 
-// IssuedAt returns when the list was signed.
 func (l List) IssuedAt() time.Time { return l.issuedAt }
 
-// Expires returns the list's end. It counts for every door.
+// Expires returns the end of the list's validity. It applies to every door.
 func (l List) Expires() time.Time { return l.expires }
 
-// Size returns the number of indexes in the list.
 func (l List) Size() int { return len(l.bits) * 8 }
 
 // Raw returns the document, to be stored and opened again.

@@ -7,14 +7,13 @@ import "unicode/utf8"
 type Greeting struct {
 	Bridge        string `cbor:"1,keyasint"`
 	Nonce         []byte `cbor:"2,keyasint"`
-	KeySetVersion uint64 `cbor:"3,keyasint"` // the phone may bring newer ones
-	ListNumber    uint64 `cbor:"4,keyasint"` // likewise
+	KeySetVersion uint64 `cbor:"3,keyasint"` // KeySetVersion lets a phone bring newer key sets
+	ListNumber    uint64 `cbor:"4,keyasint"` // ListNumber lets a phone bring a newer list
 }
 
 // maxGreetingSize has room for a name, a nonce and two numbers.
 const maxGreetingSize = 256
 
-// Encode returns the greeting in deterministic CBOR.
 func (g Greeting) Encode() []byte { return mustEncode(g) }
 
 // DecodeGreeting parses and checks a greeting.
@@ -35,10 +34,9 @@ type Presentation struct {
 	Token   []byte   `cbor:"1,keyasint"`
 	Proof   []byte   `cbor:"2,keyasint"`
 	List    []byte   `cbor:"3,keyasint,omitempty"`
-	KeySets [][]byte `cbor:"4,keyasint,omitempty"` // by growing version
+	KeySets [][]byte `cbor:"4,keyasint,omitempty"` // KeySets are in ascending order of version
 }
 
-// Encode returns the presentation in deterministic CBOR.
 func (p Presentation) Encode() ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -86,13 +84,12 @@ type Answer struct {
 	Detail string `cbor:"2,keyasint,omitempty"`
 }
 
-// Bounds of an answer and of its text for people.
+// Limits of an answer and of its text.
 const (
 	maxAnswerSize = 256
 	maxDetail     = 128
 )
 
-// Encode returns the answer in deterministic CBOR.
 func (a Answer) Encode() []byte {
 	if len(a.Detail) > maxDetail || !utf8.ValidString(a.Detail) {
 		a.Detail = ""

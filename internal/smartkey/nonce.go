@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Bounds of a nonce's length. Issue generates 32 bytes.
+// Limits of a nonce's length. Issue generates 32 bytes.
 const (
 	minNonce = 16
 	maxNonce = 32
@@ -80,7 +80,7 @@ func (n Nonces) mac(body []byte) []byte {
 	return h.Sum(nil)[:nonceMAC]
 }
 
-// spend marks a nonce as used. It returns the next state, and until when the nonce is valid, on the clock of elapsed.
+// spend marks a nonce as used. It returns the next state, and when the nonce expires on the clock of elapsed.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
 		return n, 0, refuse(UnknownNonce, "this bridge did not issue the nonce since it started")
@@ -105,11 +105,9 @@ func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duratio
 	return n, issued + NonceLife, nil
 }
 
-// String contains the number of spent nonces and not the key.
+// String omits the key.
 func (n Nonces) String() string { return fmt.Sprintf("%d spent nonces", len(n.spent)) }
 
-// GoString is String.
 func (n Nonces) GoString() string { return n.String() }
 
-// LogValue is String.
 func (n Nonces) LogValue() slog.Value { return slog.StringValue(n.String()) }

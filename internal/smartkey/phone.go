@@ -15,7 +15,6 @@ type Phone struct {
 	token []byte
 }
 
-// NewPhone generates the key of a phone.
 func NewPhone(random io.Reader) (*Phone, error) {
 	key, err := GenerateKey(random)
 	if err != nil {
@@ -24,18 +23,15 @@ func NewPhone(random io.Reader) (*Phone, error) {
 	return &Phone{key: key}, nil
 }
 
-// Key returns the public key.
 func (p *Phone) Key() (PublicKey, error) { return PublicKeyOf(p.key.Public()) }
 
-// SignPossession answers the server's challenge, to enrol or to renew the token.
+// SignPossession answers the server's challenge to prove possession of the phone's key.
 func (p *Phone) SignPossession(q PossessionSpec, now time.Time) ([]byte, error) {
 	return SignPossession(p.key, q, now)
 }
 
-// SetToken stores the newest token.
 func (p *Phone) SetToken(token []byte) { p.token = token }
 
-// Token returns the stored token.
 func (p *Phone) Token() []byte { return p.token }
 
 // Present answers a bridge's greeting with a presentation for one door.
@@ -50,11 +46,9 @@ func (p *Phone) Present(g Greeting, door Door, op Operation, now time.Time) (Pre
 	return Presentation{Token: p.token, Proof: proof}, nil
 }
 
-// String does not contain the key.
+// String omits the key.
 func (p *Phone) String() string { return "phone" }
 
-// GoString is String.
 func (p *Phone) GoString() string { return p.String() }
 
-// LogValue is String.
 func (p *Phone) LogValue() slog.Value { return slog.StringValue(p.String()) }

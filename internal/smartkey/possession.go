@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Purpose is what a phone proves its key for.
+// Purpose is the purpose for which a phone proves possession of its key.
 type Purpose uint
 
-// The purposes. A possession for one purpose is not valid for another.
+// A possession for one purpose is not valid for another.
 const (
-	Enrol Purpose = 1 // bind the key to a stay, through a single-use link
+	Enrol Purpose = 1 // bind the key to a reservation through a single-use link
 	Renew Purpose = 2 // get the next token for an enrolled key
 )
 
@@ -23,8 +23,8 @@ type possessionClaims struct {
 	Purpose   Purpose      `cbor:"-65546,keyasint"`
 }
 
-// PossessionSpec is what the server asks of a phone: to prove its key for a purpose at a property, with a challenge of 16 to 32
-// bytes that the server generated and accepts once. The challenge for an enrolment belongs to a link.
+// PossessionSpec is what the server asks of a phone: to prove its key for a purpose at a property, with a challenge
+// of 16 to 32 bytes that the server generated and accepts once. An enrolment challenge belongs to a link.
 type PossessionSpec struct {
 	Property  string
 	Purpose   Purpose
@@ -47,8 +47,8 @@ func SignPossession(phone crypto.Signer, q PossessionSpec, now time.Time) ([]byt
 	return sign1(phone, typePossession, claims)
 }
 
-// VerifyPossession verifies a phone's possession against the server's q and returns the phone's key. The caller marks the
-// challenge as used in the transaction that stores the key.
+// VerifyPossession verifies that a phone's possession answers q, the server's challenge, and returns the phone's key.
+// The caller marks the challenge as used in the transaction that stores the key.
 func VerifyPossession(raw []byte, q PossessionSpec) (PublicKey, error) {
 	doc, err := readSign1(raw, typePossession, MaxPossessionSize)
 	if err != nil {

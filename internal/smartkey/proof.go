@@ -11,7 +11,7 @@ import (
 // verified.
 type Proof struct {
 	Bridge    string
-	SignedAt  time.Time // by the phone's clock; for the record, never compared
+	SignedAt  time.Time // SignedAt is by the phone's clock; it is recorded and never compared
 	Nonce     []byte
 	Door      Door
 	Operation Operation

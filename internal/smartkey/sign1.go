@@ -124,7 +124,7 @@ func (es256Signer) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
 func (s es256Signer) Sign(random io.Reader, content []byte) ([]byte, error) {
 	digest := sha256.Sum256(content)
 	if _, plain := s.key.(*ecdsa.PrivateKey); plain {
-		random = nil // deterministic
+		random = nil // a nil source makes ECDSA deterministic
 	}
 	der, err := s.key.Sign(random, digest[:], crypto.SHA256)
 	if err != nil {

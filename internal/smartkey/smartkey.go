@@ -38,7 +38,6 @@ const (
 	maxNumber = 1<<53 - 1
 )
 
-// Times of the format.
 const (
 	// MaxLife is the longest validity of a token, counted from its issue.
 	MaxLife = 24 * time.Hour
@@ -56,7 +55,8 @@ const (
 // Reason is a stable identifier of why something was refused, or "ok".
 type Reason string
 
-// The reasons, in the order in which Verify checks them; the last three belong to key sets, status lists and enrolment.
+// The reasons are in the order in which Verify checks them. The last three belong to key sets, status lists and
+// enrolment.
 const (
 	OK                   Reason = "ok"
 	Malformed            Reason = "malformed"
@@ -93,7 +93,6 @@ type Refusal struct {
 	Detail string
 }
 
-// Error implements error.
 func (r *Refusal) Error() string { return "smartkey: " + string(r.Reason) + ": " + r.Detail }
 
 func refuse(reason Reason, detail string) error { return &Refusal{Reason: reason, Detail: detail} }
@@ -123,13 +122,12 @@ func detailOf(err error) string {
 // Operation is what a bearer wants to do at a door.
 type Operation uint
 
-// The operations. Check verifies the token and does not open the door.
+// Check verifies the token and does not open the door.
 const (
 	Unlock Operation = 1
 	Check  Operation = 2
 )
 
-// String returns the name of the operation.
 func (o Operation) String() string {
 	switch o {
 	case Unlock:
@@ -153,5 +151,4 @@ func DoorID(bridge, address string) Door {
 	return Door(sum[:len(Door{})])
 }
 
-// String returns the id in hexadecimal.
 func (d Door) String() string { return hex.EncodeToString(d[:]) }

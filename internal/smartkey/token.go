@@ -8,15 +8,15 @@ import (
 
 // Token is a parsed SmartKey whose issuer was verified.
 type Token struct {
-	Property    string // iss
-	Subject     string // sub: random, one per stay
-	Audience    string // aud: a bridge's id or a site's
+	Property    string // Property is the claim iss
+	Subject     string // Subject is the claim sub: random, one per reservation
+	Audience    string // Audience is the claim aud: the id of a bridge or a property
 	IssuedAt    time.Time
-	NotBefore   time.Time // inclusive
-	Expires     time.Time // exclusive
-	ID          [16]byte  // cti
-	Phone       PublicKey // cnf: the key whose holder may use the token
-	Doors       []Door    // ascending
+	NotBefore   time.Time // NotBefore is inclusive
+	Expires     time.Time // Expires is exclusive
+	ID          [16]byte  // ID is the claim cti
+	Phone       PublicKey // Phone is the claim cnf: the key whose holder may use the token
+	Doors       []Door    // Doors are in ascending order
 	Operations  []Operation
 	Generation  uint64
 	StatusIndex uint32
@@ -55,13 +55,11 @@ type statusReference struct {
 	URI   string `cbor:"uri"`
 }
 
-// Hash returns the SHA-256 of the whole document. Proofs contain it.
+// Hash returns the SHA-256 of the whole token. A proof contains it.
 func (t Token) Hash() [32]byte { return sha256.Sum256(t.Raw) }
 
-// CoversDoor reports whether the token covers a door.
 func (t Token) CoversDoor(d Door) bool { return slices.Contains(t.Doors, d) }
 
-// CoversOperation reports whether the token covers an operation.
 func (t Token) CoversOperation(o Operation) bool { return slices.Contains(t.Operations, o) }
 
 // RenewAfter returns when a phone asks for the next token: after half of the token's life, counted from the later of its start and

@@ -7,7 +7,7 @@ import (
 // Quality says how reliable a clock is.
 type Quality string
 
-// The qualities. An untrusted clock may still know how wrong it can be at most.
+// An untrusted clock may still have a known bound of its error.
 const (
 	Synchronized Quality = "synchronized"
 	Drifting     Quality = "drifting"
@@ -22,19 +22,18 @@ type Clock struct {
 	Quality Quality
 }
 
-// DoorRule holds the requirements of one door.
 type DoorRule struct {
-	// MaxListAge is how old the status list may be; 0: DefaultMaxListAge.
+	// MaxListAge is the greatest age of the status list; 0 means DefaultMaxListAge.
 	MaxListAge time.Duration
 }
 
 // Trust is the state that a verifier keeps between calls.
 type Trust struct {
-	Bridge string // its id
-	Site   string // the site it belongs to; may be empty
+	Bridge string // Bridge is the bridge's id
+	Site   string // Site is the id of the bridge's property; may be empty
 	Keys   KeySet
 	List   List
-	Doors  map[Door]DoorRule // the doors it drives
+	Doors  map[Door]DoorRule // Doors are the doors that the bridge drives
 }
 
 // Input is everything that a verdict depends on.
@@ -42,29 +41,30 @@ type Input struct {
 	Trust Trust
 	Token []byte
 	Proof []byte
-	// Door and Operation are what the verifier would do. If the request names neither, they are those of the proof.
+	// Door and Operation are what the verifier would do. If the request names neither, they are the proof's.
 	Door      Door
 	Operation Operation
 	Clock     Clock
-	Elapsed   time.Duration // monotonic, since the bridge started
+	Elapsed   time.Duration // Elapsed is the monotonic time since the bridge started
 	Nonces    Nonces
 }
 
 // Verdict is the result of Verify.
 type Verdict struct {
 	Reason Reason
-	Detail string // for people; contains no identifier and no key
+	Detail string // Detail is for people and has no identifier and no key
 
-	// Token is set if its issuer was verified, also in a refusal.
+	// Token is set if its issuer was verified, also if the request is refused.
 	Token Token
 	// Proof is set if the phone's signature was verified.
 	Proof Proof
-	// ListNumber and ListAge are of the status list that was checked; number 0: there was none. The age is the greatest possible one.
+	// ListNumber and ListAge describe the status list that was checked; number 0 means none. The age is the upper
+	// bound.
 	ListNumber uint64
 	ListAge    time.Duration
-	// Until is when an accepted proof ends, on the clock of Elapsed. The command must reach the lock before.
+	// Until is when an accepted proof expires, on the clock of Elapsed. The command must reach the lock before.
 	Until time.Duration
-	// Nonces is the state for the next call, whatever the reason.
+	// Nonces is the state for the next call, even after a refusal.
 	Nonces Nonces
 }
 
@@ -120,7 +120,6 @@ func (t Trust) checkAudience(token Token, proof Proof) error {
 	return nil
 }
 
-// checkDoorAndOperation checks that the phone signed for this door and this operation, and that the token covers both.
 func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	if _, driven := in.Trust.Doors[in.Door]; !driven {
 		return refuse(WrongDoor, "the bridge does not drive this door")
@@ -146,7 +145,7 @@ func (c Clock) checkWindow(token Token, trust Trust) error {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
 	}
 	earliest, latest := c.Now.Add(-c.Error), c.Now.Add(c.Error)
-	// A signed time in the future proves that the clock is behind.
+	// A signed time in the future proves that the bridge's clock is slow.
 	reach := latest.Add(IssuerSkew)
 	if reach.Before(token.IssuedAt) || reach.Before(trust.listFor(token).issuedAt) {
 		return refuse(ClockUntrusted, "the bridge's clock is behind a signed time")
@@ -167,7 +166,7 @@ func (c Clock) checkWindow(token Token, trust Trust) error {
 	}
 }
 
-// checkStatus checks the status list. A revocation counts however old the list is.
+// checkStatus checks the status list. A revocation counts even in a list that is too old.
 func (v *Verdict) checkStatus(in Input, token Token) error {
 	list := in.Trust.listFor(token)
 	latest := in.Clock.Now.Add(in.Clock.Error)
@@ -193,8 +192,8 @@ func (v *Verdict) checkStatus(in Input, token Token) error {
 	return nil
 }
 
-// listFor returns the held list if it applies to a token: its signer is in the key set and the token names it. Otherwise it
-// returns the zero value.
+// listFor returns the current list if it applies to a token: its signer is in the key set and the token names it.
+// Otherwise it returns the zero value.
 func (t Trust) listFor(token Token) List {
 	if !t.Keys.hasSigner(t.List) || t.List.uri != token.StatusURI {
 		return List{}

@@ -8,21 +8,21 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// eventsSubject is the subject of the bus on which nodes announce new events.
+// eventsSubject is the subject of the message bus on which nodes announce new events.
 const eventsSubject = "latchkey.events"
 
-// announceInterval is the minimum time between two announcements of a node.
+// announceInterval is the minimum time between two announcements by one node.
 const announceInterval = 2 * time.Millisecond
 
-// Announcer tells the node that runs the dispatcher that a node stored new events, once for many events in a row. The
-// dispatcher's own sweep finds events whose announcement was lost.
+// Announcer notifies the node that runs the dispatcher that this node stored new events. It combines many events into
+// one message. A lost message only delays the events until the dispatcher's next sweep.
 type Announcer struct {
 	bus  *bus.Bus
-	wake func() // of the dispatcher of this node
+	wake func() // wake wakes the dispatcher of this node
 	news chan struct{}
 }
 
-// NewAnnouncer creates an announcer; wake is called for the announcements of all nodes.
+// NewAnnouncer creates an announcer. It calls wake for the announcements of all nodes.
 func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 	return &Announcer{bus: b, wake: wake, news: make(chan struct{}, 1)}
 }
@@ -30,7 +30,6 @@ func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 // Notify reports that this node stored events. It never blocks and is safe for concurrent use.
 func (a *Announcer) Notify(string) { notify(a.news) }
 
-// notify sends on a channel with capacity 1, unless it is full.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

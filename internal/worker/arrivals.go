@@ -18,7 +18,7 @@ import (
 type Arrivals struct {
 	DB           *db.DB
 	Reservations reservation.Service
-	Every        time.Duration // interval between sweeps; 0 means 3 s
+	Every        time.Duration // Every is the interval between sweeps; 0 means 3 s
 }
 
 // Limits of one sweep; the next sweep continues.
@@ -27,13 +27,13 @@ const (
 	maxArrivalBatches = 50
 )
 
-// Sweep checks the arrivals that are due. Only one process of an installation may run it: see [Lease].
+// Sweep checks due arrivals. Only one process of an installation may run it: see [Lease].
 func (a Arrivals) Sweep() Sweep {
 	every := a.Every
 	if every <= 0 {
 		every = 3 * time.Second
 	}
-	var seen time.Time // arrivals up to this time are enqueued
+	var seen time.Time // seen is the time up to which arrivals are enqueued
 	return Sweep{Name: "arrivals", Every: every, Run: func(ctx context.Context) error {
 		until, err := a.enqueueDue(ctx, seen)
 		if err != nil {
@@ -57,8 +57,8 @@ func (a Arrivals) enqueueDue(ctx context.Context, seen time.Time) (until time.Ti
 
 func (a Arrivals) checkDue(ctx context.Context) error {
 	for range maxArrivalBatches {
-		// The checks run outside of the transaction, because they take longer than storing the results. Changes in
-		// between are seen by the next check.
+		// The checks run outside of the transaction, because they take longer than storing the results. The next
+		// check sees concurrent changes.
 		checks, err := readiness.CheckDue(a.DB.View(ctx), a.Reservations, arrivalBatch)
 		if err != nil || len(checks) == 0 {
 			return err

@@ -15,15 +15,14 @@ type Changes struct {
 	DB *db.DB
 }
 
-// fullSweepInterval is the number of sweeps after which a sweep covers all changes.
+// fullSweepInterval is the number of sweeps after which one sweep covers all changes.
 const fullSweepInterval = 64
 
-// Sweep runs every minute. Each sweep covers the changes of the last minute, every second one those of the last two
-// minutes, every fourth one those of the last four, and so on; about once an hour a sweep covers all changes. So
-// frequent changes are deleted soon, and entries that remain are only read a few times. Only one process of an
-// installation may run it: see [Lease].
+// Sweep runs every minute. Each sweep covers the last minute, every second sweep the last two minutes, every fourth
+// the last four, and so on; about once an hour a sweep covers all changes. So frequent changes are deleted soon, and
+// entries that remain are read only a few times. Only one process of an installation may run it: see [Lease].
 func (c Changes) Sweep() Sweep {
-	var ends [fullSweepInterval]int64 // newest change at each of the latest sweeps
+	var ends [fullSweepInterval]int64 // ends has the newest change at each of the last sweeps
 	sweeps := 0
 	return Sweep{Name: "changes of reservations", Every: time.Minute, Run: func(ctx context.Context) error {
 		newest, err := reservation.LastChange(c.DB.View(ctx))

@@ -24,7 +24,6 @@ func (d Days) Soon(tx *db.Tx, propertyID string) error {
 	return d.Jobs.Insert(tx, jobs.CompleteDays{PropertyID: propertyID})
 }
 
-// AddTo registers the worker.
 func (d Days) AddTo(workers *river.Workers) { river.AddWorker(workers, &daysJob{days: d}) }
 
 type daysJob struct {
@@ -32,7 +31,7 @@ type daysJob struct {
 	days Days
 }
 
-// Work recomputes page by page. After an interruption it starts again; completed reservations do not change.
+// Work recomputes page by page. After an interruption it starts again, which is safe because it is idempotent.
 func (w *daysJob) Work(ctx context.Context, job *river.Job[jobs.CompleteDays]) error {
 	return w.days.completeAll(ctx, job.Args.PropertyID)
 }

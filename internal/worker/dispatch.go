@@ -14,23 +14,22 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// Subscriber receives every event at least once, in order per subject. It has cursors in the database, so that it delays no
-// other subscriber.
+// Subscriber receives every event at least once, in order per subject. Its cursors are in the database, so that a
+// slow subscriber does not delay others.
 type Subscriber struct {
 	Name string
-	// Apply stores the effects of events in the transaction that moves the cursor. It must not keep the slice. If it fails, the
-	// events of each subject are delivered by themselves, and those of the failing subjects again later.
+	// Apply stores the effects of events in the transaction that moves the cursor. It must not keep the slice. If it
+	// fails, the dispatcher delivers the events subject by subject, and retries the failing subjects later.
 	Apply func(tx *db.Tx, events []*ent.Event) error
 }
 
-// DispatcherOptions are the options of a Dispatcher; each has a default.
 type DispatcherOptions struct {
-	Page       int           // events per transaction; default 256
-	Sweep      time.Duration // maximum delay of an event whose wake-up was lost; default 5 s
-	Gather     time.Duration // how long a wake-up waits for further events; default 250 ms
-	MinBackoff time.Duration // before the first retry of a subject, then doubling; default 100 ms
-	MaxBackoff time.Duration // default 5 min
-	// Count is called with events as soon as they have a position; nil: not called.
+	Page       int           // Page is the number of events in one transaction; default 256
+	Sweep      time.Duration // Sweep is the longest delay of an event whose notification was lost; default 5 s
+	Gather     time.Duration // Gather is how long the dispatcher waits for further events; default 250 ms
+	MinBackoff time.Duration // MinBackoff is the wait before the first retry of a subject, doubled by each retry; default 100 ms
+	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry; default 5 min
+	// Count, if not nil, is called with events when they get a position.
 	Count func(events []*ent.Event)
 }
 
@@ -53,8 +52,8 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 	return o
 }
 
-// maxHeldBack bounds the subjects that a subscriber holds back. With more, the failure is probably general, and the subscriber
-// receives no new events until some subjects succeed.
+// maxHeldBack bounds the failing subjects that a subscriber skips. With more, the failure is probably general, and
+// the subscriber gets no new events until some subjects succeed.
 const maxHeldBack = 200
 
 var errHeldBack = errors.New("the delivery of too many subjects fails")
@@ -65,15 +64,14 @@ type Dispatcher struct {
 	log     *slog.Logger
 	options DispatcherOptions
 	subs    []subscription
-	wake    chan struct{} // capacity 1
+	wake    chan struct{}
 }
 
 type subscription struct {
 	Subscriber
-	wake chan struct{} // capacity 1
+	wake chan struct{}
 }
 
-// NewDispatcher creates a dispatcher of the events in d.
 func NewDispatcher(d *db.DB, log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *Dispatcher {
 	x := &Dispatcher{db: d, log: log, options: o.withDefaults(), wake: make(chan struct{}, 1)}
 	for _, s := range subs {
@@ -82,7 +80,7 @@ func NewDispatcher(d *db.DB, log *slog.Logger, o DispatcherOptions, subs ...Subs
 	return x
 }
 
-// Wake announces new events. It never blocks and is safe for concurrent use.
+// Wake tells the dispatcher that there are new events. It never blocks and is safe for concurrent use.
 func (x *Dispatcher) Wake() { notify(x.wake) }
 
 // Run delivers events until ctx ends.
@@ -114,8 +112,8 @@ func (x *Dispatcher) wakeSubscribers() {
 	}
 }
 
-// repeat runs pass at once, after the wait that it returns, and some time after each wake-up, until ctx ends. After errors it
-// waits longer each time, whatever wakes it.
+// repeat runs pass at once, after the wait that pass returns, and shortly after each wake-up, until ctx ends. After
+// errors it backs off, even if it is woken.
 func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather time.Duration, what string, pass func() (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -144,7 +142,7 @@ func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather ti
 	}
 }
 
-// backoff returns how long to wait after a number of failures: the least time, then twice as long after each.
+// backoff returns the wait after a number of failures: the minimum, doubled by each failure.
 func backoff(failures int, least, most time.Duration) time.Duration {
 	if failures > 20 {
 		return most
@@ -182,7 +180,7 @@ func (x *Dispatcher) assignPositions(ctx context.Context) error {
 	}
 }
 
-// deliver delivers all events that are due to a subscriber, and returns when to retry the next subject that is held back.
+// deliver delivers all events due to a subscriber, and returns the wait until the next retry of a failing subject.
 func (x *Dispatcher) deliver(ctx context.Context, s Subscriber) (time.Duration, error) {
 	for {
 		view := x.db.View(ctx)
@@ -191,7 +189,7 @@ func (x *Dispatcher) deliver(ctx context.Context, s Subscriber) (time.Duration, 
 			return 0, err
 		}
 		if len(cursors) == 0 {
-			return x.options.Sweep, nil // it is not subscribed yet
+			return x.options.Sweep, nil // the subscriber's cursor is not stored yet
 		}
 		c, wait := nextCursor(cursors, view.Now())
 		if c == nil {
@@ -210,8 +208,8 @@ func (x *Dispatcher) deliver(ctx context.Context, s Subscriber) (time.Duration, 
 	}
 }
 
-// nextCursor returns the cursor whose events are due: that of a subject to retry, else that of all subjects, which is the first,
-// unless too many subjects are held back. It returns how long to wait for the next retry.
+// nextCursor returns the cursor whose events are due: the cursor of a failing subject to retry, else the main cursor,
+// which is the first, unless too many subjects fail. It also returns the wait until the next retry.
 func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Duration) {
 	wait := time.Duration(1<<63 - 1)
 	for _, c := range cursors[1:] {
@@ -227,16 +225,16 @@ func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Dur
 	return cursors[0], wait
 }
 
-// page is what one transaction delivers to a subscriber.
+// page is the events that one transaction delivers to a subscriber.
 type page struct {
 	cursor *event.Cursor
-	main   *event.Cursor // the cursor of all subjects
-	due    []*ent.Event  // the events to deliver
-	end    int64         // where the cursor is after them
-	last   bool          // there are no more events up to the main cursor
+	main   *event.Cursor // main is the cursor of all subjects
+	due    []*ent.Event  // due are the events to deliver
+	end    int64         // end is the cursor's position after these events
+	last   bool          // last means that no more events are due for this cursor
 }
 
-// newPage returns the page of the events after a cursor. The first cursor passes the events of subjects that are held back.
+// newPage returns the events after a cursor. The main cursor skips the events of failing subjects.
 func newPage(c *event.Cursor, cursors []*event.Cursor, events []*ent.Event, limit int) page {
 	p := page{cursor: c, main: cursors[0], due: events, end: c.Position, last: len(events) < limit}
 	if len(events) > 0 {
@@ -250,8 +248,8 @@ func newPage(c *event.Cursor, cursors []*event.Cursor, events []*ent.Event, limi
 	return p
 }
 
-// deliverPage delivers a page and moves the cursor in one transaction. If the subscriber fails, it delivers the events of each
-// subject by themselves and holds back the subjects that fail.
+// deliverPage delivers events and moves the cursor in one transaction. If the subscriber fails, it delivers the
+// events subject by subject and holds back the failing subjects.
 func (x *Dispatcher) deliverPage(ctx context.Context, s Subscriber, p page) error {
 	err := x.db.Write(ctx, func(tx *db.Tx) error {
 		if len(p.due) > 0 {
@@ -288,7 +286,7 @@ func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures [
 	return failures
 }
 
-// store moves the cursor past the page, or postpones it if it is that of a subject that failed again.
+// store moves the cursor past the page, or postpones the cursor of a subject that failed again.
 func (p page) store(tx *db.Tx, failures []event.Failure) error {
 	switch {
 	case p.cursor == p.main:
@@ -309,7 +307,6 @@ func (p page) store(tx *db.Tx, failures []event.Failure) error {
 	return event.Move(tx, p.cursor, p.end)
 }
 
-// bySubject groups events by subject and keeps their order.
 func bySubject(events []*ent.Event) [][]*ent.Event {
 	at := make(map[string]int)
 	var groups [][]*ent.Event

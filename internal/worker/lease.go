@@ -19,8 +19,8 @@ import (
 
 // Lease ensures that only one process of an installation runs a function.
 type Lease interface {
-	// Hold runs f whenever the process holds the lease, under a context that ends when the lease is lost. It
-	// continues until ctx ends or f fails for another reason than the loss, and returns after f.
+	// Hold runs f whenever the process holds the lease, with a context that ends when the lease is lost. Hold returns
+	// after f, when ctx ends or when f fails for another reason than the loss.
 	Hold(ctx context.Context, f func(ctx context.Context) error) error
 }
 
@@ -30,7 +30,6 @@ const LeaseName = "latchkey"
 // Alone is the lease of an installation with only one process; it is always held.
 type Alone struct{}
 
-// Hold runs f.
 func (Alone) Hold(ctx context.Context, f func(ctx context.Context) error) error { return f(ctx) }
 
 // PostgresLease is held by the session that has an advisory lock. PostgreSQL releases the lock when the session ends,
@@ -42,15 +41,15 @@ func (Alone) Hold(ctx context.Context, f func(ctx context.Context) error) error 
 // holder before it releases the lease.
 type PostgresLease struct {
 	DB     *db.DB
-	Name   string // the same in every process
+	Name   string // Name is the same in every process
 	Log    *slog.Logger
-	Check  time.Duration // interval of the holder's pings, and of the others' attempts; 0 means 2 s
-	Expire time.Duration // maximum time without a ping; 0 means 15 s, which is longer than a change may take
+	Check  time.Duration // Check is the interval of pings by the holder, and of attempts by other processes; 0 means 2 s
+	Expire time.Duration // Expire is the maximum time without a ping; 0 means 15 s, which is longer than a transaction may take
 }
 
 var errLeaseLost = errors.New("the lease is lost")
 
-// Hold takes the lease whenever it is free, and runs f while it holds it.
+// Hold acquires the lease whenever it is free, and runs f while it holds it.
 func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context) error) error {
 	if l.DB.SQLite() {
 		return errors.New("lease: an embedded database is used by only one process")
@@ -119,7 +118,7 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 	go func() {
 		defer close(watched)
 		for clock.Sleep(heldCtx, l.Check) {
-			// A canceled ping would also close the connection.
+			// The ping is not cancelled with ctx, because a cancelled query also closes the connection.
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(heldCtx), l.Expire/3)
 			err := conn.Ping(bounded)
 			cancel()
@@ -152,13 +151,13 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 type leaseTerm uint64
 
 func (t leaseTerm) begin(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(t)) // the bits are the number
+	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(t)) // the conversion to int64 keeps the bits
 	return err
 }
 
-// check reports whether the term still lasts.
+// check returns an error unless the process still holds the lease.
 func (t leaseTerm) check(tx *db.Tx) (lasts bool, err error) {
 	const query = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint = $1 AND objid::bigint = $2)`
-	_, err = tx.ReadOne(query, []any{int64(t >> 32), int64(t & math.MaxUint32)}, &lasts) // 32 bits each
+	_, err = tx.ReadOne(query, []any{int64(t >> 32), int64(t & math.MaxUint32)}, &lasts) // PostgreSQL shows the lock's number in two halves of 32 bits
 	return lasts, err
 }

@@ -20,27 +20,27 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Maintenance is the periodic work on rows of the whole installation.
+// Maintenance is the periodic work on all properties of an installation.
 type Maintenance struct {
 	DB         *db.DB
 	Keys       *keyring.Ring
 	Log        *slog.Logger
-	Every      time.Duration // interval of the sweeps that end access and check links; 0 means 15 s
-	KeepEvents time.Duration // retention of events, notices and closed conflicts
+	Every      time.Duration // Every is the interval of the sweeps that end access and check links; 0 means 15 s
+	KeepEvents time.Duration // KeepEvents is the retention of events, notices and closed conflicts
 }
 
 // tokenRetention is how long a revoked or expired token is still listed.
 const tokenRetention = 30 * 24 * time.Hour
 
-// Bounds of one transaction.
+// Limits of one transaction.
 const (
-	sweepBatch  = 500 // rows that a sweep deletes
-	codeBatch   = 50  // codes that are reconciled or created
-	linkBatch   = 200 // bridges or locks that are checked
-	expiryBatch = 100 // stays whose access ends
+	sweepBatch  = 500 // rows that a sweep deletes in one transaction
+	codeBatch   = 50  // codes that one transaction reconciles or creates
+	linkBatch   = 200 // bridges or locks that one transaction checks
+	expiryBatch = 100 // reservations whose access one transaction ends
 )
 
-// Sweeps returns the sweeps. Only one process of an installation may run them: see [Lease].
+// Sweeps returns the periodic sweeps. Only one process of an installation may run them: see [Lease].
 func (m Maintenance) Sweeps() []Sweep {
 	soon := cmp.Or(m.Every, 15*time.Second)
 	return []Sweep{
@@ -79,7 +79,6 @@ func (m Maintenance) deletion(name string, retention time.Duration, remove func(
 	}}
 }
 
-// deleteOldEvents deletes events that are older than the retention.
 func (m Maintenance) deleteOldEvents(ctx context.Context) error {
 	for after := int64(0); ; {
 		next := int64(0)
@@ -93,7 +92,7 @@ func (m Maintenance) deleteOldEvents(ctx context.Context) error {
 	}
 }
 
-// deleteExpiredAnswers deletes answers under Idempotency-Keys that have expired.
+// deleteExpiredAnswers deletes expired answers to calls with an Idempotency-Key.
 func deleteExpiredAnswers(tx *db.Tx, limit int) (int, error) {
 	ids, err := tx.Idempotency.Query().Where(idempotency.ExpiresAtLTE(tx.Now())).Limit(limit).IDs(tx.Context())
 	if err != nil || len(ids) == 0 {
@@ -102,7 +101,7 @@ func deleteExpiredAnswers(tx *db.Tx, limit int) (int, error) {
 	return tx.Idempotency.Delete().Where(idempotency.IDIn(ids...)).Exec(tx.Context())
 }
 
-// expireAccess ends the access of stays whose window is over.
+// expireAccess ends the access of reservations whose window is over.
 func (m Maintenance) expireAccess(ctx context.Context) error {
 	return inBatches(ctx, m.DB, expiryBatch, func(tx *db.Tx, limit int) (int, error) { return access.Expire(m.reconciler(tx), limit) })
 }
@@ -135,7 +134,8 @@ func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {
 	return access.Reconciler{Tx: tx, Keys: m.Keys, Log: m.Log}
 }
 
-// checkLinks records which bridges and locks have been offline for long enough to notify staff, and which are back.
+// checkLinks records which bridges and locks have been offline long enough to notify staff, and which are online
+// again.
 func (m Maintenance) checkLinks(ctx context.Context) error {
 	for _, check := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
 		for after, more := "", true; more; more = after != "" {

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	clockEvery    = 5 * time.Second  // between two measurements
-	nodeTimeout   = 20 * time.Second // since its last report; then a node counts as stopped
-	nodeRetention = time.Hour        // since its last report; then its row is deleted
+	clockEvery    = 5 * time.Second  // interval of clock measurements
+	nodeTimeout   = 20 * time.Second // a node counts as stopped if it has not reported for this time
+	nodeRetention = time.Hour        // a node's row is deleted this long after its last report
 )
 
 // NodeClock compares the clock of a node's machine with PostgreSQL's and stores the result, so that each node knows whether
 // only its own clock is wrong. Stored times follow the database's clock in any case: see db.SyncClock.
 type NodeClock struct {
 	DB    *db.DB
-	Node  string // the name of this node
+	Node  string
 	Log   *slog.Logger
-	Limit time.Duration // the largest offset that is right
-	Every time.Duration // between two measurements; 0 means 5 s
+	Limit time.Duration // Limit is the largest acceptable offset
+	Every time.Duration // Every is the interval of measurements; 0 means 5 s
 
 	mu      sync.Mutex
-	ahead   time.Duration // of the database's clock
+	ahead   time.Duration // ahead is how far this machine's clock is ahead of the database's
 	verdict ClockVerdict
 }
 
@@ -99,7 +99,7 @@ func (c *NodeClock) compare(ctx context.Context) error {
 	return nil
 }
 
-// record stores a verdict, and logs when it changes.
+// record stores a verdict and logs a changed verdict.
 func (c *NodeClock) record(ahead time.Duration, v ClockVerdict) {
 	c.mu.Lock()
 	before := c.verdict

@@ -14,10 +14,10 @@ type Plans struct {
 	DB           *db.DB
 	Reservations reservation.Service
 	Log          *slog.Logger
-	Every        time.Duration // interval between sweeps; 0 means 3 s
+	Every        time.Duration // Every is the interval between sweeps; 0 means 3 s
 }
 
-// Sweep plans the reservations that are due. Only one process of an installation may run it: see [Lease].
+// Sweep plans due reservations. Only one process of an installation may run it: see [Lease].
 func (p Plans) Sweep() Sweep {
 	every := p.Every
 	if every <= 0 {

@@ -18,26 +18,26 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Readings enqueues readings of partners' spaces as jobs, so that no reading is lost when a process dies.
+// Readings enqueues jobs that read the spaces of PMSs, so that a crash loses no reading.
 type Readings struct {
 	Spaces *Spaces
 	Jobs   *jobs.Queue
 }
 
-// minReadInterval is the minimum interval of readings that are caused by reservations with unknown rooms.
+// minReadInterval limits how often reservations with unknown rooms cause a reading of the PMS's spaces.
 const minReadInterval = 5 * time.Second
 
-// firstReadDelay is how long a partner has to store the signing secret before the first signed call.
+// firstReadDelay is the time that a PMS has to store the signing secret before the first signed call.
 const firstReadDelay = 5 * time.Second
 
-// First enqueues the first reading, some seconds after the answer that contains the signing secret.
+// First enqueues the first reading of a PMS's spaces, some seconds after the answer with the signing secret.
 func (r Readings) First(tx *db.Tx, propertyID, integrationID string) error {
 	args := jobs.ReadSpaces{PropertyID: propertyID, IntegrationID: integrationID, First: true}
 	return r.Jobs.InsertAt(tx, args, time.Now().Add(firstReadDelay))
 }
 
-// Soon enqueues a reading in the transaction. It delays the reading if the last one was within minReadInterval. Without
-// a registered getSpaces it does nothing.
+// Soon enqueues a reading of a PMS's spaces in the transaction. It delays the reading if the last one was within
+// minReadInterval, and does nothing if the PMS has registered no getSpaces endpoint.
 func (r Readings) Soon(tx *db.Tx, propertyID, integrationID string) error {
 	registered, err := tx.Endpoint.Query().Where(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID), endpoint.Action(partner.GetSpaces)).Exist(tx.Context())
 	if err != nil || !registered {
@@ -84,7 +84,6 @@ func (r Readings) Periodic(interval time.Duration) Sweep {
 	}}
 }
 
-// AddTo registers the worker.
 func (r Readings) AddTo(workers *river.Workers) {
 	river.AddWorker(workers, &spacesJob{readings: r})
 }
@@ -99,7 +98,7 @@ func (w *spacesJob) Timeout(*river.Job[jobs.ReadSpaces]) time.Duration {
 	return 2*w.readings.Spaces.timeout() + 10*time.Second
 }
 
-// Work reads the spaces. A failure of the partner is recorded for staff and does not fail the job.
+// Work reads the spaces. A failure of the PMS is recorded for staff and does not fail the job.
 func (w *spacesJob) Work(ctx context.Context, job *river.Job[jobs.ReadSpaces]) error {
 	if job.Args.First {
 		if read, err := w.wasReadSince(ctx, job); read || err != nil {
@@ -119,7 +118,7 @@ func (w *spacesJob) Work(ctx context.Context, job *river.Job[jobs.ReadSpaces]) e
 	return nil
 }
 
-// wasReadSince reports whether the spaces were read successfully since the job was stored.
+// wasReadSince reports whether the spaces were read successfully since the job was enqueued.
 func (w *spacesJob) wasReadSince(ctx context.Context, job *river.Job[jobs.ReadSpaces]) (bool, error) {
 	row, err := w.readings.Spaces.DB.Read().Integration.Query().
 		Where(integration.PropertyID(job.Args.PropertyID), integration.ID(job.Args.IntegrationID)).Only(ctx)
@@ -133,14 +132,14 @@ func (w *spacesJob) wasReadSince(ctx context.Context, job *river.Job[jobs.ReadSp
 	return read.After(job.CreatedAt), nil
 }
 
-// An endpoint that answers 401 and has never succeeded is called again, because the partner may not have stored the
-// signing secret yet.
+// An endpoint that answers 401 and has never succeeded is retried, because the PMS may not have stored the signing
+// secret yet.
 const (
 	unauthorizedRetryDelay = 30 * time.Second
 	maxUnauthorizedRetries = 10
 )
 
-// isUnauthorized reports whether the partner refused the signature or the token.
+// isUnauthorized reports whether the PMS rejected the signature or the token.
 func (o Outcome) isUnauthorized() bool {
 	return o.Failure != nil && o.Failure.Meta[checkin.MetaStatus] == "401"
 }

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Retention removes stays after their retention period.
+// Retention removes reservations after their retention period.
 type Retention struct {
 	DB           *db.DB
 	Reservations reservation.Service
@@ -23,13 +23,14 @@ type Retention struct {
 }
 
 const (
-	retentionBatch = 20 // stays that one transaction removes
-	// retentionPause is the time between two transactions, so that other changes do not wait while many stays are removed.
+	retentionBatch = 20 // reservations that one transaction removes
+	// retentionPause is the time between two transactions, so that other changes do not wait while many reservations
+	// are removed.
 	retentionPause = 50 * time.Millisecond
 )
 
-// Sweep removes the stays that are due. It may end at any point: each transaction removes its stays completely, and the next sweep
-// continues. Only one process of an installation may run it: see [Lease].
+// Sweep removes due reservations. It may be interrupted at any point: each transaction removes its reservations
+// completely, and the next sweep continues. Only one process of an installation may run it: see [Lease].
 func (r Retention) Sweep() Sweep {
 	return Sweep{Name: "stays", Every: 6 * time.Hour, Run: r.removeDue}
 }
@@ -53,7 +54,7 @@ func (r Retention) removeDue(ctx context.Context) error {
 			}
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("remove stays of %s: %w", propertyID, err))
-				continue // one property must not stop the others
+				continue // a failure at one property does not stop the others
 			}
 			removed += n
 			for reason, n := range waiting {

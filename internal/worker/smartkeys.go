@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// gatherTime is how long changes of stays are gathered before the status lists of their properties are updated.
+	// gatherTime is how long changes are gathered before the SmartKey status lists of their properties are updated.
 	gatherTime = 20 * time.Millisecond
-	// maxChanged bounds the properties that wait; the sweep finds the others.
+	// maxChanged bounds the queue of changed properties; the periodic sweep handles properties beyond it.
 	maxChanged = 10_000
 	issuerPage = 200
 )
 
-// SmartKeys revokes the SmartKeys of stays as soon as their access changes, and renews status lists and issuer keys.
+// SmartKeys revokes the SmartKeys of a reservation as soon as its access changes, and renews status lists and issuer
+// keys.
 type SmartKeys struct {
 	DB   *db.DB
 	Keys *keyring.Ring
 	Log  *slog.Logger
 
 	mu      sync.Mutex
-	waiting map[string]bool // properties in which the access of a stay changed
-	changed chan struct{}   // capacity 1
+	waiting map[string]bool // waiting are the properties with changed access
+	changed chan struct{}
 }
 
-// NewSmartKeys creates the worker.
 func NewSmartKeys(d *db.DB, keys *keyring.Ring, log *slog.Logger) *SmartKeys {
 	return &SmartKeys{DB: d, Keys: keys, Log: log, waiting: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
 
-// Notify announces that the access of a stay changed in a property. It never blocks and is safe for concurrent use.
+// Notify queues a property in which access has changed. It never blocks and is safe for concurrent use.
 func (k *SmartKeys) Notify(propertyID string) {
 	k.mu.Lock()
 	if len(k.waiting) < maxChanged {
@@ -56,7 +56,7 @@ func (k *SmartKeys) takeWaiting() []string {
 	return ids
 }
 
-// Run reconciles the properties that Notify announces, until ctx ends. The sweep finds changes that it misses.
+// Run reconciles the queued properties until ctx ends. The periodic sweep finds lost changes.
 func (k *SmartKeys) Run(ctx context.Context) error {
 	for {
 		select {
@@ -69,7 +69,6 @@ func (k *SmartKeys) Run(ctx context.Context) error {
 	}
 }
 
-// reconcileAll reconciles properties. A failure at one does not stop the others; the next sweep retries it.
 func (k *SmartKeys) reconcileAll(ctx context.Context, propertyIDs []string) {
 	for _, id := range propertyIDs {
 		if err := k.reconcile(ctx, id); err != nil && ctx.Err() == nil {
@@ -78,7 +77,7 @@ func (k *SmartKeys) reconcileAll(ctx context.Context, propertyIDs []string) {
 	}
 }
 
-// reconcile updates the SmartKeys of a property. It writes only if there is a change.
+// reconcile updates the SmartKeys of a property, and writes only changes.
 func (k *SmartKeys) reconcile(ctx context.Context, propertyID string) error {
 	due, suspected, err := mobilekey.Inspect(k.DB.View(ctx), propertyID)
 	if err != nil || !due {
@@ -90,8 +89,8 @@ func (k *SmartKeys) reconcile(ctx context.Context, propertyID string) error {
 	})
 }
 
-// Sweep renews status lists, replaces issuer keys and frees indexes. Only one process of an installation may run it: see
-// [Lease].
+// Sweep renews status lists, replaces issuer keys and frees status-list indexes. Only one process of an installation
+// may run it: see [Lease].
 func (k *SmartKeys) Sweep() Sweep {
 	return Sweep{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error {
 		for after, more := "", true; more; {

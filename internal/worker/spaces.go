@@ -17,34 +17,34 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Directory loads the endpoints of partners; [partner.Registry] implements it.
+// Directory loads the endpoints of PMSs; [partner.Registry] implements it.
 type Directory interface {
 	Endpoint(tx *db.Tx, propertyID, integrationID, action string) (partner.Endpoint, error)
 	SigningSecrets(tx *db.Tx, propertyID, integrationID string) ([]string, error)
 }
 
-// Spaces reads the spaces of partners and stores them.
+// Spaces reads the spaces of PMSs and stores them.
 type Spaces struct {
 	DB        *db.DB
 	Directory Directory
-	// Fetch calls getSpaces. Its error is a fault with a message for staff. An urgent call is made even if
-	// the partner's last calls failed.
+	// Fetch calls getSpaces. Its error is a fault with a message for staff. An urgent call is made even while the
+	// circuit breaker is open.
 	Fetch    func(ctx context.Context, e partner.Endpoint, signingSecrets []string, urgent bool) ([]space.Listed, error)
 	Mappings space.Mappings
-	// Replan recomputes the access of the reservations that a reading affects, in its transaction.
+	// Replan recomputes the access of the reservations that a reading of spaces affects, in the same transaction.
 	Replan func(tx *db.Tx, propertyID string, t space.AffectedStays) error
 	Log    *slog.Logger
-	Clock  clock.Clock // nil: the system's
-	// Timeout is the time limit of a whole reading; 0 means 30 s.
+	Clock  clock.Clock // Clock is the system's clock if nil
+	// Timeout limits a whole reading; 0 means 30 s.
 	Timeout time.Duration
 
 	mu      sync.Mutex
 	running map[space.Source]*runningRead
-	closed  chan struct{} // created with running, closed by Close
+	closed  chan struct{}
 	group   sync.WaitGroup
 }
 
-// runningRead is one reading in progress, shared by all who wait for it.
+// runningRead is a reading in progress, shared by all callers that wait for it.
 type runningRead struct {
 	done    chan struct{}
 	urgent  bool
@@ -52,19 +52,18 @@ type runningRead struct {
 	err     error
 }
 
-// Outcome is the result of a reading.
 type Outcome struct {
 	space.Recorded
-	// Failure is why the reading failed, or nil. It is a fault with a message for staff, and with the reason
-	// partnerError if the partner answered, otherwise partnerUnavailable.
+	// Failure is why the reading failed, or nil. It has a message for staff, and the reason partnerError if the PMS
+	// answered, otherwise partnerUnavailable.
 	Failure *fault.Fault
 }
 
 var errStopping = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again").Retry(time.Second)
 
 // Read calls getSpaces of an integration and stores the answer. Concurrent calls for the same integration share one
-// reading. A failure of the partner is not an error: see [Outcome]. Without a registered endpoint the error is
-// fault.EndpointNotFound. While the partner's circuit breaker is open, no call is made.
+// reading. A failure of the PMS is not an error: see [Outcome]. Without a registered endpoint the error is
+// fault.EndpointNotFound. While the circuit breaker is open, no call is made.
 func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, false)
 	if err != nil {
@@ -73,7 +72,7 @@ func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Ou
 	return f.wait(ctx)
 }
 
-// ReadNow is like Read, but calls the partner even if its circuit breaker is open, because a person is waiting.
+// ReadNow does the same as Read, but ignores an open circuit breaker, because a person is waiting.
 func (s *Spaces) ReadNow(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	for {
 		f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, true)
@@ -86,7 +85,7 @@ func (s *Spaces) ReadNow(ctx context.Context, propertyID, integrationID string) 
 	}
 }
 
-// ReadAgain is like Read, but waits for a reading in progress to end first, because it may have missed a recent change.
+// ReadAgain does the same as Read, but first waits for a reading in progress, which may have missed a recent change.
 func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	s.mu.Lock()
 	before := s.running[space.Source{PropertyID: propertyID, IntegrationID: integrationID}]
@@ -108,7 +107,6 @@ func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// joinOrStart returns the reading in progress or starts one.
 func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bool) (*runningRead, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,7 +134,7 @@ func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bo
 	return f, nil
 }
 
-// runRead reads under its own context, because others may still wait after the first caller has gone.
+// runRead reads with its own context, because other callers may still wait after the first caller has gone.
 func (s *Spaces) runRead(ctx context.Context, source space.Source, urgent bool) (Outcome, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout())
 	defer cancel()
@@ -216,7 +214,6 @@ func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string,
 	return out, nil
 }
 
-// storeResult stores the result of a call of getSpaces.
 func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault) (Outcome, error) {
 	reading, text := space.Reading{Spaces: listing}, ""
 	if failure != nil {
@@ -244,10 +241,10 @@ func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID stri
 	return out, err
 }
 
-// wasNotCalled reports whether the failed call was never made.
+// wasNotCalled reports whether the call failed before a request was sent.
 func wasNotCalled(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
 
-// failureForStaff returns the fault that staff see for a failed call, or nil. It uses the message only of faults.
+// failureForStaff returns the fault that staff see for a failed call, or nil. Other errors get a general message.
 func failureForStaff(err error) *fault.Fault {
 	f, ok := fault.Of(err)
 	switch {

@@ -10,10 +10,10 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// Sweep is periodic work. It also completes work whose wake-up was lost.
+// Sweep is periodic work. It also finds work whose notification was lost.
 type Sweep struct {
 	Name  string
-	Every time.Duration // interval, plus or minus a tenth so that processes do not run in step
+	Every time.Duration // Every is the interval, plus or minus a tenth so that processes do not run in step
 	Run   func(ctx context.Context) error
 }
 
