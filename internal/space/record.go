@@ -21,11 +21,11 @@ const chunkSize = 200
 
 // Recorded is the result of storing a reading of the PMS's spaces.
 type Recorded struct {
-	Failed   string // Failed is why the reading was rejected; empty if it was accepted
-	Failures int    // Failures counts the failed readings in a row, including this one
-	Opened   []Finding
-	Closed   []Finding
-	AffectedStays  AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed
+	Failed        string // Failed is why the reading was rejected; empty if it was accepted
+	Failures      int    // Failures counts the failed readings in a row, including this one
+	Opened        []Finding
+	Closed        []Finding
+	AffectedStays AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed
 }
 
 // Record stores a reading of the PMS's spaces, and opens and closes conflicts with their notices and events. It never

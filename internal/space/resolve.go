@@ -92,8 +92,8 @@ func choosePlace(r Request, mapped []foundPlace) (Place, bool) {
 	return place, true
 }
 
-// roomContradictsBed reports whether a reservation names another room than that of its bed. The room of the bed is
-// the one that the PMS lists or, if the PMS lists none, the mapped one.
+// roomContradictsBed reports whether a reservation names another room than that of its bed. The PMS's list determines
+// the room of the bed or, if it names none, the mapping.
 func roomContradictsBed(r Request, bed, room *foundPlace) bool {
 	switch {
 	case r.ExternalParentID == "" || r.ExternalParentID == r.ExternalID:

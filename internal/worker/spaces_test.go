@@ -59,7 +59,10 @@ func TestReadSpaces(t *testing.T) {
 				}
 				return listing, failure
 			},
-			Replan: func(_ *db.Tx, _ string, touched space.AffectedStays) error { replanned += len(touched.Externals); return nil },
+			Replan: func(_ *db.Tx, _ string, touched space.AffectedStays) error {
+				replanned += len(touched.Externals)
+				return nil
+			},
 		}
 		defer s.Close()
 		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || r.Failure != nil {
