@@ -13,21 +13,19 @@ func Ask(ctx context.Context, pms PMS, reservationID string, last LastKnown, pol
 	return Decide(status, err, last, policy)
 }
 
-// Completion is how a checkIn call ended. The stay itself begins with the reservation that
-// the partner sends afterwards, never with this answer.
+// Completion is the result of a checkIn call. It does not start the stay: the PMS then sends the changed reservation.
 type Completion struct {
-	Accepted       bool // the partner has taken the check-in
-	AtDesk         bool // checkIn is not registered: the desk completes it
+	Accepted       bool // Accepted means that the PMS accepted the check-in
+	AtDesk         bool // AtDesk means that checkIn is not registered, so that staff at the desk complete the check-in
 	NotifyStaff    bool
-	Reason         fault.Reason // why it was not accepted; empty when it was
+	Reason         fault.Reason // Reason is why the check-in was not accepted; empty if it was
 	GuestSentence  string
 	PartnerReason  string
 	PartnerMessage string
 }
 
-// Complete asks the PMS to check the guest in, which it does only after a verdict that
-// allows it. The partner learns the reservation's id alone unless a disclosure is passed;
-// a disclosure is made only for a guest who has confirmed check-in at the property.
+// Complete asks the PMS to check the guest in, if the verdict allows it. Without a disclosure the PMS receives only
+// the reservation's id; a disclosure is made only for a guest who has confirmed check-in at the property.
 func Complete(ctx context.Context, pms PMS, verdict Verdict, idempotencyKey, reservationID string, disclosure *Disclosure) Completion {
 	if f := verdict.Fault(); f != nil {
 		return Completion{

@@ -19,29 +19,29 @@ const (
 	EndpointNotRegistered = fault.EndpointNotRegistered
 )
 
-// Keys of a fault's Meta under which a [PMS] keeps what the partner's error said. They are
-// shown to staff; the text of the error itself holds none of it.
+// Keys of a fault's Meta under which a [PMS] keeps the text of the PMS's error. Staff see them; the fault's own text
+// does not contain them.
 const (
 	MetaReason  = "partnerReason"
 	MetaMessage = "partnerMessage"
-	// MetaNotCalled marks the error of a call that was not made: it says nothing new about the partner.
+	// MetaNotCalled marks the error of a call that was not made, for example because the circuit breaker was open.
 	MetaNotCalled = "notCalled"
-	// MetaStatus is the HTTP status that the partner answered with.
+	// MetaStatus is the HTTP status of the PMS's answer.
 	MetaStatus = "partnerStatus"
 )
 
-// ErrNotRegistered is the error of a [PMS] that has not registered an endpoint for the call.
+// ErrNotRegistered means that a PMS has not registered an endpoint for the call.
 var ErrNotRegistered = fault.New(fault.Precondition, EndpointNotRegistered,
 	"the partner has not registered this endpoint; it does so with PATCH /v1/endpoints")
 
 // PMS is the property management system of one integration. Every error of it blocks the
 // guest, except [ErrNotRegistered].
 type PMS interface {
-	// CheckInStatus asks for the money owed and the room's state now. reservationID is
-	// the partner's own id of the reservation (pmsMeta.id).
+	// CheckInStatus asks for the money owed and the present state of the room. reservationID is the PMS's own id of
+	// the reservation (pmsMeta.id).
 	CheckInStatus(ctx context.Context, reservationID string) (Status, error)
-	// CheckIn asks the PMS to check the guest in. A second call with the same key has no
-	// second effect at a partner that honours Idempotency-Key.
+	// CheckIn asks the PMS to check the guest in. A retry with the same key has no second effect at a PMS that
+	// supports Idempotency-Key.
 	CheckIn(ctx context.Context, idempotencyKey string, body Disclosure) error
 }
 
@@ -51,16 +51,15 @@ type Status struct {
 	RoomReady bool
 }
 
-// Disclosure is the body of a checkIn call. With only ReservationID set it tells the
-// partner nothing about the guest.
+// Disclosure is the body of a checkIn call. With only ReservationID set it discloses nothing about the guest.
 type Disclosure struct {
-	ReservationID string   `json:"reservationId"` // pmsMeta.id
+	ReservationID string   `json:"reservationId"` // ReservationID is pmsMeta.id
 	MainCustomer  *Person  `json:"mainCustomer,omitempty"`
 	Companions    []Person `json:"companions,omitempty"`
 }
 
-// Person holds what may be disclosed about one guest; a field left empty is not sent.
-// Dates are YYYY-MM-DD, nationality is ISO 3166-1 alpha-2.
+// Person is what may be disclosed about one guest; an empty field is not sent. Dates are YYYY-MM-DD, nationality is
+// ISO 3166-1 alpha-2.
 type Person struct {
 	FirstName      string    `json:"firstName,omitempty"`
 	LastName       string    `json:"lastName,omitempty"`
@@ -75,13 +74,12 @@ type Person struct {
 	IDCard         *Document `json:"idCard,omitempty"`
 }
 
-// Town is where a guest lives.
 type Town struct {
 	City    string `json:"city,omitempty"`
 	Country string `json:"country,omitempty"`
 }
 
-// Document is an identity document: its number and the day it expires, never an image.
+// Document is an identity document: its number and expiry date, never an image.
 type Document struct {
 	Number string `json:"number,omitempty"`
 	Expiry string `json:"expiry,omitempty"`

@@ -8,13 +8,13 @@ import (
 	"latchkey.dev/internal/money"
 )
 
-// OwingRule is a property's setting for guests who still owe money.
+// OwingRule says whether guests who still owe money may check in.
 type OwingRule string
 
 const (
-	OwingBlocks    OwingRule = "block"     // any amount owed blocks; the default, also for an unknown rule
-	OwingAllowed   OwingRule = "allow"     // the property collects at check-out
-	OwingThreshold OwingRule = "threshold" // more than a given amount blocks
+	OwingBlocks    OwingRule = "block"     // any amount owed blocks; this is the default, also for an unknown rule
+	OwingAllowed   OwingRule = "allow"     // guests who owe money may check in, because the property collects at check-out
+	OwingThreshold OwingRule = "threshold" // an amount above the threshold blocks
 )
 
 // Policy is a property's policy for self check-in. Threshold is used only with [OwingThreshold]; an amount in another
@@ -24,35 +24,34 @@ type Policy struct {
 	Threshold money.Amount
 }
 
-// LastKnown is what the PMS last sent about the reservation itself. Owing is nil when it
-// never said.
+// LastKnown is what the PMS last sent with the reservation itself. Owing is nil if the PMS never sent it.
 type LastKnown struct {
 	Owing *money.Amount
 }
 
-// Source says what a verdict rests on.
+// Source is the source of the data that a verdict is based on.
 type Source string
 
 const (
 	FromPMS         Source = "pms"             // getCheckInStatus answered, or failed to
-	FromReservation Source = "reservationData" // getCheckInStatus is not registered
+	FromReservation Source = "reservationData" // getCheckInStatus is not registered, so the stored reservation decides
 )
 
-// Verdict is the decision whether the guest may continue. Staff see Reasons, the partner's texts and the amount; the guest
-// sees only GuestSentence.
+// Verdict is the decision whether the guest may check in. Staff see Reasons, the PMS's texts and the amount; the
+// guest sees only GuestSentence.
 type Verdict struct {
 	Allowed        bool
-	Reasons        []fault.Reason // why not, the most important first; empty when allowed
-	GuestSentence  string         // empty when allowed
+	Reasons        []fault.Reason // Reasons are why the guest is blocked, most important first; empty if allowed
+	GuestSentence  string         // GuestSentence is empty if the guest is allowed
 	Source         Source
-	Owing          *money.Amount // nil: not known
-	PartnerReason  string        // what a partner's error said, for staff
+	Owing          *money.Amount // Owing is nil if the amount is not known
+	PartnerReason  string        // PartnerReason is the reason in a PMS's error, for staff
 	PartnerMessage string
 }
 
-// Decide turns an answer to getCheckInStatus into a verdict. A nil err means status is
-// the partner's answer; [ErrNotRegistered] lets the last reservation data decide, where
-// the room's state is unknown and does not block; any other error blocks.
+// Decide converts an answer to getCheckInStatus to a verdict. A nil err means that status is the PMS's answer. With
+// [ErrNotRegistered] the last reservation data decides; it has no state of the room, which then does not block. Any
+// other error blocks.
 func Decide(status Status, err error, last LastKnown, policy Policy) Verdict {
 	if errors.Is(err, ErrNotRegistered) {
 		return decideOn(FromReservation, last.Owing, true, policy)
@@ -101,7 +100,7 @@ func refusedByPartner(err error) Verdict {
 	return v
 }
 
-// guestSentence tells a blocked guest what to do. It never contains the partner's text, which is only for staff.
+// guestSentence returns what a blocked guest should do. It never contains the PMS's text, which is only for staff.
 func guestSentence(reasons []fault.Reason) string {
 	owing, room := slices.Contains(reasons, fault.Owing), slices.Contains(reasons, fault.RoomNotReady)
 	switch {
@@ -118,8 +117,7 @@ func guestSentence(reasons []fault.Reason) string {
 	}
 }
 
-// Fault is the verdict as an error for the interfaces, or nil when the guest may go on.
-// Its message is the guest's sentence.
+// Fault converts the verdict to an error, or nil if the guest may check in. Its message is the guest's sentence.
 func (v Verdict) Fault() *fault.Fault {
 	if v.Allowed {
 		return nil

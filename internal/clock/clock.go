@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// Clock returns the present time.
 type Clock interface {
 	Now() time.Time
 }
@@ -29,7 +28,6 @@ type Fixed struct {
 // At returns a clock fixed at t.
 func At(t time.Time) *Fixed { return &Fixed{now: t.UTC()} }
 
-// Now returns the fixed time, in UTC.
 func (f *Fixed) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +42,6 @@ func (f *Fixed) Advance(d time.Duration) time.Time {
 	return f.now
 }
 
-// Set sets the clock to t.
 func (f *Fixed) Set(t time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,14 +9,13 @@ import (
 // this machine's monotonic clock, so that a step of the machine's wall clock does not move it. It is safe for concurrent use.
 type Follower struct {
 	mu   sync.Mutex
-	base time.Time // time of the reference
-	at   time.Time // this machine's time when the reference showed base
+	base time.Time // base is the reference's time at the last measurement
+	at   time.Time // at is this machine's time when the reference showed base
 }
 
 // Follow returns a follower that shows the time of wall until the first measurement.
 func Follow(wall Clock) *Follower { return &Follower{base: wall.Now().Round(0), at: time.Now()} }
 
-// Now returns the estimated time of the reference, in UTC.
 func (f *Follower) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

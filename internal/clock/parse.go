@@ -37,7 +37,7 @@ var daysFirst = regexp.MustCompile(`^([0-9]{1,6})d(.*)$`)
 func ParseDuration(text string) (time.Duration, error) {
 	days, rest := 0, text
 	if m := daysFirst.FindStringSubmatch(text); m != nil {
-		days, _ = strconv.Atoi(m[1]) // six digits
+		days, _ = strconv.Atoi(m[1]) // the pattern allows at most six digits
 		if rest = m[2]; rest == "" {
 			rest = "0s"
 		} else if rest[0] == '-' || rest[0] == '+' {

@@ -45,7 +45,7 @@ func InstantAt(date time.Time, past int, zone *time.Location, last bool) time.Ti
 			return t
 		}
 	}
-	change, _ := before.In(zone).ZoneBounds() // a clock change skipped this time, which by the old clock is after the change
+	change, _ := before.In(zone).ZoneBounds() // by the old clock, a time that a clock change skipped lies after the change
 	return change.UTC()
 }
 

@@ -15,14 +15,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Positions order events for their subscribers. Ids cannot: on PostgreSQL a transaction may commit after another one with higher
-// ids, and a subscriber that has passed those would miss it. The dispatcher assigns positions to committed events, in the order
-// of the subject within each subject.
+// Positions order events for their subscribers. Ids cannot order them: on PostgreSQL a transaction may commit after
+// another with higher ids, and a subscriber that has passed these ids would miss its events. The dispatcher assigns
+// positions to committed events, in the order of the subject within each subject.
 
-// ErrMoved is the error of a change that another dispatcher made in the meantime.
+// ErrMoved means that another dispatcher moved the cursor or assigned the positions meanwhile.
 var ErrMoved = errors.New("another dispatcher delivers events at the same time")
 
-// lastPosition is the last position that was assigned to an event that exists or that a subscriber has passed.
+// lastPosition returns the last position of an existing event or of a cursor.
 func lastPosition(tx *db.Tx) (last int64, err error) {
 	const query = `SELECT COALESCE(MAX(position), 0) FROM (
 		SELECT MAX(position) AS position FROM events WHERE position > 0 UNION ALL SELECT MAX(position) FROM event_cursors) AS assigned`
@@ -45,7 +45,7 @@ func Unpositioned(view *db.Tx, limit int) (events []*ent.Event, last int64, err 
 	return events, last, nil
 }
 
-// AssignPositions gives events the positions after the last one. It reads nothing but these events, so that it conflicts with no
+// AssignPositions numbers events after the last position. It reads only these events, so that it conflicts with no
 // transaction that appends events.
 func AssignPositions(tx *db.Tx, events []*ent.Event, last int64) error {
 	var values strings.Builder
@@ -56,18 +56,18 @@ func AssignPositions(tx *db.Tx, events []*ent.Event, last int64) error {
 		`UPDATE events SET position = v.column2 FROM (VALUES `+values.String()[2:]+`) AS v WHERE id = v.column1 AND position IS NULL`)
 }
 
-// Cursor is up to which position a subscriber has received events.
+// Cursor is the position up to which a subscriber has received events.
 type Cursor struct {
 	ID         int64
 	Subscriber string
-	Subject    string // empty: all subjects but those that are held back, which have cursors of their own
+	Subject    string // Subject is empty for the main cursor, which covers all subjects except those that failed and have their own cursor
 	Position   int64
-	Attempts   int       // failed deliveries after the position
-	RetryAt    time.Time // of a subject that is held back
+	Attempts   int       // Attempts counts failed deliveries after the position
+	RetryAt    time.Time // RetryAt is when to retry a subject whose delivery failed
 }
 
-// Cursors returns the cursors of a subscriber: first the one for all subjects, then those of the subjects that are held back, the
-// first to be retried first.
+// Cursors returns the cursors of a subscriber: first the main cursor, then those of failing subjects by the time of
+// their retry.
 func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 	const query = `SELECT id, subscriber, subject, position, attempts, retry_at FROM event_cursors WHERE subscriber = $1 ORDER BY subject <> '', retry_at, id`
 	rows, err := view.QueryContext(view.Context(), query, subscriber)
@@ -86,8 +86,8 @@ func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 	return all, rows.Err()
 }
 
-// Subscribe stores the cursor of a new subscriber, which receives the events that get a position from now on. It does nothing if
-// there is one.
+// Subscribe stores the cursor of a new subscriber, which receives the events that get a position from now on. It does
+// nothing if the subscriber has a cursor.
 func Subscribe(tx *db.Tx, subscriber string) error {
 	last, err := lastPosition(tx)
 	if err == nil {
@@ -136,12 +136,12 @@ func inPositionIndex(s *entsql.Selector) { s.Where(entsql.ExprP("position > 0"))
 // Failure is a failed delivery of the events of one subject.
 type Failure struct {
 	Subject string
-	After   int64 // the position before the first of the events
+	After   int64 // After is the position before the first of these events
 	RetryAt time.Time
 	Err     error
 }
 
-// reason returns why it failed, without text that may contain personal data.
+// reason returns why the delivery failed, without text that may contain personal data.
 func (f Failure) reason() string {
 	if known, ok := fault.Of(f.Err); ok {
 		return string(known.Reason)
@@ -149,25 +149,26 @@ func (f Failure) reason() string {
 	return string(fault.InternalError)
 }
 
-// Move sets the position of a cursor.
 func Move(tx *db.Tx, c *Cursor, position int64) error {
 	const update = `UPDATE event_cursors SET position = $1, attempts = 0 WHERE id = $2 AND position = $3`
 	return execExactly(tx, 1, "move a cursor", update, position, c.ID, c.Position)
 }
 
-// HoldBack stores the cursor of a subject whose delivery failed. The subscriber's cursor for all subjects passes its events.
+// HoldBack stores a separate cursor for a subject whose delivery failed, so that the main cursor can pass the
+// subject's events.
 func HoldBack(tx *db.Tx, subscriber string, f Failure) error {
 	const insert = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6)`
 	return execExactly(tx, 1, "hold back a subject", insert, subscriber, f.Subject, f.After, f.RetryAt, f.reason(), tx.Now())
 }
 
-// Postpone records that the delivery of a subject that is held back failed again.
+// Postpone records that the retry of a failing subject failed again.
 func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
 	const update = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
 	return execExactly(tx, 1, "postpone a subject", update, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }
 
-// Release deletes the cursor of a subject that is no longer held back, unless the main cursor has passed further events of it.
+// Release deletes the cursor of a subject that no longer fails, unless the main cursor has passed further events of
+// the subject.
 func Release(tx *db.Tx, c, main *Cursor) error {
 	if err := Move(tx, main, main.Position); err != nil {
 		return err

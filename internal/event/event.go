@@ -10,14 +10,13 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Event is something that happened to a subject.
 type Event struct {
 	PropertyID string
-	Subject    string // the id of the reservation, lock or integration
+	Subject    string // Subject is the id of the reservation, lock or integration
 	Kind       Kind
-	Body       map[string]any // no PIN, no token, no personal data
-	OccurredAt time.Time      // zero: now
-	GrantID    string         // the access grant, if that is not the subject
+	Body       map[string]any // Body has no PIN, no token and no personal data
+	OccurredAt time.Time      // OccurredAt is now if zero
+	GrantID    string         // GrantID is the access grant, if that is not the subject
 }
 
 // insert stores an event with the subject's next sequence number. If two transactions choose the same number, PostgreSQL
@@ -29,7 +28,6 @@ const insert = `INSERT INTO events (property_id, subject, subject_sequence, kind
 // Appended is the topic of new events that webhooks may deliver. Its key is empty.
 const Appended db.Topic = "event.appended"
 
-// Append stores the event with the next sequence number of its subject.
 func Append(tx *db.Tx, e Event) error {
 	if e.OccurredAt.IsZero() {
 		e.OccurredAt = tx.Now()

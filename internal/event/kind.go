@@ -5,7 +5,6 @@ import "slices"
 // Kind is the kind of an event. The values are those of the webhooks.
 type Kind string
 
-// The kinds.
 const (
 	PINGenerated       Kind = "reservationPinGenerated"
 	AccessIssued       Kind = "access.issued"
@@ -21,7 +20,7 @@ const (
 	ConflictClosed     Kind = "mapping.conflictClosed"
 	EndpointFailing    Kind = "endpoint.failing"
 
-	LockTampered Kind = "lock.tampered" // codes were changed at the lock, or it was opened, forced or reset
+	LockTampered Kind = "lock.tampered" // codes were changed at the lock, or the lock was opened, forced or reset
 	LockJammed   Kind = "lock.jammed"
 )
 
@@ -31,29 +30,30 @@ var Kinds = []Kind{
 	LockOffline, LockBatteryLow, LockTampered, LockJammed, ConflictOpened, ConflictClosed, EndpointFailing,
 }
 
-// Internal kinds record steps inside the service. They explain a stay and are not delivered to webhooks. Their subject is
-// [Inside] of an id, so that the sequence numbers of subjects that partners see have no gaps.
+// Internal kinds record steps inside the service. They serve to explain a reservation and are not delivered to
+// webhooks. Their subject is [Inside] of an id, so that the sequence numbers of subjects that partners see have no
+// gaps.
 const (
-	ReservationChanged Kind = "reservation.changed" // a change by the PMS that touches access
+	ReservationChanged Kind = "reservation.changed" // the PMS changed a reservation in a way that affects access
 	CredentialChanged  Kind = "credential.changed"  // the evidence that a code works on a lock has changed
-	LockOnline         Kind = "lock.online"         // after a lock.offline
+	LockOnline         Kind = "lock.online"         // the lock is online again after a lock.offline
 
-	LockBatteryOK      Kind = "lock.batteryOk"      // after a lock.batteryLow
-	LockClockUntrusted Kind = "lock.clockUntrusted" // too wrong to enforce validity windows
+	LockBatteryOK      Kind = "lock.batteryOk"      // the battery is charged again after a lock.batteryLow
+	LockClockUntrusted Kind = "lock.clockUntrusted" // the lock's clock is too wrong to enforce time windows
 	LockClockOK        Kind = "lock.clockOk"
-	LockMoved          Kind = "lock.moved"      // it was assigned to a door or removed from one
+	LockMoved          Kind = "lock.moved"      // the lock was assigned to a door or removed from one
 	SlotReassigned     Kind = "slot.reassigned" // a slot of a lock was given to another grant
 	BridgeOffline      Kind = "bridge.offline"
 	BridgeOnline       Kind = "bridge.online"
 
-	GuessesAtLock Kind = "lock.guessBudgetSpent" // too many wrong PINs at one keypad
-	GuessesAtSite Kind = "site.guessBudgetSpent" // too many wrong PINs at all keypads of a property
+	GuessesAtLock Kind = "lock.guessBudgetSpent" // too many wrong PINs were typed at one keypad
+	GuessesAtSite Kind = "site.guessBudgetSpent" // too many wrong PINs were typed at all keypads of a property
 	KeypadPaused  Kind = "lock.keypadPaused"     // the bridge paused a keypad after wrong PINs
 
-	CodeCreated Kind = "code.created" // a staff code, one-time code or backup code
-	CodeUsed    Kind = "code.used"    // it opened a door for the first time
-	CodeRead    Kind = "code.read"    // its PIN was shown to a person
-	CodeEnded   Kind = "code.ended"   // a person ended it
+	CodeCreated Kind = "code.created" // a staff code, one-time code or backup code was created
+	CodeUsed    Kind = "code.used"    // a staff, one-time or backup code opened a door for the first time
+	CodeRead    Kind = "code.read"    // the PIN of a staff, one-time or backup code was shown to a person
+	CodeEnded   Kind = "code.ended"   // a person ended a staff, one-time or backup code
 )
 
 var internal = []Kind{
@@ -64,5 +64,5 @@ var internal = []Kind{
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }
 
-// Inside returns the subject of internal events about an object with an id.
+// Inside returns the subject of internal events about the object with an id.
 func Inside(id string) string { return "in:" + id }

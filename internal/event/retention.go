@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// undeliveredGrace is how much longer events are kept for a subscriber that has not received them. After that they are deleted, so
-// that a subscriber that always fails does not fill the database.
+// undeliveredGrace is how much longer events are kept for a subscriber that has not received them. Then they are
+// deleted, so that a failing subscriber does not fill the database.
 const undeliveredGrace = 30 * 24 * time.Hour
 
 // Forget deletes events from before a time that all subscribers have received, among the limit events with the next ids after a
@@ -32,7 +32,7 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 	next := int64(0)
 	for i, e := range page {
 		if !e.CreatedAt.Before(before) {
-			break // later events are newer
+			break // all later events are newer
 		}
 		if e.Position != nil && (*e.Position <= received || e.CreatedAt.Before(before.Add(-undeliveredGrace))) {
 			old = append(old, e.ID)
@@ -60,8 +60,8 @@ func notLast(s *sql.Selector) {
 	))))
 }
 
-// Delete deletes the events of subjects that end, and the events of other subjects about some grants. It keeps the last event of
-// another subject, without its content, because it determines the next sequence number.
+// Delete deletes all events of the given subjects, and the events of other subjects about the given grants. It keeps
+// the last event of each other subject without its content, because its number determines the next sequence number.
 func Delete(tx *db.Tx, propertyID string, subjects, grantIDs []string) error {
 	_, err := tx.Event.Delete().Where(event.PropertyID(propertyID), event.SubjectIn(subjects...)).Exec(tx.Context())
 	if err != nil {

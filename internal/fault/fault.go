@@ -14,9 +14,9 @@ import (
 type Kind int
 
 const (
-	Internal         Kind = iota // a defect of the server
+	Internal         Kind = iota // the server has a defect
 	Invalid                      // the request itself is wrong; a retry fails again
-	Unauthenticated              // no valid credential
+	Unauthenticated              // the caller has no valid credential
 	Denied                       // the caller is authenticated but not allowed
 	NotFound                     // the object does not exist for this tenant
 	Exists                       // the object exists already or is being created

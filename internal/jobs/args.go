@@ -9,9 +9,9 @@ import (
 type ReadSpaces struct {
 	PropertyID    string `json:"propertyId"`
 	IntegrationID string `json:"integrationId"`
-	Later         bool   `json:"later,omitempty"` // requested shortly after the previous reading, so it may wait
-	First         bool   `json:"first,omitempty"` // the first reading of a newly registered endpoint
-	Round         int    `json:"round,omitempty"` // distinguishes a job that was requested while the previous one ran
+	Later         bool   `json:"later,omitempty"` // Later means that the previous reading was recent, so that this reading may wait
+	First         bool   `json:"first,omitempty"` // First means that the endpoint is newly registered
+	Round         int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it
 }
 
 // Kind implements river.JobArgs.
@@ -39,7 +39,7 @@ func unique() river.UniqueOpts {
 // current hours. One job per property waits at a time.
 type CompleteDays struct {
 	PropertyID string `json:"propertyId"`
-	Round      int    `json:"round,omitempty"` // distinguishes a job that was requested while the previous one ran
+	Round      int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it
 }
 
 // Kind implements river.JobArgs.

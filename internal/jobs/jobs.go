@@ -27,8 +27,8 @@ type Queue struct {
 	d            *db.DB
 	log          *slog.Logger
 	inserter     inserter
-	inserted     chan struct{} // signals within this process that a job was stored; SQLite only
-	pollInterval time.Duration // between queries for jobs whose notification was lost
+	inserted     chan struct{} // inserted signals within this process that a job was stored; SQLite only
+	pollInterval time.Duration // pollInterval is the time between queries for jobs whose notification was lost
 	// startFaultLimit is how long starts may fail while the database is reachable.
 	startFaultLimit time.Duration
 
@@ -110,12 +110,12 @@ func (q *Queue) notify(string) {
 
 // Limits of running jobs.
 const (
-	maxConcurrent   = 64               // jobs of one process at a time
-	defaultTimeout  = 2 * time.Minute  // for a job, unless its worker sets another
-	rescueAfter     = 5 * time.Minute  // after this time another process retries a job of a process that died
-	softStopTimeout = 2 * time.Second  // for running jobs to finish by themselves at shutdown
-	retention       = time.Hour        // of completed jobs, for inspection
-	hardStopTimeout = 15 * time.Second // for cancelled jobs to return at shutdown
+	maxConcurrent   = 64               // concurrent jobs of one process
+	defaultTimeout  = 2 * time.Minute  // time limit of a job whose worker sets none
+	rescueAfter     = 5 * time.Minute  // age after which another process retries a job of a crashed process
+	softStopTimeout = 2 * time.Second  // time for running jobs to finish by themselves at shutdown
+	retention       = time.Hour        // how long completed jobs are kept for inspection
+	hardStopTimeout = 15 * time.Second // time for cancelled jobs to return at shutdown
 )
 
 // Started returns a channel that closes when this process runs jobs for the first time.

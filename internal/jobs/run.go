@@ -15,17 +15,17 @@ import (
 
 // Limits of starting the queue.
 const (
-	startBackoff    = 100 * time.Millisecond // after the first failed attempt
-	startMaxBackoff = 5 * time.Second        // longest time between attempts
-	startTimeout    = 15 * time.Second       // of one attempt
-	pingTimeout     = 2 * time.Second        // of a query that checks whether the database is reachable
-	startFault      = time.Minute            // of failed starts with a reachable database: long enough for a failover, and a defect does not repair itself
+	startBackoff    = 100 * time.Millisecond // wait after the first failed attempt to start
+	startMaxBackoff = 5 * time.Second        // longest wait between attempts to start
+	startTimeout    = 15 * time.Second       // time limit of one attempt to start
+	pingTimeout     = 2 * time.Second        // time limit of a query that checks whether the database is reachable
+	startFault      = time.Minute            // how long starts may fail although the database is reachable: long enough for a failover, because a defect does not repair itself
 )
 
 // run runs jobs. If the database is not reachable at the start, run retries. If starts keep failing although the database is
 // reachable, run returns an error.
 func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdriver.Driver[T]) error {
-	var failingSince time.Time // since when starts fail although the database is reachable
+	var failingSince time.Time // failingSince is when starts began to fail although the database is reachable
 	for wait := startBackoff; ; wait = min(2*wait, startMaxBackoff) {
 		client, err := river.NewClient(d, settings)
 		if err != nil {

@@ -53,7 +53,7 @@ func CreateFile(path, dataDir string) (KEKs, error) {
 		return nil, err
 	}
 	if err := writeKeys(f, KEKs{k}); err != nil {
-		return nil, errors.Join(err, os.Remove(path)) // a file without a key would stop the next start
+		return nil, errors.Join(err, os.Remove(path)) // an empty key file would prevent the next start
 	}
 	return KEKs{k}, disk.SyncDir(filepath.Dir(path))
 }
@@ -65,7 +65,7 @@ func replaceFile(path string, keys KEKs) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // created with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // CreateTemp creates the file with mode 0600
 	if err != nil {
 		return err
 	}

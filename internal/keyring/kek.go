@@ -28,7 +28,7 @@ type KEK interface {
 type KEKs []KEK
 
 const (
-	keyPrefix = "lkkek_" // followed by base64url of 32 bytes; one key per line
+	keyPrefix = "lkkek_" // the prefix is followed by base64url of 32 bytes; a file has one key per line
 	keyBytes  = 32
 )
 

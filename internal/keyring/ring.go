@@ -49,7 +49,7 @@ type Reader interface {
 type Ring struct {
 	store Store
 	mac   []byte
-	macs  sync.Pool // of hash.Hash with the key mac
+	macs  sync.Pool // macs pools hash.Hash values that are keyed with the key mac
 
 	mu   sync.RWMutex
 	keks KEKs
@@ -58,11 +58,11 @@ type Ring struct {
 
 // Source says where the key-encryption key comes from: the first field that is set, in this order.
 type Source struct {
-	Keys    KEKs     // from the caller, such as a KMS
-	Text    string   // from the environment, in the format of ParseKEKs
-	Command []string // a program that prints the keys
-	File    string   // created at the first start
-	DataDir string   // File must not be below it
+	Keys    KEKs     // Keys are passed by the caller, such as from a KMS
+	Text    string   // Text is from the environment, in the format of ParseKEKs
+	Command []string // Command is a program that prints the keys
+	File    string   // File is created at the first start
+	DataDir string   // DataDir is the data directory, which must not contain File
 }
 
 // Open loads the key-encryption key and every data key, and creates the keys that a first start needs. It creates a missing

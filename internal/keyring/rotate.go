@@ -65,7 +65,7 @@ func RotateFile(ctx context.Context, path string, store Store) (int, error) {
 		return rotateTo(ctx, path, keys, keys[0], store)
 	}
 	if _, err := Open(ctx, Source{Keys: keys}, store); err != nil {
-		return 0, err // the key belongs to another database: leave the file unchanged
+		return 0, err // the key is of another database: leave the file unchanged
 	}
 	kek, err := NewKEK()
 	if err != nil {

@@ -13,16 +13,16 @@ type Kind string
 
 // Kinds of tokens.
 const (
-	ClientToken   Kind = "lkc_" // for a partner's app
-	AccessToken   Kind = "lka_" // for an app at one property
-	APIKey        Kind = "lkk_" // for a property's own scripts
+	ClientToken   Kind = "lkc_" // token of a partner's app
+	AccessToken   Kind = "lka_" // token of an app at one property
+	APIKey        Kind = "lkk_" // key of a property's own scripts
 	OperatorToken Kind = "lko_"
 	StaffToken    Kind = "lkp_"
-	JoinCode      Kind = "lkj_" // enrols a bridge
-	PhoneLink     Kind = "lkg_" // adds a guest's phone to a stay
-	GuestLink     Kind = "lkl_" // the link of a mail to a guest
-	SessionToken  Kind = "lks_" // for a guest's device
-	KioskToken    Kind = "lkt_" // for a check-in tablet
+	JoinCode      Kind = "lkj_" // code that enrols a bridge
+	PhoneLink     Kind = "lkg_" // link that adds a guest's phone to a reservation
+	GuestLink     Kind = "lkl_" // link that is mailed to a guest
+	SessionToken  Kind = "lks_" // session token of a guest's device
+	KioskToken    Kind = "lkt_" // token of a check-in tablet
 )
 
 // Kinds lists all kinds.
@@ -30,7 +30,7 @@ var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, 
 
 const (
 	prefixChars   = 4
-	secretBytes   = 20 // 160 bits
+	secretBytes   = 20 // a secret has 160 bits
 	secretChars   = 32
 	checksumChars = 6
 	tokenChars    = prefixChars + secretChars + checksumChars

@@ -68,7 +68,6 @@ var catalogues = sync.OnceValue(func() map[string]map[string]string {
 	return all
 })
 
-// Languages returns the languages that have a catalogue.
 func Languages() []string { return slices.Sorted(maps.Keys(catalogues())) }
 
 // Kinds returns the kinds of a language's messages, each with the names of its parameters.
@@ -117,8 +116,8 @@ func parameters(text string) []string {
 
 // Reader is the reader of a text.
 type Reader struct {
-	Language string         // empty, or without a catalogue: English
-	Zone     *time.Location // nil: UTC
+	Language string         // Language is English if it is empty or has no catalogue
+	Zone     *time.Location // Zone is UTC if nil
 }
 
 // Text renders a message. A kind without a text renders as its name, and a missing parameter as "?".
@@ -212,7 +211,7 @@ func anySlice(all []Message) []any {
 	return out
 }
 
-// stored returns a message that was stored as JSON.
+// stored converts a message that was stored as JSON.
 func stored(v map[string]any) Message {
 	kind, _ := v["kind"].(string)
 	params, _ := v["parameters"].(map[string]any)

@@ -186,11 +186,11 @@ func (i *issuer) tokenIssuer() (smartkey.Issuer, error) {
 
 // Published is what bridges and phones need to know about a property's issuer.
 type Published struct {
-	KeySets    [][]byte // ordered by version
-	Version    uint64   // of the newest key set
-	List       []byte   // empty: the recipient has the newest list
+	KeySets    [][]byte // KeySets are ordered by version
+	Version    uint64   // Version is that of the newest key set
+	List       []byte   // List is empty if the recipient has the newest list
 	ListNumber uint64
-	ListDigest [sha256.Size]byte // SHA-256 of the list of that number
+	ListDigest [sha256.Size]byte // ListDigest is the SHA-256 of the newest list
 }
 
 // maxKeySets limits the key sets in one answer. The next answer contains the rest.

@@ -17,7 +17,7 @@ import (
 // Bearer is a presented token. Only the property's signature was verified; the bridge verifies everything else.
 type Bearer struct {
 	smartkey.Token
-	PhoneID string // empty: the phone no longer exists
+	PhoneID string // PhoneID is empty if the phone no longer exists
 }
 
 // Identify parses a token and verifies its issuer, so that only the property's own bridges receive it.

@@ -23,7 +23,7 @@ const (
 	// and from the announcement. After that the bridge's status list is too old to open a door, and the newer list comes with
 	// newer keys.
 	maxOffline = smartkey.DefaultMaxListAge
-	keyOverlap = smartkey.MaxLife + time.Minute // time from B becoming current until the last token of A expires
+	keyOverlap = smartkey.MaxLife + time.Minute // how long two issuer keys overlap: until the last token of the old key has expired
 )
 
 // renewKeysBefore is how long before its end the server replaces an issuer key automatically.
@@ -34,7 +34,7 @@ var errRotating = fault.New(fault.Precondition, fault.InUse, "the issuer key is 
 // Rotation is the state of the replacement of an issuer key.
 type Rotation struct {
 	Version int64
-	Current string // the id of the key that signs
+	Current string // Current is the id of the key that signs
 }
 
 // Rotate starts to replace a property's issuer key. With atOnce it replaces the key in one step, and everything signed with
@@ -109,8 +109,8 @@ func (i *issuer) changeSigner(change func() error) error {
 
 // BridgeKeys is a bridge that must confirm a new key before the rotation continues.
 type BridgeKeys struct {
-	Seen    *time.Time // last contact; nil: never
-	Version *int64     // confirmed version of the key set; nil: not reported; -1: the bridge does not support SmartKeys
+	Seen    *time.Time // Seen is the last contact with the bridge; nil if there was none
+	Version *int64     // Version is the confirmed version of the key set; nil if it is not reported, -1 if the bridge does not support SmartKeys
 }
 
 // KeyConfirmed reports whether a key that was announced with a version may sign: every bridge of the property has confirmed it.

@@ -82,7 +82,7 @@ func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEve
 		}
 		lk, err := lock.GetByAddress(tx, propertyID, bridgeID, h.Address)
 		if fault.Has(err, fault.LockNotFound) {
-			continue // the lock was removed
+			continue // the lock was removed since
 		}
 		if err != nil {
 			return fmt.Errorf("load an opened lock: %w", err)

@@ -13,7 +13,7 @@ import (
 // Amount is an amount in the smallest unit of its currency: {1250, "EUR"} is 12.50 euro.
 type Amount struct {
 	Minor    int64
-	Currency string // ISO 4217, upper case
+	Currency string // Currency is in ISO 4217, upper case
 }
 
 // maxMinor is the largest absolute amount: larger integers lose precision in programs that read JSON numbers as doubles.

@@ -17,9 +17,9 @@ import (
 // Notice informs the staff of a property of something that a person must do.
 type Notice struct {
 	PropertyID string
-	Kind       string         // camelCase; its text is in the catalogue
-	Params     message.Params // of its text; never a PIN or a token
-	Subject    string         // id of the object it is about
+	Kind       string         // Kind is in camelCase and has a text in the catalogue
+	Params     message.Params // Params are the parameters of the text; never a PIN or a token
+	Subject    string         // Subject is the id of the object that the notice is about
 	// OnceKey identifies the problem. Staff are notified once until Settle ends the problem, or until the notice is
 	// deleted because of its age. The key begins with an id of an object of the property, because it is unique in the
 	// installation. Empty: every call creates a notice.
@@ -31,7 +31,6 @@ func Message(kind string, params message.Params) message.Message {
 	return message.Message{Kind: "notice." + kind, Params: params}
 }
 
-// Add creates a notice for the staff of a property.
 func Add(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
 	if err := Message(n.Kind, n.Params).Check(); err != nil {
@@ -43,7 +42,7 @@ func Add(tx *db.Tx, n Notice) error {
 		}
 	}
 	if n.Params == nil {
-		n.Params = message.Params{} // distinguishes it from a notice with a stored text
+		n.Params = message.Params{} // Params must not be nil, because a nil value marks a notice with a stored text
 	}
 	create := tx.Notice.Create().SetID(id.New(id.Notice)).SetPropertyID(n.PropertyID).SetKind(n.Kind).
 		SetSubject(n.Subject).SetParameters(n.Params).SetText("").SetCreatedAt(tx.Now())
@@ -71,7 +70,6 @@ func Renew(tx *db.Tx, n Notice) error {
 	return Add(tx, n)
 }
 
-// Text returns what a notice tells staff.
 func Text(n *Row, to message.Reader) string {
 	if n.Parameters == nil {
 		return n.Text
@@ -79,7 +77,7 @@ func Text(n *Row, to message.Reader) string {
 	return to.Text(Message(n.Kind, n.Parameters))
 }
 
-// IsOpen reports whether staff were notified of a problem that is not settled.
+// IsOpen reports whether staff were notified of a problem that is not resolved.
 func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	found, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
 	if err != nil {
@@ -111,7 +109,6 @@ func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
-// Row is a notice as stored.
 type Row = ent.Notice
 
 // List returns notices of a property, newest first: at most size after the one with the id after.

@@ -14,10 +14,10 @@ import (
 
 // Credentials are the credentials of a call to the partner area. Fields that were not sent are empty.
 type Credentials struct {
-	ClientToken string // of the app, with AccessToken
-	AccessToken string // of the app at one property
-	Bearer      string // an access token alone, of the Authorization header
-	APIKey      string // of the property's own scripts
+	ClientToken string // ClientToken belongs to the partner's app and is used with AccessToken
+	AccessToken string // AccessToken belongs to the app at one property
+	Bearer      string // Bearer is a token in the Authorization header alone
+	APIKey      string // APIKey belongs to the property's own scripts
 }
 
 // key returns a hash of the credentials, as a key of the cache.

@@ -19,7 +19,7 @@ const (
 // once a second.
 type callerCache struct {
 	mu            sync.Mutex
-	epoch         uint64 // number of calls of clear
+	epoch         uint64 // epoch counts the calls of clear, so that a value loaded before is not cached after
 	byCredentials map[[sha256.Size]byte]caller
 }
 

@@ -38,15 +38,15 @@ type Endpoint struct {
 	IntegrationID string
 	Action        string
 	URL           string
-	Method        string // GET or POST
-	Token         string // sent with each call; empty if it was not loaded
+	Method        string // Method is GET or POST
+	Token         string // Token is sent with each call; it is empty if it was not loaded
 	TokenIn       string
 	Health        Health
 }
 
 // Health is the result of the latest calls to an endpoint.
 type Health struct {
-	Failures      int // consecutive failures
+	Failures      int // Failures counts consecutive failures
 	LastSuccessAt *time.Time
 	LastFailureAt *time.Time
 	LastError     string
@@ -54,7 +54,7 @@ type Health struct {
 
 // States of health.
 const (
-	Unknown = "unknown" // not called since the registration
+	Unknown = "unknown" // the endpoint has not been called since its registration
 	Failing = "failing"
 	OK      = "ok"
 )

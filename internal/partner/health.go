@@ -57,7 +57,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 		if err != nil {
 			return wrapError("store the health of an endpoint", err)
 		}
-		if row.LastSuccessAt == nil && row.LastFailureAt == nil { // first call since the registration
+		if row.LastSuccessAt == nil && row.LastFailureAt == nil { // this is the first call since the registration
 			return clearFailingNotice(tx, integrationID, action)
 		}
 		return nil

@@ -33,13 +33,12 @@ const (
 type call struct {
 	action        string
 	reservationID string
-	key           string              // idempotency key; checkIn only
-	disclosure    *checkin.Disclosure // body; checkIn only
-	retryable     bool                // may be retried
-	urgent        bool                // a person is waiting: the call is made even if the breaker is open
+	key           string              // key is the idempotency key of checkIn; other actions have none
+	disclosure    *checkin.Disclosure // disclosure is the body of checkIn; other actions have none
+	retryable     bool
+	urgent        bool // urgent means that a person is waiting, so the call ignores an open circuit breaker
 }
 
-// answer is a 2xx answer within the limits.
 type answer struct {
 	status  int
 	body    []byte
@@ -294,7 +293,7 @@ func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState,
 	defer res.Body.Close()
 	body, failure := c.readBody(ctx, limited, req, res)
 	if failure != nil && failure.Cause != CauseCanceled && res.StatusCode/100 != 2 {
-		failure = nil // the status is enough
+		failure = nil // the HTTP status alone describes the failure
 	}
 	if failure == nil {
 		failure = errorInAnswer(req, res, body)
@@ -311,7 +310,7 @@ func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Reques
 	if err != nil {
 		return nil, err
 	}
-	hr.URL = req.url // exactly as signed, without parsing it again
+	hr.URL = req.url // the URL is sent exactly as it was signed, without parsing it again
 	now := c.clock.Now()
 	hr.Header.Set("Accept", "application/json")
 	hr.Header.Set("User-Agent", "Latchkey/1")

@@ -27,10 +27,9 @@ const (
 	CheckIn          = "checkIn"
 )
 
-// Where a token is sent.
 const (
-	TokenInQuery  = "query"  // ?token=T, the default
-	TokenInHeader = "header" // Authorization: Bearer T
+	TokenInQuery  = "query"  // sends the parameter ?token=T; the default
+	TokenInHeader = "header" // sends the header Authorization: Bearer T
 )
 
 // Target is one registered endpoint.
@@ -38,11 +37,11 @@ type Target struct {
 	IntegrationID  string
 	Action         string
 	URL            string
-	Method         string // GET or POST; empty: POST for checkIn, else GET
-	Token          string // empty: none is sent
+	Method         string // Method is GET or POST; empty means POST for checkIn, else GET
+	Token          string // Token is empty if none is sent
 	TokenIn        string
-	SigningSecrets []string // one, or two during a rotation; "whsec_" and base64 of 24 to 64 bytes
-	Urgent         bool     // getSpaces only: make the call even if the breaker is open
+	SigningSecrets []string // SigningSecrets are one, or two during a rotation; each is "whsec_" and base64 of 24 to 64 bytes
+	Urgent         bool     // Urgent, for getSpaces, ignores an open circuit breaker
 }
 
 // TargetOf returns the target of an endpoint that a partner registered.
@@ -54,24 +53,24 @@ func TargetOf(e partner.Endpoint, signingSecrets []string) Target {
 
 // Limits bound every call; see [DefaultLimits].
 type Limits struct {
-	Connect   time.Duration // DNS lookup and TCP connection
-	TLS       time.Duration // TLS handshake
-	FirstByte time.Duration // from sending the request to receiving the headers
-	Total     time.Duration // whole call, including waiting and retries
+	Connect   time.Duration // Connect limits the DNS lookup and the TCP connection
+	TLS       time.Duration // TLS limits the TLS handshake
+	FirstByte time.Duration // FirstByte limits the time from sending the request to receiving the headers
+	Total     time.Duration // Total limits the whole call, including waiting and retries
 
-	Body    int64 // bytes of an answer's body, after decompression
-	Headers int64 // bytes of an answer's headers
+	Body    int64 // Body limits the body of an answer in bytes, after decompression
+	Headers int64 // Headers limits the headers of an answer in bytes
 
-	Concurrency  uint          // concurrent calls per integration
-	Wait         time.Duration // how long a call waits if there are too many concurrent calls
-	Integrations int           // maximum number of integrations with state in memory
+	Concurrency  uint          // Concurrency is the number of concurrent calls per integration
+	Wait         time.Duration // Wait is how long a call waits for a free slot among the concurrent calls
+	Integrations int           // Integrations limits the integrations whose state is in memory
 
-	Attempts   int           // of a retryable call
-	Backoff    time.Duration // before the first retry; doubles, with jitter
+	Attempts   int           // Attempts is the number of attempts of a retryable call
+	Backoff    time.Duration // Backoff is the wait before the first retry; it doubles, with jitter
 	MaxBackoff time.Duration
 
-	BreakerFailures uint          // consecutive failures that open an integration's breaker
-	BreakerDelay    time.Duration // how long the breaker stays open
+	BreakerFailures uint          // BreakerFailures is the number of consecutive failures that open an integration's circuit breaker
+	BreakerDelay    time.Duration // BreakerDelay is how long the circuit breaker stays open
 }
 
 // DefaultLimits returns the limits of the product's specification, with defaults for the others.
@@ -88,11 +87,11 @@ func DefaultLimits() Limits {
 // Options configure a [Client]. Only Rules is required.
 type Options struct {
 	Rules    *Rules
-	Limits   Limits         // zero: DefaultLimits
-	Log      *slog.Logger   // one line for each attempt, without token, query and body
-	Clock    clock.Clock    // time of the signatures
-	RootCAs  *x509.CertPool // nil: the system's
-	Resolver *net.Resolver  // nil: Go's own resolver
+	Limits   Limits         // Limits, if zero, are DefaultLimits
+	Log      *slog.Logger   // Log gets one line for each attempt, without token, query and body
+	Clock    clock.Clock    // Clock gives the time of the signatures
+	RootCAs  *x509.CertPool // RootCAs, if nil, are the system's
+	Resolver *net.Resolver  // Resolver, if nil, is Go's own resolver
 }
 
 // Client calls partners. A process has one; it is safe for concurrent use.
@@ -107,7 +106,6 @@ type Client struct {
 	retries retryPolicy
 }
 
-// New creates a client.
 func New(o Options) (*Client, error) {
 	if o.Rules == nil {
 		return nil, errors.New("pms.New: Options.Rules is missing")
@@ -206,7 +204,6 @@ func (c *Client) Partner(getCheckInStatus, checkIn *Target) *Partner {
 	return &Partner{client: c, status: getCheckInStatus, checkIn: checkIn}
 }
 
-// CheckInStatus implements [checkin.PMS].
 func (p *Partner) CheckInStatus(ctx context.Context, reservationID string) (checkin.Status, error) {
 	if p.status == nil {
 		return checkin.Status{}, checkin.ErrNotRegistered
@@ -214,7 +211,6 @@ func (p *Partner) CheckInStatus(ctx context.Context, reservationID string) (chec
 	return p.client.CheckInStatus(ctx, *p.status, reservationID)
 }
 
-// CheckIn implements [checkin.PMS].
 func (p *Partner) CheckIn(ctx context.Context, idempotencyKey string, body checkin.Disclosure) error {
 	if p.checkIn == nil {
 		return checkin.ErrNotRegistered

@@ -18,20 +18,19 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Space types of the contract.
 const (
 	SpaceRoom = "Room"
 	SpaceBed  = "Bed"
 	SpaceDorm = "Dorm"
 )
 
-// Limits of a partner's answer.
+// Limits of a PMS's answer.
 const (
 	maxSpaces     = 10_000
-	maxIDLength   = 128 // characters
+	maxIDLength   = 128 // the longest id in characters
 	maxNameLength = 200
 	maxFloor      = 64
-	maxViolations = 20 // violations that are listed
+	maxViolations = 20 // the most violations that an error lists
 )
 
 // DecodeSpaces decodes a getSpaces answer: a list, or {"data": list}. If anything violates the contract it returns no

@@ -24,7 +24,7 @@ type dialer struct {
 	rules    *Rules
 	resolver *net.Resolver
 	timeout  time.Duration
-	observe  func(address string) // called for each allowed connection attempt; tests only
+	observe  func(address string) // observe is called for each allowed connection attempt; tests only
 }
 
 // DialContext resolves the name and connects within the timeout. It refuses a name if any of its addresses is refused.

@@ -22,16 +22,16 @@ type Cause string
 const (
 	CauseSetting  Cause = "setting"  // the call could not be prepared: a bug or invalid stored settings
 	CauseAddress  Cause = "address"  // the rules refuse the URL or its address
-	CauseNetwork  Cause = "network"  // no connection, or it was interrupted
-	CauseTLS      Cause = "tls"      // invalid certificate or failed handshake
-	CauseTimeout  Cause = "timeout"  // a time limit was exceeded
-	CauseStatus   Cause = "status"   // status other than 2xx
-	CauseError    Cause = "error"    // 2xx with an error in its body
-	CauseTooLarge Cause = "tooLarge" // headers or body larger than the limits
-	CauseContract Cause = "contract" // the body violates the contract
-	CauseBusy     Cause = "busy"     // too many concurrent calls to this integration
-	CauseOpen     Cause = "open"     // the breaker is open
-	CauseCanceled Cause = "canceled" // the caller canceled the call
+	CauseNetwork  Cause = "network"  // there was no connection, or it was interrupted
+	CauseTLS      Cause = "tls"      // the certificate is invalid, or the TLS handshake failed
+	CauseTimeout  Cause = "timeout"  // the call exceeded a time limit
+	CauseStatus   Cause = "status"   // the PMS answered with a status other than 2xx
+	CauseError    Cause = "error"    // the PMS answered 2xx with an error in the body
+	CauseTooLarge Cause = "tooLarge" // the headers or the body exceed the limits
+	CauseContract Cause = "contract" // the body of the answer violates the contract
+	CauseBusy     Cause = "busy"     // there are too many concurrent calls to this integration
+	CauseOpen     Cause = "open"     // the circuit breaker is open
+	CauseCanceled Cause = "canceled" // the caller cancelled the call
 )
 
 // metaCause is a key of the metadata of a [CallError]'s fault, in addition to those of package checkin.
@@ -43,18 +43,17 @@ const metaCause = "cause"
 type CallError struct {
 	Action     string
 	Cause      Cause
-	Status     int           // HTTP status; 0: no answer
-	Reason     string        // from the partner's error, sanitized, for staff
-	Message    string        // like Reason
-	Violations []fault.Field // for CauseContract and CauseAddress
-	RetryAfter time.Duration // from the partner; 0: none
+	Status     int           // Status is the HTTP status; 0 if there was no answer
+	Reason     string        // Reason is the reason in the PMS's error, sanitized, for staff
+	Message    string        // Message is the message in the PMS's error, sanitized, for staff
+	Violations []fault.Field // Violations are set for CauseContract and CauseAddress
+	RetryAfter time.Duration // RetryAfter is the wait that the PMS asks for; 0 if none
 	detail     string
-	notSent    bool // nothing of the request was sent
+	notSent    bool // notSent means that no part of the request was sent
 }
 
 func (e *CallError) Error() string { return e.text() }
 
-// Unwrap returns the fault of the error.
 func (e *CallError) Unwrap() error {
 	kind, reason := fault.Precondition, checkin.PartnerError
 	switch e.Cause {

@@ -19,14 +19,14 @@ const ProbeReservation = "latchkey-test"
 // Report is the result of a probe.
 type Report struct {
 	Action     string
-	OK         bool          // the endpoint can be called and fulfils the contract
-	Status     int           // HTTP status; 0: no answer
-	Latency    time.Duration // of the whole call
-	Cause      Cause         // why the call failed, or ""
-	Message    string        // what went wrong, without text from the partner, or ""
-	Spaces     int           // number of spaces in a getSpaces answer
-	Violations []fault.Field // violations of the contract; paths in the partner's answer
-	Reason     string        // from the partner's error, for staff
+	OK         bool          // OK means that the endpoint can be called and fulfils the contract
+	Status     int           // Status is the HTTP status; 0 if there was no answer
+	Latency    time.Duration // Latency is the duration of the whole call
+	Cause      Cause         // Cause is why the call failed; empty if it succeeded
+	Message    string        // Message says what went wrong, without text from the PMS; empty if nothing did
+	Spaces     int           // Spaces is the number of spaces in a getSpaces answer
+	Violations []fault.Field // Violations of the contract have paths in the PMS's answer
+	Reason     string        // Reason is the reason in the PMS's error, for staff
 	PartnerMsg string
 }
 

@@ -33,8 +33,8 @@ type Rules struct {
 	listed  map[string]ports
 	ports   []uint16
 	public  *ssrf.Guardian
-	private *ssrf.Guardian // for listed names
-	never   []netip.Prefix // refused even for listed hosts
+	private *ssrf.Guardian // private checks the addresses of listed hosts
+	never   []netip.Prefix // never are ranges that are refused even for listed hosts
 }
 
 // ports are the allowed ports of a listed host; nil means all.

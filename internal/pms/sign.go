@@ -14,7 +14,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Headers of a signed call.
 const (
 	// The three headers of Standard Webhooks, whose libraries verify them with the body.
 	HeaderID        = standardwebhooks.HeaderWebhookID
@@ -36,7 +35,6 @@ const (
 	maxSecretBytes = 64
 )
 
-// Errors of [Verify].
 var (
 	ErrUnsigned  = errors.New("the call does not carry one each of webhook-id, webhook-timestamp, webhook-signature and latchkey-signature")
 	ErrStale     = errors.New("webhook-timestamp is more than 5 minutes from now")

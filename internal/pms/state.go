@@ -17,10 +17,10 @@ type integrationState struct {
 	transport   *http.Transport
 	bulkhead    bulkhead.Bulkhead[*answer]
 	breaker     breaker
-	lastFailure atomic.Pointer[CallError]    // last failure that the breaker counted; nil after a success
-	lastTarget  map[string][sha256.Size]byte // hash of the last target by action
-	users       int                          // running calls
-	lastUsed    uint64                       // sequence number of the last use
+	lastFailure atomic.Pointer[CallError]    // lastFailure is the last failure that the breaker counted; nil after a success
+	lastTarget  map[string][sha256.Size]byte // lastTarget has a hash of the last target of each action
+	users       int                          // users is the number of running calls
+	lastUsed    uint64                       // lastUsed is the sequence number of the last use
 }
 
 type breaker = circuitbreaker.CircuitBreaker[*answer]

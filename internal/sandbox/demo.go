@@ -50,14 +50,14 @@ func (w *World) RunDemo(ctx context.Context, to Observer) error {
 // demo is the state of a running demo.
 type demo struct {
 	*World
-	pins map[string]string // by the PMS's reservation id
+	pins map[string]string // pins has the PIN of each reservation, by the PMS's id
 }
 
 // The guests of the demo and their spaces.
 const (
-	ada    = "B-1001"   // Room 101
-	grace  = "B-1002-1" // Bed A
-	edsger = "B-1002-2" // Bed B
+	ada    = "B-1001"   // Ada's reservation of Room 101
+	grace  = "B-1002-1" // Grace's reservation of Bed A
+	edsger = "B-1002-2" // Edsger's reservation of Bed B
 )
 
 func (s *demo) steps() []Step {

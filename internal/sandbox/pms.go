@@ -20,8 +20,8 @@ import (
 
 // PMS is a property management system: it serves the three endpoints that the service calls, and pushes its reservations.
 type PMS struct {
-	Service string // the base address of the service's REST API
-	Token   string // the credential of the service at the PMS
+	Service string // Service is the base address of Latchkey's REST API
+	Token   string // Token is Latchkey's credential at the PMS
 	client  *http.Client
 
 	mu           sync.Mutex
@@ -48,7 +48,7 @@ type Space struct {
 type Call struct {
 	Action   string    `json:"action"`
 	At       time.Time `json:"at"`
-	Verified bool      `json:"verified"` // its signature was valid
+	Verified bool      `json:"verified"` // Verified means that the call's signature was valid
 }
 
 // Limits of what a PMS stores.

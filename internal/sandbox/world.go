@@ -29,9 +29,9 @@ type World struct {
 
 	ClientToken, AccessToken, APIKey, StaffToken string
 	PropertyID, IntegrationID                    string
-	Spaces                                       map[string]string // space id by name
-	doors                                        map[string]string // the lock's address by door id
-	app                                          string            // the PMS's partner app
+	Spaces                                       map[string]string // Spaces has space ids by name
+	doors                                        map[string]string // doors has the lock's address of each door id
+	app                                          string            // app is the PMS's partner app
 
 	log     *slog.Logger
 	pms     net.Listener
@@ -48,9 +48,9 @@ type World struct {
 
 // Config configures a World.
 type Config struct {
-	Server  config.Config // its partner rules additionally allow this world's PMS
+	Server  config.Config // Server is the configuration, whose partner rules also allow this sandbox's PMS
 	Options server.Options
-	Dir     string // directory for the bridge's data
+	Dir     string // Dir is the directory for the bridge's data
 	// Latency of every lock.
 	Latency time.Duration
 	// WithoutStorage keeps the state of the locks in memory only, which is faster than a file.

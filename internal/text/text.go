@@ -68,7 +68,7 @@ func Terminal(w io.Writer) io.Writer { return &terminal{to: w} }
 type terminal struct {
 	mu   sync.Mutex
 	to   io.Writer
-	rest []byte // the beginning of a character that continues in the next write
+	rest []byte // rest is the first part of a character that continues in the next write
 }
 
 func (t *terminal) Write(p []byte) (int, error) {

@@ -179,10 +179,10 @@ func readDetail(e *errorsv1.Error, d *anypb.Any) {
 
 // Row is one row of the table of errors.
 type Row struct {
-	Status int // of HTTP
+	Status int // Status is the HTTP status
 	Code   int32
 	Title  string
-	Reason fault.Reason // set if only one reason has this status
+	Reason fault.Reason // Reason is set if only one reason has this status
 }
 
 // Table returns every code that an answer can have, by status and code.

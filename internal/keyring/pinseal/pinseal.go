@@ -22,9 +22,9 @@ type Place struct {
 }
 
 const (
-	maxPIN  = 64 // bytes
-	encSize = 32 // bytes of an encapsulated key
-	keySize = 32 // bytes, of AES-256
+	maxPIN  = 64 // the longest PIN in bytes
+	encSize = 32 // size of an encapsulated key in bytes
+	keySize = 32 // size of an AES-256 key in bytes
 )
 
 var (
