@@ -7,7 +7,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// EventCursor is up to which position a subscriber has received events. The cursor of a subscriber names no subject. A subject
+// EventCursor is the position up to which a subscriber has received events. The cursor of a subscriber names no subject. A subject
 // whose delivery failed has a cursor of its own until its delivery succeeds.
 type EventCursor struct{ ent.Schema }
 

@@ -154,7 +154,8 @@ func (run *stayRun) resetKey() (bool, error) {
 	return true, run.save(run.Tx.Grant.UpdateOne(run.grant).AddKeyGeneration(1))
 }
 
-// resetGates gives each gate of the reservation a new separate PIN.
+// resetGates generates a new separate PIN for each gate that takes codes. It returns false if there is no such gate, or if no new PIN
+// is possible for one of them: that gate keeps its PIN.
 func (run *stayRun) resetGates() (bool, error) {
 	gates := slices.DeleteFunc(slices.Clone(run.doors), func(d Door) bool { return d.Kind != Gate || !d.takesCode() })
 	for _, d := range gates {

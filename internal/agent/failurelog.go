@@ -18,7 +18,8 @@ type failureLog struct {
 	statusFailures int // number of status reads that failed in a row
 }
 
-// onResult records the result of an operation on the lock.
+// onResult logs the result of an operation on the lock if it is news: a refusal, the first failure, another kind of failure, or the
+// first success after failures. It only counts repeats.
 func (t *failureLog) onResult(log *slog.Logger, op slot.Op, r slot.Result, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -69,7 +69,8 @@ func (g *guard) recordWrongPIN(at time.Time) {
 func (g *guard) run(ctx context.Context) error {
 	due := time.NewTimer(never)
 	defer due.Stop()
-	if g.worker.lock.Capabilities().Lockout == slot.LockoutSettable { // a restart of the bridge alone must not wake the lock
+	if g.worker.lock.Capabilities().Lockout == slot.LockoutSettable {
+		// Setting the lockout wakes the lock, so a restarted bridge waits until the next check is due.
 		left := g.rec.CheckedAt.Add(lockoutCheckEvery).Sub(g.worker.bridge.clock.Now())
 		due.Reset(min(max(left, 0), lockoutCheckEvery))
 	}

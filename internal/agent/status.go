@@ -64,7 +64,8 @@ func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
 	b.onStatus(l, was, now)
 }
 
-// onStatus reacts to changes of a lock's status. The caller holds the worker's statusMu.
+// onStatus handles a new status of a lock: it observes the offset of the clock, makes the worker read the slots when the lock is back,
+// and journals a battery that became low. The caller holds the worker's statusMu.
 func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	o := b.workers[l.Address()]
 	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {

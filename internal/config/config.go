@@ -75,7 +75,7 @@ type NATS struct {
 	Key         string `type:"path" placeholder:"PATH" help:"Its key, PEM."`
 }
 
-// Partner limits the calls to partners.
+// Partner says which addresses the endpoints of partners may have.
 type Partner struct {
 	Allow []string `placeholder:"HOST[:PORT]" help:"Hosts that partners' endpoints may use even with private addresses or plain HTTP. None by default."`
 	Ports []uint16 `placeholder:"PORT" help:"Ports that partners' endpoints may use in addition to 443 and 8443."`

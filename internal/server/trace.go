@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// openTraces creates the tracer. If no URL is configured, it discards traces.
+// openTraces creates the tracer. Without a provider and a configured URL it discards traces.
 func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) error {
 	if provider == nil && s.cfg.Telemetry.URL != "" {
 		made, err := telemetry.Tracing(ctx, s.cfg.Telemetry.URL, s.version)

@@ -43,7 +43,7 @@ type Known struct {
 	Listing  []Listed  // Listing is the last successful reading
 	Gone     []Listed  // Gone are spaces that were listed before, but not in the last successful reading
 	Mappings []Mapped  // Mappings are the mappings of the integration
-	Open     []Finding // Open are the open conflicts
+	Open     []Finding // Open are the conflicts that were open before this reading
 	Failures int       // Failures counts the failed readings in a row
 }
 

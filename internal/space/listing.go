@@ -73,7 +73,7 @@ func (r Reading) rejectReason(listedBefore bool) string {
 func isStorable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // deduplicate keeps one entry for each id and returns the ids that occur more than once. For such an id it keeps the
-// previously stored entry, because neither new entry can be trusted.
+// previously stored entry, because neither new entry can be trusted. Without one it keeps the first new entry.
 func deduplicate(spaces []Listed, before map[string]Listed) (listing map[string]Listed, twice map[string]bool) {
 	listing, twice = make(map[string]Listed, len(spaces)), make(map[string]bool)
 	for _, s := range spaces {

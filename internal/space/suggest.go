@@ -134,13 +134,14 @@ type pairing struct {
 	found      []Suggestion
 }
 
+// confidence returns the confidence of the suggestion for an external id, or Exact if a person mapped it.
 func (p *pairing) confidence(externalID string) Confidence {
 	for _, s := range p.found {
 		if s.ExternalID == externalID {
 			return s.Confidence
 		}
 	}
-	return Exact // a person mapped this pair
+	return Exact
 }
 
 // pair pairs names that are unique on both sides: first exact names, then likely names among the rest. No suggestion

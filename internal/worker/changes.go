@@ -50,7 +50,8 @@ func sweepsToCover(sweep int) int {
 	return sweep & -sweep
 }
 
-// deleteSuperseded searches outside of transactions, and deletes a bounded number of entries in each transaction.
+// deleteSuperseded deletes the entries with positions in (after, last] of reservations that have a later entry. It searches outside of
+// transactions, so that a long search delays no change, and deletes a bounded number of entries in each transaction.
 func (c Changes) deleteSuperseded(ctx context.Context, after, last int64) error {
 	for after < last {
 		old, until, err := reservation.Superseded(c.DB.View(ctx), after, last, sweepBatch)

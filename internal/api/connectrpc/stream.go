@@ -99,6 +99,7 @@ func (sizeLimitInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFu
 
 type sizeLimitConn struct{ connect.StreamingHandlerConn }
 
+// Receive replaces connect's error for a message that is too large by the error of the API.
 func (b sizeLimitConn) Receive(m any) error {
 	err := b.StreamingHandlerConn.Receive(m)
 	if err != nil && connect.CodeOf(err) == connect.CodeResourceExhausted {

@@ -116,7 +116,7 @@ func privateDirectory() (string, error) {
 	return dir, nil
 }
 
-// removeOld removes clusters that were prepared for earlier versions of the schema.
+// removeOld removes the directories in parent that are older than a day: most are clusters for earlier versions of the schema.
 func removeOld(parent string) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
