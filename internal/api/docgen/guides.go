@@ -27,6 +27,9 @@ var guideOrder = []string{"quick-start", "partner-guide", "bridge-guide", "locks
 // repositoryLinks matches links to repository files that the server does not serve; the renderer keeps only their text.
 var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 
+// accessible lets the keyboard scroll wide code and tables, and turns headers without a text into cells.
+var accessible = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
+
 // guides renders the guides from Markdown files and a start page that links to all pages.
 func (s site) guides(files fs.FS) error {
 	names, err := fs.Glob(files, "*.md")
@@ -68,7 +71,7 @@ func (s site) guide(at link, raw []byte, all []link) error {
 		return fmt.Errorf("guide %s: %w", at.Title, err)
 	}
 	err = page.Execute(&out, map[string]any{
-		"Title": at.Title, "Text": template.HTML(text.String()), "Style": template.CSS(s.style),
+		"Title": at.Title, "Text": template.HTML(accessible.Replace(text.String())), "Style": template.CSS(s.style),
 		"Guides": all, "References": s.references(),
 	})
 	s.files[at.Path+".html"] = out.Bytes()
