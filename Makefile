@@ -61,8 +61,8 @@ demo: ## Build, start everything with one embedded database and tell the story
 ##@ Check
 
 .PHONY: test
-test: ## All checks: formatting, vet, staticcheck, generated code, every test with -race; installs PostgreSQL and Mosquitto if it can
-	@scripts/need go gcc git flock postgresql mosquitto
+test: ## All checks: formatting, vet, staticcheck, generated code, every test with -race; installs PostgreSQL, Mosquitto and Chromium if it can
+	@scripts/need go gcc git flock postgresql mosquitto chromium axe
 	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge-arm64 test-race
 
 .PHONY: test-race
@@ -73,6 +73,12 @@ test-race: ## Every Go test with the race detector; the model checker of the slo
 .PHONY: test-quick
 test-quick: ## Every Go test without the race detector
 	go test -timeout $(TESTTIME) ./...
+
+.PHONY: test-web
+test-web: ## Pages in Chromium in each size, theme and language, with and without script; pictures in bin/web
+	@scripts/need go gcc chromium axe
+	@rm -rf bin/web && mkdir -p bin/web
+	LATCHKEY_WEB=all go test -count=1 -timeout $(TESTTIME) -artifacts -outputdir $(abspath bin/web) ./internal/e2e/web
 
 .PHONY: lint
 lint: fmt-check vet ## Formatting, go vet with staticcheck, buf lint

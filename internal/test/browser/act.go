@@ -1,0 +1,166 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Roles of elements in the accessibility tree.
+var (
+	pressable = []string{"button", "link", "checkbox", "radio", "switch", "DisclosureTriangle", "tab"}
+	fillable  = []string{"textbox", "searchbox", "spinbutton", "combobox"}
+)
+
+// Click presses the button, link, radio button, switch or checkbox that a screen reader would announce with this name.
+func (p *Page) Click(name string) {
+	p.t.Helper()
+	p.clickNode(p.find(name, pressable))
+}
+
+// Next presses a button or link and waits until the next page has this heading.
+func (p *Page) Next(name, heading string) {
+	p.t.Helper()
+	p.Click(name)
+	p.WaitHeading(heading)
+}
+
+// Fill replaces the text of the field with this label.
+func (p *Page) Fill(label, text string) {
+	p.t.Helper()
+	p.clickNode(p.find(label, fillable))
+	p.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(kb.Backspace))
+	if text != "" {
+		call(p, input.InsertText, input.InsertTextParams{Text: text})
+	}
+}
+
+// Choose selects the option with this text in the select element with this label.
+func (p *Page) Choose(label, option string) {
+	p.t.Helper()
+	node := p.find(label, []string{"combobox", "listbox"})
+	found := p.callOn(node, `function (text) {
+		const o = [...this.options].find(o => o.text.trim() === text);
+		if (!o) return false;
+		this.value = o.value;
+		this.dispatchEvent(new Event("input", {bubbles: true}));
+		this.dispatchEvent(new Event("change", {bubbles: true}));
+		return true;
+	}`, option)
+	if string(found) != "true" {
+		p.fatal("the field %q has no option %q", label, option)
+	}
+}
+
+// Value returns the value of the field with this label.
+func (p *Page) Value(label string) (value string) {
+	p.t.Helper()
+	p.check(json.Unmarshal(p.callOn(p.find(label, fillable), `function () { return this.value }`), &value))
+	return value
+}
+
+// Press presses a key, for example kb.Enter.
+func (p *Page) Press(key string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(key))
+}
+
+// find waits for exactly one element with an accessible name and one of the roles.
+func (p *Page) find(name string, roles []string) (found cdp.BackendNodeID) {
+	p.t.Helper()
+	p.await(fmt.Sprintf("element named %q", name), func(ctx context.Context) (bool, error) {
+		nodes, err := named(ctx, name, roles)
+		if err != nil {
+			return false, err
+		}
+		if len(nodes) != 1 {
+			return false, fmt.Errorf("%d elements named %q have a role of %s", len(nodes), name, strings.Join(roles, ", "))
+		}
+		found = nodes[0].BackendDOMNodeID
+		return true, nil
+	})
+	return found
+}
+
+// named returns the elements that the accessibility tree contains with this name and one of the roles.
+func named(ctx context.Context, name string, roles []string) ([]*accessibility.Node, error) {
+	document, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{})
+	if err != nil {
+		return nil, err
+	}
+	found, err := chromedp.Call(ctx, accessibility.QueryAXTree, accessibility.QueryAXTreeParams{
+		BackendNodeID: document.Root.BackendNodeID, AccessibleName: name,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found.Nodes, func(n *accessibility.Node) bool {
+		if n.Ignored || n.Role == nil {
+			return true
+		}
+		var role string
+		return json.Unmarshal(n.Role.Value, &role) != nil || !slices.Contains(roles, role)
+	}), nil
+}
+
+// clickNode scrolls to an element and presses its center with the mouse.
+func (p *Page) clickNode(node cdp.BackendNodeID) {
+	p.t.Helper()
+	var x, y float64
+	p.await("element in one place", func(ctx context.Context) (bool, error) {
+		if _, err := chromedp.Call(ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node}); err != nil {
+			return false, err
+		}
+		box, err := chromedp.Call(ctx, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: node})
+		if err != nil {
+			return false, err
+		}
+		if len(box.Quads) == 0 {
+			return false, errors.New("the element has no area")
+		}
+		q := box.Quads[0]
+		x, y = (q[0]+q[2]+q[4]+q[6])/4, (q[1]+q[3]+q[5]+q[7])/4
+		return true, nil
+	})
+	p.do(chromedp.MouseClickXY(x, y))
+}
+
+// callOn calls a JavaScript function on an element and returns its result as JSON.
+func (p *Page) callOn(node cdp.BackendNodeID, function string, args ...any) json.RawMessage {
+	p.t.Helper()
+	object := call(p, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: node}).Object
+	arguments := make([]*runtime.CallArgument, len(args))
+	for i, a := range args {
+		value, err := json.Marshal(a)
+		p.check(err)
+		arguments[i] = &runtime.CallArgument{Value: value}
+	}
+	byValue := true
+	r := call(p, runtime.CallFunctionOn, runtime.CallFunctionOnParams{
+		FunctionDeclaration: function, ObjectID: object.ObjectID, Arguments: arguments, ReturnByValue: &byValue,
+	})
+	if r.ExceptionDetails != nil {
+		p.fatal("browser: %s", r.ExceptionDetails.Text)
+	}
+	return json.RawMessage(r.Result.Value)
+}
+
+// quote returns a JavaScript string literal.
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string is always JSON
+	}
+	return string(b)
+}

@@ -1,0 +1,81 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Screenshot writes a picture of the whole page to the directory of the test's artifacts. "make test-web" keeps it.
+func (p *Page) Screenshot(name string) {
+	p.t.Helper()
+	ctx := p.ctx
+	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	p.check(err)
+	p.save(name, png)
+}
+
+func (p *Page) save(name string, png []byte) {
+	p.t.Helper()
+	path := filepath.Join(p.t.ArtifactDir(), name+".png")
+	if err := os.WriteFile(path, png, 0o600); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// LayoutShift fails the test if elements moved since the page began to load. Chromium takes an emulated size for recent input, so
+// shifts after input count too: call LayoutShift before acting on the page.
+func (p *Page) LayoutShift() {
+	p.t.Helper()
+	moved := evaluate[[]string](p, `new Promise(resolve => {
+		const moved = [];
+		new PerformanceObserver(list => {
+			for (const e of list.getEntries())
+				moved.push(e.value.toFixed(4) + " " + e.sources.map(s => s.node?.outerHTML?.slice(0, 120) ?? s.node?.textContent?.slice(0, 60) ?? "").join(" | "));
+		}).observe({type: "layout-shift", buffered: true});
+		requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(moved))));
+	})`)
+	for _, m := range moved {
+		p.t.Errorf("%s: elements move while the page loads: %s", p.Address(), m)
+	}
+}
+
+// Fits fails the test if the page is wider than the window, or if an element's text is cut off or lies outside the window.
+func (p *Page) Fits() {
+	p.t.Helper()
+	for _, fault := range evaluate[[]string](p, `(() => {
+		const faults = [], width = document.documentElement.clientWidth;
+		const name = e => e.tagName.toLowerCase() + (e.className ? "." + e.className : "") + " " + JSON.stringify((e.innerText ?? "").slice(0, 60));
+		if (document.documentElement.scrollWidth > width) faults.push("the page is " + document.documentElement.scrollWidth + " px wide");
+		for (const e of document.body.querySelectorAll("*")) {
+			if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+			const s = getComputedStyle(e), box = e.getBoundingClientRect();
+			if (box.width <= 1 || box.height <= 1) continue; // only for screen readers
+			let scrolls = false;
+			for (let a = e; a && a !== document.body; a = a.parentElement) scrolls ||= ["auto", "scroll"].includes(getComputedStyle(a).overflowX);
+			if (scrolls) continue;
+			if (box.right > width + 1 || box.left < -1) faults.push(name(e) + " reaches from " + Math.round(box.left) + " to " + Math.round(box.right) + " px");
+			if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && (s.overflowX === "hidden" || s.overflowX === "clip")) faults.push(name(e) + " is cut off");
+		}
+		return faults;
+	})()`) {
+		p.t.Errorf("%s at %s px: %s", p.Address(), p.size, fault)
+	}
+}
+
+// Targets fails the test for each button, link with a block of its own, or field that is smaller than a finger needs.
+func (p *Page) Targets(least int) {
+	p.t.Helper()
+	for _, fault := range evaluate[[]string](p, fmt.Sprintf(`[...document.querySelectorAll("button, input, select, textarea, summary, a[href]")].flatMap(e => {
+		if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true}) || getComputedStyle(e).display === "inline") return [];
+		const boxes = [e, ...(e.labels ?? [])].map(n => n.getBoundingClientRect());
+		const high = Math.max(...boxes.map(b => b.height)), wide = Math.max(...boxes.map(b => b.width));
+		if (high <= 1 || wide <= 1) return []; // only for screen readers
+		return high < %[1]d - 0.5 || wide < %[1]d - 0.5 ? [e.outerHTML.slice(0, 120) + " is " + Math.round(wide) + " × " + Math.round(high)] : [];
+	})`, least)) {
+		p.t.Errorf("%s: the target %s px, less than %d", p.Address(), strings.TrimSpace(fault), least)
+	}
+}

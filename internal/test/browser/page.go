@@ -1,0 +1,227 @@
+package browser
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+)
+
+// Visit opens an address and waits until the page is loaded.
+func (p *Page) Visit(address string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(address))
+	p.settle()
+}
+
+// Reload loads the page again.
+func (p *Page) Reload() {
+	p.t.Helper()
+	p.do(chromedp.Reload())
+	p.settle()
+}
+
+// Back presses the browser's back button. It returns false if there is no page to go back to.
+func (p *Page) Back() bool {
+	p.t.Helper()
+	h := call(p, page.GetNavigationHistory, cdp.Empty{})
+	if h.CurrentIndex == 0 {
+		return false
+	}
+	call(p, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: h.Entries[h.CurrentIndex-1].ID})
+	p.settle()
+	return true
+}
+
+// History returns the addresses that the back and forward buttons reach, and the current one.
+func (p *Page) History() (addresses []string) {
+	p.t.Helper()
+	for _, e := range call(p, page.GetNavigationHistory, cdp.Empty{}).Entries {
+		addresses = append(addresses, e.URL)
+	}
+	return addresses
+}
+
+// Address returns the address of the page.
+func (p *Page) Address() string {
+	p.t.Helper()
+	return evaluate[string](p, `location.href`)
+}
+
+// Title returns the title of the page.
+func (p *Page) Title() string {
+	p.t.Helper()
+	return evaluate[string](p, `document.title`)
+}
+
+// Heading returns the text of the page's first h1.
+func (p *Page) Heading() string {
+	p.t.Helper()
+	return evaluate[string](p, `(document.querySelector("h1")?.innerText ?? "").trim()`)
+}
+
+// Text returns the visible text of the page.
+func (p *Page) Text() string {
+	p.t.Helper()
+	return evaluate[string](p, `document.body?.innerText ?? ""`)
+}
+
+// HTML returns the document with all attributes and the values that inputs have now.
+func (p *Page) HTML() string {
+	p.t.Helper()
+	return evaluate[string](p, `document.documentElement.outerHTML + "\n" +
+		[...document.querySelectorAll("input, textarea, select")].map(e => e.value).join("\n")`)
+}
+
+// Has returns whether an element matches the CSS selector.
+func (p *Page) Has(selector string) bool {
+	p.t.Helper()
+	return evaluate[bool](p, `document.querySelector(`+quote(selector)+`) !== null`)
+}
+
+// Wait waits until an element matches the CSS selector.
+func (p *Page) Wait(selector string) {
+	p.t.Helper()
+	p.WaitUntil("an element "+selector, `document.querySelector(`+quote(selector)+`) !== null`)
+}
+
+// WaitText waits until the page shows a text.
+func (p *Page) WaitText(text string) {
+	p.t.Helper()
+	p.WaitUntil("the text "+quote(text), `(document.body?.innerText ?? "").includes(`+quote(text)+`)`)
+}
+
+// WaitHeading waits until the first h1 contains a text, and the page is loaded.
+func (p *Page) WaitHeading(text string) {
+	p.t.Helper()
+	p.WaitUntil("the heading "+quote(text), `document.readyState === "complete" &&
+		(document.querySelector("h1")?.innerText ?? "").includes(`+quote(text)+`)`)
+}
+
+// WaitUntil waits until a JavaScript expression is true. An error while the page is replaced counts as false.
+func (p *Page) WaitUntil(what, expression string) {
+	p.t.Helper()
+	p.await(what, func(ctx context.Context) (bool, error) {
+		return chromedp.Run(ctx, chromedp.Evaluate[bool](`!!(`+expression+`)`))
+	})
+}
+
+// SetOffline cuts the network of the page and of its service workers, or restores it.
+func (p *Page) SetOffline(offline bool) {
+	p.t.Helper()
+	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		EmulateOfflineServiceWorker: &offline,
+		MatchedNetworkConditions:    []*network.Conditions{{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}},
+	})
+	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+		Offline: offline, DownloadThroughput: -1, UploadThroughput: -1,
+	})
+}
+
+// Cookies returns the cookies of the page's device.
+func (p *Page) Cookies() []*network.Cookie {
+	p.t.Helper()
+	id := chromedp.FromContext(p.ctx).BrowserContextID
+	r, err := chromedp.CallBrowser(p.ctx, storage.GetCookies, storage.GetCookiesParams{BrowserContextID: id})
+	p.check(err)
+	return r.Cookies
+}
+
+// CopyCookies copies the cookies of another page's device to this one.
+func (p *Page) CopyCookies(from *Page) {
+	p.t.Helper()
+	var params []*network.CookieParam
+	for _, c := range from.Cookies() {
+		params = append(params, &network.CookieParam{
+			Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite,
+		})
+	}
+	id := chromedp.FromContext(p.ctx).BrowserContextID
+	_, err := chromedp.CallBrowser(p.ctx, storage.SetCookies, storage.SetCookiesParams{Cookies: params, BrowserContextID: id})
+	p.check(err)
+}
+
+// settle waits until the document and its style sheets are loaded and, if its main element says that a script prepares it, until
+// the script did.
+func (p *Page) settle() {
+	p.t.Helper()
+	p.WaitUntil("a loaded page", `document.readyState === "complete" && !document.querySelector("main[data-loading]")`)
+}
+
+// await polls until holds returns true, and fails the test after a timeout. Errors of holds are part of the message.
+func (p *Page) await(what string, holds func(context.Context) (bool, error)) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(15 * time.Millisecond)
+	defer tick.Stop()
+	var last error
+	for {
+		ok, err := holds(ctx)
+		if ok && err == nil {
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			p.fatal("no %s within %v (last error: %v)", what, patience, last)
+		}
+	}
+}
+
+// fatal fails the test, with what the page shows now.
+func (p *Page) fatal(format string, args ...any) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	shown, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.title + "\n" + (document.body?.innerText ?? "")`))
+	if err != nil {
+		shown = "(" + err.Error() + ")"
+	}
+	if png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot()); err == nil {
+		p.save("failure", png)
+	}
+	p.t.Fatalf(format+"\nThe page shows: %s\nIt reported: %s", append(args, shown, strings.Join(p.watcher.take(), "; "))...)
+}
+
+func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	p.check(chromedp.Do(ctx, steps...))
+}
+
+func (p *Page) check(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.fatal("browser: %v", err)
+	}
+}
+
+// evaluate returns the value of a JavaScript expression, which may be a promise.
+func evaluate[T any](p *Page, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	p.check(err)
+	return v
+}
+
+// call runs a command of the DevTools protocol on the page.
+func call[P, R any](p *Page, command cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	r, err := chromedp.Call(ctx, command, params)
+	p.check(err)
+	return r
+}

@@ -1,0 +1,84 @@
+package browser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// watcher collects what a page reports as wrong: exceptions, errors and warnings in the console, and violations of the
+// Content-Security-Policy.
+type watcher struct {
+	sync.Mutex
+	faults    []string
+	tolerated []string
+}
+
+func (w *watcher) onEvent(event any) {
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
+			var parts []string
+			for _, a := range e.Args {
+				parts = append(parts, strings.Trim(string(a.Value), `"`)+a.Description)
+			}
+			w.add("console %s: %s", e.Type, strings.Join(parts, " "))
+		}
+	case *runtime.EventExceptionThrown:
+		text := e.ExceptionDetails.Text
+		if o := e.ExceptionDetails.Exception; o != nil {
+			text += " " + o.Description
+		}
+		w.add("exception: %s", text)
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			w.add("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+		}
+	case *audits.EventIssueAdded:
+		if d := e.Issue.Details; d != nil && d.ContentSecurityPolicyIssueDetails != nil {
+			c := d.ContentSecurityPolicyIssueDetails
+			w.add("Content-Security-Policy: %s %s blocked %q", c.ViolatedDirective, c.ContentSecurityPolicyViolationType, c.BlockedURL)
+		}
+	}
+}
+
+func (w *watcher) add(format string, args ...any) {
+	w.Lock()
+	defer w.Unlock()
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
+func (w *watcher) tolerate(message string) {
+	w.Lock()
+	defer w.Unlock()
+	w.tolerated = append(w.tolerated, message)
+}
+
+// take returns the faults that are not tolerated, and forgets all.
+func (w *watcher) take() []string {
+	w.Lock()
+	defer w.Unlock()
+	faults := slices.DeleteFunc(w.faults, func(fault string) bool {
+		return slices.ContainsFunc(w.tolerated, func(part string) bool { return strings.Contains(fault, part) })
+	})
+	w.faults = nil
+	return faults
+}
+
+func (w *watcher) report(t testing.TB) {
+	for _, fault := range w.take() {
+		t.Error(fault)
+	}
+}
+
+// Tolerate names a part of a console message that from now on does not fail the test.
+func (p *Page) Tolerate(message string) { p.watcher.tolerate(message) }
+
+// Faults returns what the page reported as wrong since the last call. These faults no longer fail the test.
+func (p *Page) Faults() []string { return p.watcher.take() }
