@@ -86,8 +86,8 @@ func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	rotated := 0
-	err = server.RunAlone(ctx, d, cfg.DatabaseURL(), func(ctx context.Context) (err error) {
-		rotated, err = keyring.RotateFile(ctx, cfg.KeyPath(), db.KeyStore{DB: d})
+	err = server.RunAlone(ctx, d, cfg.DatabaseURL(), func(ctx context.Context, held *db.DB) (err error) {
+		rotated, err = keyring.RotateFile(ctx, cfg.KeyPath(), db.KeyStore{DB: held})
 		return err
 	})
 	if err != nil {

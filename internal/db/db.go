@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -51,10 +50,10 @@ type DB struct {
 
 	follower *clock.Follower // follower follows the database's clock; nil if this process uses its own clock
 
-	subscribing sync.RWMutex
-	subscribers map[Topic][]func(key string)
+	subscriptions *subscriptions
+	storageState  *storageState
 
-	storageState storageState
+	fence func(tx *Tx) error // fence runs first in every transaction of a handle that [DB.Fenced] returned
 }
 
 // engine is the part that differs between SQLite and PostgreSQL.
@@ -100,7 +99,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, fmt.Errorf("open database %s: %w", Redact(cfg.URL), err)
 	}
 	read := ent.NewClient(ent.Driver(readDriver{conn(e.dialect(), e.reader()), e.dialect()}))
-	d := &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger, follower: follower, storageState: storageState{row: "probe-" + rand.Text()}}
+	d := &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger, follower: follower,
+		subscriptions: &subscriptions{}, storageState: &storageState{row: "probe-" + rand.Text()}}
 	if _, err := d.SyncClock(ctx); err != nil {
 		d.log.Warn("the database's clock could not be measured; using this machine's for now", "error", err)
 	}
@@ -193,10 +193,14 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 
 // writeOnce runs one change, maps storage errors to faults and records them for [DB.Check].
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
-	fn = withFence(ctx, fn)
 	var last *Tx // last is the committed transaction, if Write succeeds
 	err := Explain(d.engine.write(ctx, func(tx *Tx) error {
 		last = tx
+		if d.fence != nil {
+			if err := d.fence(tx); err != nil {
+				return err
+			}
+		}
 		return fn(tx)
 	}))
 	d.storageState.note(err)
@@ -206,27 +210,12 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	return err
 }
 
-type fenceKey struct{}
-
-// Fenced returns a context in which each Write first runs check in its transaction, and stores nothing if check
-// fails. It protects work that only one process may do: another process may have taken over the lease while this one
-// hung.
-func Fenced(ctx context.Context, check func(tx *Tx) error) context.Context {
-	return context.WithValue(ctx, fenceKey{}, check)
-}
-
-// withFence returns fn preceded by the check of a [Fenced] context.
-func withFence(ctx context.Context, fn func(tx *Tx) error) func(tx *Tx) error {
-	check, ok := ctx.Value(fenceKey{}).(func(tx *Tx) error)
-	if !ok {
-		return fn
-	}
-	return func(tx *Tx) error {
-		if err := check(tx); err != nil {
-			return err
-		}
-		return fn(tx)
-	}
+// Fenced returns a second handle of the database. Its Write first runs check in the transaction, and stores nothing if check fails.
+// It protects work that only one process may do: another process may have taken over the lease while this one hung.
+func (d *DB) Fenced(check func(tx *Tx) error) *DB {
+	fenced := *d
+	fenced.fence = check
+	return &fenced
 }
 
 func (d *DB) Dialect() string { return d.engine.dialect() }

@@ -1,10 +1,18 @@
 package db
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Topic is a kind of change of which other parts of the process are notified. The package that makes the change
 // declares it.
 type Topic string
+
+type subscriptions struct {
+	mu      sync.RWMutex
+	byTopic map[Topic][]func(key string)
+}
 
 type notice struct {
 	topic Topic
@@ -22,19 +30,20 @@ func (t *Tx) Notify(topic Topic, key string) {
 // Subscribe registers a callback for the topic's [Tx.Notify] calls in this process. deliver runs after the commit on
 // the goroutine of Write's caller, before Write returns, and must not block.
 func (d *DB) Subscribe(topic Topic, deliver func(key string)) {
-	d.subscribing.Lock()
-	defer d.subscribing.Unlock()
-	if d.subscribers == nil {
-		d.subscribers = map[Topic][]func(string){}
+	s := d.subscriptions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byTopic == nil {
+		s.byTopic = map[Topic][]func(string){}
 	}
-	d.subscribers[topic] = append(d.subscribers[topic], deliver)
+	s.byTopic[topic] = append(s.byTopic[topic], deliver)
 }
 
 func (d *DB) deliver(notices []notice) {
 	for _, n := range notices {
-		d.subscribing.RLock()
-		subscribers := d.subscribers[n.topic]
-		d.subscribing.RUnlock()
+		d.subscriptions.mu.RLock()
+		subscribers := d.subscriptions.byTopic[n.topic]
+		d.subscriptions.mu.RUnlock()
 		for _, f := range subscribers {
 			f(n.key)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/worker"
@@ -105,15 +106,15 @@ type measuredLease struct {
 }
 
 // Hold runs f while this node holds the lease, and records that in the metric.
-func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context) error) error {
-	return l.Lease.Hold(ctx, func(ctx context.Context) error {
+func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
+	return l.Lease.Hold(ctx, func(ctx context.Context, held *db.DB) error {
 		l.m.leaseSince.SetToCurrentTime()
 		l.m.leaseHeld.Set(1)
 		l.m.lease.Store(true)
 		defer l.m.lease.Store(false)
 		defer l.m.leaseHeld.Set(0)
 		defer l.m.leaseSince.Set(0)
-		return f(ctx)
+		return f(ctx, held)
 	})
 }
 

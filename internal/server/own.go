@@ -94,22 +94,23 @@ func makeDirectory(path string) error {
 // leaseWait is how long to wait for the lease of a stopped server. The lease of a crashed server expires after 15 s.
 const leaseWait = 20 * time.Second
 
-// RunAlone runs f while no server uses the database. On PostgreSQL it holds the lease that otherwise one of the nodes holds.
-func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
+// RunAlone runs f while no server uses the database. On PostgreSQL it holds the lease that otherwise one of the nodes holds, and f gets
+// a handle that stores nothing once the lease is lost.
+func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context, *db.DB) error) error {
 	if d.SQLite() {
 		release, err := Own(url)
 		if err != nil {
 			return err
 		}
-		return errors.Join(f(ctx), release())
+		return errors.Join(f(ctx, d), release())
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	late := time.AfterFunc(leaseWait, cancel)
 	err := errors.New("a server is using this database: stop every node first")
-	held := worker.PostgresLease{DB: d, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context) error {
+	held := worker.PostgresLease{DB: d, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context, held *db.DB) error {
 		if late.Stop() {
-			err = f(ctx)
+			err = f(ctx, held)
 		}
 		cancel()
 		return nil

@@ -30,10 +30,10 @@ func (s *Server) wireWork(p *parts) {
 	sweeps := slices.Concat([]worker.Sweep{
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
-		worker.Plans{DB: s.db, Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
+		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
-		worker.Retention{DB: s.db, Reservations: p.reservations, Log: s.log}.Sweep(),
-	}, worker.Maintenance{DB: s.db, Keys: s.keys, Log: s.log, Every: s.sweep, KeepEvents: s.cfg.KeepEvents}.Sweeps())
+		worker.Retention{Reservations: p.reservations, Log: s.log}.Sweep(),
+	}, worker.Maintenance{Keys: s.keys, Log: s.log, Every: s.sweep, KeepEvents: s.cfg.KeepEvents}.Sweeps())
 	p.background["work for all"] = func(ctx context.Context) error {
 		return worker.Run(ctx, measuredLease{s.lease(), s.measures}, s.log, p.dispatcher, sweeps...)
 	}
@@ -41,8 +41,8 @@ func (s *Server) wireWork(p *parts) {
 
 // wireEvents creates the delivery of events and of notifications about changes.
 func (s *Server) wireEvents(p *parts) {
-	p.arrivals = worker.Arrivals{DB: s.db, Reservations: p.reservations, Every: s.sweep}
-	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber())
+	p.arrivals = worker.Arrivals{Reservations: p.reservations, Every: s.sweep}
+	p.dispatcher = worker.NewDispatcher(s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber())
 	p.announcer = worker.NewAnnouncer(s.bus, p.dispatcher.Wake)
 	p.smartKeys = worker.NewSmartKeys(s.db, s.keys, s.log)
 }
@@ -50,7 +50,7 @@ func (s *Server) wireEvents(p *parts) {
 // lease returns the lease that ensures that only one node does certain work.
 func (s *Server) lease() worker.Lease {
 	if s.db.SQLite() {
-		return worker.Alone{}
+		return worker.Alone{DB: s.db}
 	}
 	return worker.PostgresLease{DB: s.db, Name: worker.LeaseName, Log: s.log}
 }

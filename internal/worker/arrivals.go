@@ -16,7 +16,6 @@ import (
 
 // Arrivals checks upcoming arrivals and notifies staff of problems to fix before them.
 type Arrivals struct {
-	DB           *db.DB
 	Reservations reservation.Service
 	Every        time.Duration // Every is the interval between sweeps; 0 means 3 s
 }
@@ -34,20 +33,20 @@ func (a Arrivals) Sweep() Sweep {
 		every = 3 * time.Second
 	}
 	var seen time.Time // seen is the time up to which arrivals are enqueued
-	return Sweep{Name: "arrivals", Every: every, Run: func(ctx context.Context) error {
-		until, err := a.enqueueDue(ctx, seen)
+	return Sweep{Name: "arrivals", Every: every, Run: func(ctx context.Context, d *db.DB) error {
+		until, err := enqueueDue(ctx, d, seen)
 		if err != nil {
 			return err
 		}
 		seen = until
-		return a.checkDue(ctx)
+		return a.checkDue(ctx, d)
 	}}
 }
 
 // enqueueDue enqueues the arrivals that are now within the horizon, and returns the horizon.
-func (a Arrivals) enqueueDue(ctx context.Context, seen time.Time) (until time.Time, err error) {
+func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time, err error) {
 	for n := 1; n > 0 && err == nil; {
-		err = a.DB.Write(ctx, func(tx *db.Tx) error {
+		err = d.Write(ctx, func(tx *db.Tx) error {
 			n, until, err = reservation.EnqueueDueArrivals(tx, seen, sweepBatch)
 			return err
 		})
@@ -55,15 +54,15 @@ func (a Arrivals) enqueueDue(ctx context.Context, seen time.Time) (until time.Ti
 	return until, err
 }
 
-func (a Arrivals) checkDue(ctx context.Context) error {
+func (a Arrivals) checkDue(ctx context.Context, d *db.DB) error {
 	for range maxArrivalBatches {
 		// The checks run outside of the transaction, because they take longer than storing the results. The next
 		// check sees concurrent changes.
-		checks, err := readiness.CheckDue(a.DB.View(ctx), a.Reservations, arrivalBatch)
+		checks, err := readiness.CheckDue(d.View(ctx), a.Reservations, arrivalBatch)
 		if err != nil || len(checks) == 0 {
 			return err
 		}
-		err = a.DB.Write(ctx, func(tx *db.Tx) error {
+		err = d.Write(ctx, func(tx *db.Tx) error {
 			for _, l := range checks {
 				if err := l.Store(tx); err != nil {
 					return err

@@ -14,7 +14,7 @@ func TestEventsRescheduleArrivalChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		dbtest.Insert(t, d, "reservations", dbtest.Values{"id": "rsv_one", "property_id": "prp_one"})
 		later := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-		hear := Arrivals{DB: d}.Subscriber().Apply
+		hear := Arrivals{}.Subscriber().Apply
 		for _, c := range []struct {
 			name  string
 			event ent.Event

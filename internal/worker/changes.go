@@ -10,22 +10,17 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Changes deletes superseded entries of the reservations' change log.
-type Changes struct {
-	DB *db.DB
-}
-
 // fullSweepInterval is the number of sweeps after which one sweep covers all changes.
 const fullSweepInterval = 64
 
-// Sweep runs every minute. Each sweep covers the last minute, every second sweep the last two minutes, every fourth
+// changesSweep deletes superseded entries of the reservations' change log. It runs every minute. Each sweep covers the last minute, every second sweep the last two minutes, every fourth
 // the last four, and so on; about once an hour a sweep covers all changes. So frequent changes are deleted soon, and
 // entries that remain are read only a few times. Only one process of an installation may run it: see [Lease].
-func (c Changes) Sweep() Sweep {
+func changesSweep() Sweep {
 	var ends [fullSweepInterval]int64 // ends has the newest change at each of the last sweeps
 	sweeps := 0
-	return Sweep{Name: "changes of reservations", Every: time.Minute, Run: func(ctx context.Context) error {
-		newest, err := reservation.LastChange(c.DB.View(ctx))
+	return Sweep{Name: "changes of reservations", Every: time.Minute, Run: func(ctx context.Context, d *db.DB) error {
+		newest, err := reservation.LastChange(d.View(ctx))
 		if err != nil {
 			return err
 		}
@@ -33,7 +28,7 @@ func (c Changes) Sweep() Sweep {
 		if back := sweepsToCover(sweeps); back < fullSweepInterval {
 			after = ends[(sweeps-back)%fullSweepInterval]
 		}
-		if err := c.deleteSuperseded(ctx, after, newest); err != nil {
+		if err := deleteSuperseded(ctx, d, after, newest); err != nil {
 			return err
 		}
 		ends[sweeps%fullSweepInterval] = newest
@@ -52,11 +47,11 @@ func sweepsToCover(sweep int) int {
 
 // deleteSuperseded deletes the entries with positions in (after, last] of reservations that have a later entry. It searches outside of
 // transactions, so that a long search delays no change, and deletes a bounded number of entries in each transaction.
-func (c Changes) deleteSuperseded(ctx context.Context, after, last int64) error {
+func deleteSuperseded(ctx context.Context, d *db.DB, after, last int64) error {
 	for after < last {
-		old, until, err := reservation.Superseded(c.DB.View(ctx), after, last, sweepBatch)
+		old, until, err := reservation.Superseded(d.View(ctx), after, last, sweepBatch)
 		if err == nil && len(old) > 0 {
-			err = c.DB.Write(ctx, func(tx *db.Tx) error { return reservation.DeleteChanges(tx, old) })
+			err = d.Write(ctx, func(tx *db.Tx) error { return reservation.DeleteChanges(tx, old) })
 		}
 		if err != nil {
 			return fmt.Errorf("sweep changes of reservations: %w", err)

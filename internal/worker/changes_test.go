@@ -72,11 +72,11 @@ func TestSweepOfChanges(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", what, diff)
 			}
 		}
-		s := Changes{DB: d}.Sweep()
+		s := changesSweep()
 		sweep := func(n int) {
 			t.Helper()
 			for range n {
-				if err := s.Run(t.Context()); err != nil {
+				if err := s.Run(t.Context(), d); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -91,7 +91,7 @@ func TestSweepOfChanges(t *testing.T) {
 		change("rsv_calm", 10)
 		cut, cancel := context.WithCancel(t.Context())
 		cancel()
-		if s.Run(cut) == nil {
+		if s.Run(cut, d) == nil {
 			t.Error("a sweep that was cut short says nothing")
 		}
 		sweep(1)
@@ -119,7 +119,7 @@ func TestSweepOfManyChanges(t *testing.T) {
 			}
 			return nil
 		})
-		if err := (Changes{DB: d}).Sweep().Run(t.Context()); err != nil {
+		if err := changesSweep().Run(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := d.Read().ReservationChange.Query().Count(t.Context()); err != nil || n != 0 {

@@ -60,7 +60,6 @@ var errHeldBack = errors.New("the delivery of too many subjects fails")
 
 // Dispatcher assigns positions to events and delivers them to its subscribers. Only one may run in an installation; see [Lease].
 type Dispatcher struct {
-	db      *db.DB
 	log     *slog.Logger
 	options DispatcherOptions
 	subs    []subscription
@@ -72,8 +71,8 @@ type subscription struct {
 	wake chan struct{}
 }
 
-func NewDispatcher(d *db.DB, log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *Dispatcher {
-	x := &Dispatcher{db: d, log: log, options: o.withDefaults(), wake: make(chan struct{}, 1)}
+func NewDispatcher(log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *Dispatcher {
+	x := &Dispatcher{log: log, options: o.withDefaults(), wake: make(chan struct{}, 1)}
 	for _, s := range subs {
 		x.subs = append(x.subs, subscription{s, make(chan struct{}, 1)})
 	}
@@ -83,24 +82,24 @@ func NewDispatcher(d *db.DB, log *slog.Logger, o DispatcherOptions, subs ...Subs
 // Wake tells the dispatcher that there are new events. It never blocks and is safe for concurrent use.
 func (x *Dispatcher) Wake() { notify(x.wake) }
 
-// Run delivers events until ctx ends.
-func (x *Dispatcher) Run(ctx context.Context) error {
+// Run delivers the events in d until ctx ends.
+func (x *Dispatcher) Run(ctx context.Context, d *db.DB) error {
 	var subscribed time.Time
 	var all sync.WaitGroup
 	for _, s := range x.subs {
 		all.Go(func() {
-			x.repeat(ctx, s.wake, 0, "subscriber "+s.Name, func() (time.Duration, error) { return x.deliver(ctx, s.Subscriber) })
+			x.repeat(ctx, s.wake, 0, "subscriber "+s.Name, func() (time.Duration, error) { return x.deliver(ctx, d, s.Subscriber) })
 		})
 	}
 	x.repeat(ctx, x.wake, x.options.Gather, "positions", func() (time.Duration, error) {
 		defer x.wakeSubscribers() // also after an error: the outcome of a commit may be unknown
 		if time.Since(subscribed) > time.Hour {
-			if err := x.subscribe(ctx); err != nil {
+			if err := x.subscribe(ctx, d); err != nil {
 				return 0, err
 			}
 			subscribed = time.Now()
 		}
-		return x.options.Sweep, x.assignPositions(ctx)
+		return x.options.Sweep, x.assignPositions(ctx, d)
 	})
 	all.Wait()
 	return nil
@@ -152,8 +151,8 @@ func backoff(failures int, least, most time.Duration) time.Duration {
 
 // subscribe stores the cursors of new subscribers, before the first event gets a position that they would miss, and removes those of
 // subscribers that no longer exist.
-func (x *Dispatcher) subscribe(ctx context.Context) error {
-	return x.db.Write(ctx, func(tx *db.Tx) error {
+func (x *Dispatcher) subscribe(ctx context.Context, d *db.DB) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
 		var names []string
 		for _, s := range x.subs {
 			if err := event.Subscribe(tx, s.Name); err != nil {
@@ -166,13 +165,13 @@ func (x *Dispatcher) subscribe(ctx context.Context) error {
 }
 
 // assignPositions gives every committed event a position.
-func (x *Dispatcher) assignPositions(ctx context.Context) error {
+func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 	for {
-		events, last, err := event.Unpositioned(x.db.View(ctx), x.options.Page)
+		events, last, err := event.Unpositioned(d.View(ctx), x.options.Page)
 		if err != nil || len(events) == 0 {
 			return err
 		}
-		if err := x.db.Write(ctx, func(tx *db.Tx) error { return event.AssignPositions(tx, events, last) }); err != nil {
+		if err := d.Write(ctx, func(tx *db.Tx) error { return event.AssignPositions(tx, events, last) }); err != nil {
 			return err
 		}
 		x.options.Count(events)
@@ -181,9 +180,9 @@ func (x *Dispatcher) assignPositions(ctx context.Context) error {
 }
 
 // deliver delivers all events due to a subscriber, and returns the wait until the next retry of a failing subject.
-func (x *Dispatcher) deliver(ctx context.Context, s Subscriber) (time.Duration, error) {
+func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.Duration, error) {
 	for {
-		view := x.db.View(ctx)
+		view := d.View(ctx)
 		cursors, err := event.Cursors(view, s.Name)
 		if err != nil {
 			return 0, err
@@ -202,7 +201,7 @@ func (x *Dispatcher) deliver(ctx context.Context, s Subscriber) (time.Duration, 
 		if len(events) == 0 && c.Subject == "" {
 			return min(wait, x.options.Sweep), nil
 		}
-		if err := x.deliverPage(ctx, s, newPage(c, cursors, events, x.options.Page)); err != nil {
+		if err := x.deliverPage(ctx, d, s, newPage(c, cursors, events, x.options.Page)); err != nil {
 			return 0, err
 		}
 	}
@@ -250,8 +249,8 @@ func newPage(c *event.Cursor, cursors []*event.Cursor, events []*ent.Event, limi
 
 // deliverPage delivers events and moves the cursor in one transaction. If the subscriber fails, it delivers the
 // events subject by subject and holds back the failing subjects.
-func (x *Dispatcher) deliverPage(ctx context.Context, s Subscriber, p page) error {
-	err := x.db.Write(ctx, func(tx *db.Tx) error {
+func (x *Dispatcher) deliverPage(ctx context.Context, d *db.DB, s Subscriber, p page) error {
+	err := d.Write(ctx, func(tx *db.Tx) error {
 		if len(p.due) > 0 {
 			if err := s.Apply(tx, p.due); err != nil {
 				return err
@@ -263,7 +262,7 @@ func (x *Dispatcher) deliverPage(ctx context.Context, s Subscriber, p page) erro
 		return err
 	}
 	var failures []event.Failure
-	err = x.db.Write(ctx, func(tx *db.Tx) error {
+	err = d.Write(ctx, func(tx *db.Tx) error {
 		failures = x.applyBySubject(tx, s, p)
 		return p.store(tx, failures)
 	})

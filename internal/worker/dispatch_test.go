@@ -69,10 +69,10 @@ func (s *sink) until(t *testing.T, ok func(seen map[string][]int64) bool) {
 	}
 }
 
-func start(t *testing.T, x *Dispatcher) (stop func()) {
+func start(t *testing.T, d *db.DB, x *Dispatcher) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- x.Run(ctx) }()
+	go func() { done <- x.Run(ctx, d) }()
 	return func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -93,8 +93,8 @@ func TestDispatcherDeliversInOrder(t *testing.T) {
 		s := newSink()
 		emit(t, d, "rsv_a", 5)
 		emit(t, d, "rsv_b", 3)
-		x := NewDispatcher(d, quiet, DispatcherOptions{Page: 2, Sweep: time.Hour}, s.subscriber())
-		stop := start(t, x)
+		x := NewDispatcher(quiet, DispatcherOptions{Page: 2, Sweep: time.Hour}, s.subscriber())
+		stop := start(t, d, x)
 		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 5 && len(seen["rsv_b"]) == 3 })
 		emit(t, d, "rsv_a", 2)
 		x.Wake()
@@ -112,8 +112,8 @@ func TestDispatcherSkipsAFailingSubject(t *testing.T) {
 		s.bad["rsv_a"] = true
 		emit(t, d, "rsv_a", 3)
 		emit(t, d, "rsv_b", 3)
-		x := NewDispatcher(d, quiet, DispatcherOptions{Page: 2, Sweep: time.Hour, MinBackoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond}, s.subscriber())
-		stop := start(t, x)
+		x := NewDispatcher(quiet, DispatcherOptions{Page: 2, Sweep: time.Hour, MinBackoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond}, s.subscriber())
+		stop := start(t, d, x)
 		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_b"]) == 3 })
 		s.mu.Lock()
 		if len(s.seen["rsv_a"]) != 0 {
@@ -143,10 +143,10 @@ func TestDispatcherAtLeastOnce(t *testing.T) {
 			return errors.Join(err, ctx.Err())
 		}
 		emit(t, d, "rsv_a", 2)
-		if err := NewDispatcher(d, quiet, DispatcherOptions{}, dying).Run(ctx); err != nil {
+		if err := NewDispatcher(quiet, DispatcherOptions{}, dying).Run(ctx, d); err != nil {
 			t.Fatal(err)
 		}
-		stop := start(t, NewDispatcher(d, quiet, DispatcherOptions{Sweep: time.Millisecond}, s.subscriber()))
+		stop := start(t, d, NewDispatcher(quiet, DispatcherOptions{Sweep: time.Millisecond}, s.subscriber()))
 		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 4 })
 		emit(t, d, "rsv_a", 1) // no wake-up
 		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 5 })
@@ -182,19 +182,19 @@ func TestDispatcherBacksOffWhenAllSubjectsFail(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	no := Subscriber{Name: "no", Apply: func(*db.Tx, []*ent.Event) error { return refused }}
-	x := NewDispatcher(d, quiet, DispatcherOptions{MinBackoff: time.Hour, MaxBackoff: time.Hour}, no)
+	x := NewDispatcher(quiet, DispatcherOptions{MinBackoff: time.Hour, MaxBackoff: time.Hour}, no)
 	write(t, d, func(tx *db.Tx) error { return event.Subscribe(tx, "no") })
-	if err := x.assignPositions(t.Context()); err != nil {
+	if err := x.assignPositions(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.deliver(t.Context(), no); !errors.Is(err, errHeldBack) {
+	if _, err := x.deliver(t.Context(), d, no); !errors.Is(err, errHeldBack) {
 		t.Errorf("drain ended with %v", err)
 	}
 	emit(t, d, "rsv_new", 1)
-	if err := x.assignPositions(t.Context()); err != nil {
+	if err := x.assignPositions(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.deliver(t.Context(), no); !errors.Is(err, errHeldBack) || undelivered(t, d, "no") != 1 {
+	if _, err := x.deliver(t.Context(), d, no); !errors.Is(err, errHeldBack) || undelivered(t, d, "no") != 1 {
 		t.Errorf("with too many subjects held back: %v, %d events wait, want 1", err, undelivered(t, d, "no"))
 	}
 }
@@ -210,8 +210,8 @@ func TestDispatcherBacksOffWithoutDatabase(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var complaints lines
-		x := NewDispatcher(d, slog.New(slog.NewTextHandler(&complaints, &slog.HandlerOptions{Level: slog.LevelError})), DispatcherOptions{})
-		if err := x.Run(ctx); err != nil {
+		x := NewDispatcher(slog.New(slog.NewTextHandler(&complaints, &slog.HandlerOptions{Level: slog.LevelError})), DispatcherOptions{})
+		if err := x.Run(ctx, d); err != nil {
 			t.Error(err)
 		}
 		if complaints < 12 || complaints > 25 {
@@ -264,15 +264,15 @@ func TestEffectsMoveWithTheCursor(t *testing.T) {
 			die()
 			return errors.Join(err, ctx.Err())
 		}}
-		if err := NewDispatcher(d, quiet, DispatcherOptions{}, dying).Run(ctx); err != nil {
+		if err := NewDispatcher(quiet, DispatcherOptions{}, dying).Run(ctx, d); err != nil {
 			t.Fatal(err)
 		}
 		if n, _ := countEffects(t, d); n != 0 {
 			t.Errorf("%d effects without their cursor", n)
 		}
-		x := NewDispatcher(d, quiet, DispatcherOptions{}, s)
+		x := NewDispatcher(quiet, DispatcherOptions{}, s)
 		for range 2 {
-			if _, err := x.deliver(t.Context(), s); err != nil {
+			if _, err := x.deliver(t.Context(), d, s); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -290,7 +290,7 @@ func TestFailingSubscriberDelaysNoOther(t *testing.T) {
 			return fault.New(fault.Precondition, fault.PartnerError, "Ada Lovelace is refused")
 		}}
 		emit(t, d, "rsv_a", 2)
-		stop := start(t, NewDispatcher(d, quiet, DispatcherOptions{Sweep: time.Millisecond}, bad, s.subscriber()))
+		stop := start(t, d, NewDispatcher(quiet, DispatcherOptions{Sweep: time.Millisecond}, bad, s.subscriber()))
 		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 2 })
 		emit(t, d, "rsv_a", 1)
 		emit(t, d, "rsv_b", 2)
@@ -314,10 +314,10 @@ func TestHeldBackSubjectStaysInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSink()
 		s.bad["rsv_a"] = true
-		x := NewDispatcher(d, quiet, DispatcherOptions{Page: 2, MinBackoff: time.Nanosecond, MaxBackoff: time.Nanosecond}, s.subscriber())
+		x := NewDispatcher(quiet, DispatcherOptions{Page: 2, MinBackoff: time.Nanosecond, MaxBackoff: time.Nanosecond}, s.subscriber())
 		round := func() {
 			t.Helper()
-			if err := x.assignPositions(t.Context()); err != nil {
+			if err := x.assignPositions(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 			view, cursors := d.View(t.Context()), cursors(t, d, "sink")
@@ -326,7 +326,7 @@ func TestHeldBackSubjectStaysInOrder(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := x.deliverPage(t.Context(), s.subscriber(), newPage(cursors[i], cursors, events, 2)); err != nil && !errors.Is(err, event.ErrMoved) {
+				if err := x.deliverPage(t.Context(), d, s.subscriber(), newPage(cursors[i], cursors, events, 2)); err != nil && !errors.Is(err, event.ErrMoved) {
 					t.Fatal(err)
 				}
 			}
@@ -374,8 +374,8 @@ func TestLowerIDCommitsLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSink()
-	x := NewDispatcher(d, quiet, DispatcherOptions{Sweep: time.Hour, Gather: time.Millisecond}, s.subscriber())
-	stop := start(t, x)
+	x := NewDispatcher(quiet, DispatcherOptions{Sweep: time.Hour, Gather: time.Millisecond}, s.subscriber())
+	stop := start(t, d, x)
 	defer stop()
 	emit(t, d, "rsv_early", 1)
 	x.Wake()
@@ -396,7 +396,7 @@ func TestTwoDispatchersApplyEachEventOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := effects(t, d)
 		options := DispatcherOptions{Page: 3, Sweep: time.Millisecond, Gather: time.Microsecond, MinBackoff: time.Millisecond}
-		stopOne, stopTwo := start(t, NewDispatcher(d, quiet, options, s)), start(t, NewDispatcher(d, quiet, options, s))
+		stopOne, stopTwo := start(t, d, NewDispatcher(quiet, options, s)), start(t, d, NewDispatcher(quiet, options, s))
 		const rounds = 40
 		for i := range rounds {
 			emit(t, d, fmt.Sprint("rsv_", i%3), 1+i%2)
@@ -419,16 +419,16 @@ func TestDispatcherWithoutItsLeaseStoresNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := effects(t, d)
 		emit(t, d, "rsv_a", 2)
-		lost := db.Fenced(t.Context(), func(*db.Tx) error { return errLeaseLost })
-		x := NewDispatcher(d, quiet, DispatcherOptions{}, s)
-		if err := x.assignPositions(lost); !errors.Is(err, errLeaseLost) {
+		lost := d.Fenced(func(*db.Tx) error { return errLeaseLost })
+		x := NewDispatcher(quiet, DispatcherOptions{}, s)
+		if err := x.assignPositions(t.Context(), lost); !errors.Is(err, errLeaseLost) {
 			t.Errorf("positions: %v", err)
 		}
 		write(t, d, func(tx *db.Tx) error { return event.Subscribe(tx, s.Name) })
-		if err := x.assignPositions(t.Context()); err != nil {
+		if err := x.assignPositions(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := x.deliver(lost, s); !errors.Is(err, errLeaseLost) {
+		if _, err := x.deliver(t.Context(), lost, s); !errors.Is(err, errLeaseLost) {
 			t.Errorf("delivery: %v", err)
 		}
 		if n, _ := countEffects(t, d); n != 0 || undelivered(t, d, s.Name) != 2 {

@@ -19,25 +19,27 @@ import (
 
 // Lease ensures that only one process of an installation runs a function.
 type Lease interface {
-	// Hold runs f whenever the process holds the lease, with a context that ends when the lease is lost. Hold returns
-	// after f, when ctx ends or when f fails for another reason than the loss.
-	Hold(ctx context.Context, f func(ctx context.Context) error) error
+	// Hold runs f whenever the process holds the lease, with a context that ends when the lease is lost, and with a handle of the
+	// database that stores nothing after that. Hold returns after f, when ctx ends or when f fails for another reason than the loss.
+	Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error
 }
 
 // LeaseName is the name of the lease for the background work of an installation.
 const LeaseName = "latchkey"
 
 // Alone is the lease of an installation with only one process; it is always held.
-type Alone struct{}
+type Alone struct{ DB *db.DB }
 
-func (Alone) Hold(ctx context.Context, f func(ctx context.Context) error) error { return f(ctx) }
+func (a Alone) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
+	return f(ctx, a.DB)
+}
 
 // PostgresLease is held by the session that has an advisory lock. PostgreSQL releases the lock when the session ends,
 // and ends the session when its holder has not pinged for Expire: a process that hangs, or a machine that loses power,
 // does not close its connection. Only PostgreSQL's clock decides.
 //
 // A holder that resumes after it has lost the lease changes nothing: each change under the lease checks in its own
-// transaction that the session still holds the lock (see [db.Fenced]). PostgreSQL ends open transactions of a hung
+// transaction that the session still holds the lock (see [db.DB.Fenced]). PostgreSQL ends open transactions of a hung
 // holder before it releases the lease.
 type PostgresLease struct {
 	DB     *db.DB
@@ -50,7 +52,7 @@ type PostgresLease struct {
 var errLeaseLost = errors.New("the lease is lost")
 
 // Hold acquires the lease whenever it is free, and runs f while it holds it.
-func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context) error) error {
+func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	if l.DB.SQLite() {
 		return errors.New("lease: an embedded database is used by only one process")
 	}
@@ -71,7 +73,7 @@ func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context) err
 }
 
 // tryHold waits for the lease and runs f until the lease is lost.
-func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context) error) error {
+func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	conn, err := l.DB.Connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: connect: %w", errLeaseLost, err)
@@ -107,7 +109,7 @@ func (l PostgresLease) tryLock(ctx context.Context, conn *pgx.Conn) (got bool, e
 	return got, err
 }
 
-func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(ctx context.Context) error) error {
+func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(ctx context.Context, held *db.DB) error) error {
 	heldCtx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	proof := leaseTerm(rand.Uint64())
@@ -128,7 +130,7 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 			}
 		}
 	}()
-	err := f(db.Fenced(heldCtx, func(tx *db.Tx) error {
+	err := f(heldCtx, l.DB.Fenced(func(tx *db.Tx) error {
 		holds, err := proof.check(tx)
 		if err == nil && !holds {
 			err = errLeaseLost

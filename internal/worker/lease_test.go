@@ -43,12 +43,12 @@ func actUnderLease(url string) {
 	if err != nil {
 		panic(err)
 	}
-	err = hangingLease(d).Hold(ctx, func(ctx context.Context) error {
+	err = hangingLease(d).Hold(ctx, func(ctx context.Context, held *db.DB) error {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					_ = act(ctx, d, "child")
+					_ = act(ctx, held, "child")
 				}
 			})
 		}
@@ -110,10 +110,10 @@ func TestHungHolderLosesTheLease(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	before := 0
-	err = hangingLease(d).Hold(ctx, func(ctx context.Context) error {
+	err = hangingLease(d).Hold(ctx, func(ctx context.Context, held *db.DB) error {
 		defer cancel()
 		before = acts("child")
-		if err := act(ctx, d, "parent"); err != nil {
+		if err := act(ctx, held, "parent"); err != nil {
 			t.Errorf("act as the new holder: %v", err)
 		}
 		if err := child.Process.Signal(syscall.SIGCONT); err != nil {

@@ -22,7 +22,6 @@ import (
 
 // Maintenance is the periodic work on all properties of an installation.
 type Maintenance struct {
-	DB         *db.DB
 	Keys       *keyring.Ring
 	Log        *slog.Logger
 	Every      time.Duration // Every is the interval of the sweeps that end access and check links; 0 means 15 s
@@ -47,10 +46,10 @@ func (m Maintenance) Sweeps() []Sweep {
 		{Name: "windows that end", Every: soon, Run: m.expireAccess},
 		{Name: "links", Every: soon, Run: m.checkLinks},
 		{Name: "codes", Every: soon, Run: m.reconcileCodes},
-		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error { return inBatches(ctx, m.DB, sweepBatch, deleteExpiredAnswers) }},
-		{Name: "nodes", Every: nodeRetention, Run: func(ctx context.Context) error { return m.DB.Write(ctx, deleteOldNodes) }},
+		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context, d *db.DB) error { return inBatches(ctx, d, sweepBatch, deleteExpiredAnswers) }},
+		{Name: "nodes", Every: nodeRetention, Run: func(ctx context.Context, d *db.DB) error { return d.Write(ctx, deleteOldNodes) }},
 		{Name: "events", Every: 6 * time.Hour, Run: m.deleteOldEvents},
-		Changes{DB: m.DB}.Sweep(),
+		changesSweep(),
 		m.deletion("tokens", tokenRetention, credential.Sweep),
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
@@ -74,15 +73,15 @@ func inBatches(ctx context.Context, d *db.DB, limit int, change func(tx *db.Tx, 
 
 // deletion returns a sweep that deletes rows that are older than the retention.
 func (m Maintenance) deletion(name string, retention time.Duration, remove func(tx *db.Tx, before time.Time, limit int) (int, error)) Sweep {
-	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context) error {
-		return inBatches(ctx, m.DB, sweepBatch, func(tx *db.Tx, limit int) (int, error) { return remove(tx, tx.Now().Add(-retention), limit) })
+	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context, d *db.DB) error {
+		return inBatches(ctx, d, sweepBatch, func(tx *db.Tx, limit int) (int, error) { return remove(tx, tx.Now().Add(-retention), limit) })
 	}}
 }
 
-func (m Maintenance) deleteOldEvents(ctx context.Context) error {
+func (m Maintenance) deleteOldEvents(ctx context.Context, d *db.DB) error {
 	for after := int64(0); ; {
 		next := int64(0)
-		err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		err := d.Write(ctx, func(tx *db.Tx) (err error) {
 			next, err = event.Forget(tx, tx.Now().Add(-m.KeepEvents), after, sweepBatch)
 			return err
 		})
@@ -102,28 +101,28 @@ func deleteExpiredAnswers(tx *db.Tx, limit int) (int, error) {
 }
 
 // expireAccess ends the access of reservations whose window is over.
-func (m Maintenance) expireAccess(ctx context.Context) error {
-	return inBatches(ctx, m.DB, expiryBatch, func(tx *db.Tx, limit int) (int, error) { return access.Expire(m.reconciler(tx), limit) })
+func (m Maintenance) expireAccess(ctx context.Context, d *db.DB) error {
+	return inBatches(ctx, d, expiryBatch, func(tx *db.Tx, limit int) (int, error) { return access.Expire(m.reconciler(tx), limit) })
 }
 
 // reconcileCodes reconciles the codes that are due, and the backup codes of every property.
-func (m Maintenance) reconcileCodes(ctx context.Context) error {
-	err := inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) { return code.ReconcileDue(m.reconciler(tx), limit) })
+func (m Maintenance) reconcileCodes(ctx context.Context, d *db.DB) error {
+	err := inBatches(ctx, d, codeBatch, func(tx *db.Tx, limit int) (int, error) { return code.ReconcileDue(m.reconciler(tx), limit) })
 	if err != nil {
 		return err
 	}
-	keep, drop, err := code.BackupProperties(m.DB.View(ctx))
+	keep, drop, err := code.BackupProperties(d.View(ctx))
 	if err != nil {
 		return err
 	}
 	var failed []error // a failure at one property does not stop the others
 	for _, propertyID := range keep {
-		failed = append(failed, inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) {
+		failed = append(failed, inBatches(ctx, d, codeBatch, func(tx *db.Tx, limit int) (int, error) {
 			return code.EnsureBackups(m.reconciler(tx), propertyID, limit)
 		}))
 	}
 	for _, propertyID := range drop {
-		failed = append(failed, inBatches(ctx, m.DB, codeBatch, func(tx *db.Tx, limit int) (int, error) {
+		failed = append(failed, inBatches(ctx, d, codeBatch, func(tx *db.Tx, limit int) (int, error) {
 			return code.EndBackups(m.reconciler(tx), propertyID, "system", limit)
 		}))
 	}
@@ -136,10 +135,10 @@ func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {
 
 // checkLinks records which bridges and locks have been offline long enough to notify staff, and which are online
 // again.
-func (m Maintenance) checkLinks(ctx context.Context) error {
+func (m Maintenance) checkLinks(ctx context.Context, d *db.DB) error {
 	for _, check := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
 		for after, more := "", true; more; more = after != "" {
-			err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			err := d.Write(ctx, func(tx *db.Tx) (err error) {
 				after, err = check(tx, after, linkBatch)
 				return err
 			})

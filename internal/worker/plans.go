@@ -11,7 +11,6 @@ import (
 
 // Plans computes the access of reservations that a large change of their property deferred.
 type Plans struct {
-	DB           *db.DB
 	Reservations reservation.Service
 	Log          *slog.Logger
 	Every        time.Duration // Every is the interval between sweeps; 0 means 3 s
@@ -28,10 +27,10 @@ func (p Plans) Sweep() Sweep {
 
 // planDue plans until no reservation is due. It plans a failed batch one reservation at a time, so that one failing
 // reservation does not block the others.
-func (p Plans) planDue(ctx context.Context) error {
+func (p Plans) planDue(ctx context.Context, d *db.DB) error {
 	for {
 		var due reservation.Due
-		err := p.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		err := d.Write(ctx, func(tx *db.Tx) (err error) {
 			due, err = p.Reservations.PlanDue(tx)
 			return err
 		})
@@ -41,7 +40,7 @@ func (p Plans) planDue(ctx context.Context) error {
 		case err == nil && len(due.IDs) == 0:
 			return nil
 		case err != nil && ctx.Err() == nil:
-			err = p.planSingly(ctx, due)
+			err = p.planSingly(ctx, d, due)
 		}
 		if err != nil {
 			return err
@@ -49,9 +48,9 @@ func (p Plans) planDue(ctx context.Context) error {
 	}
 }
 
-func (p Plans) planSingly(ctx context.Context, due reservation.Due) error {
+func (p Plans) planSingly(ctx context.Context, d *db.DB, due reservation.Due) error {
 	for _, id := range due.IDs {
-		failed := p.DB.Write(ctx, func(tx *db.Tx) error { return p.Reservations.PlanOne(tx, due.PropertyID, id) })
+		failed := d.Write(ctx, func(tx *db.Tx) error { return p.Reservations.PlanOne(tx, due.PropertyID, id) })
 		if failed == nil {
 			continue
 		}
@@ -59,7 +58,7 @@ func (p Plans) planSingly(ctx context.Context, due reservation.Due) error {
 			return failed
 		}
 		p.Log.Error("the access of a stay could not be planned; it is tried again", "reservation", id, "error", failed)
-		if err := p.DB.Write(ctx, func(tx *db.Tx) error { return reservation.PostponePlan(tx, due.PropertyID, id) }); err != nil {
+		if err := d.Write(ctx, func(tx *db.Tx) error { return reservation.PostponePlan(tx, due.PropertyID, id) }); err != nil {
 			return err
 		}
 	}

@@ -40,13 +40,13 @@ func TestDuePlansAreMade(t *testing.T) {
 				tx.Lock.Create().SetID("lck_1").SetPropertyID("prp_one").SetName("1").SetBridgeID("brg_1").SetAddress("1").SetDoorID("spc_1").
 					SetCapabilities(slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 4}).SetStatus(lock.Status{Online: true}).Exec(tx.Context()))
 		})
-		plans := Plans{DB: d, Reservations: domain.Service{Keys: keys}, Log: slog.New(slog.DiscardHandler)}
+		plans := Plans{Reservations: domain.Service{Keys: keys}, Log: slog.New(slog.DiscardHandler)}
 		stopped, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := plans.Sweep().Run(stopped); err == nil {
+		if err := plans.Sweep().Run(stopped, d); err == nil {
 			t.Error("a worker that was stopped says that all is planned")
 		}
-		if err := plans.Sweep().Run(t.Context()); err != nil {
+		if err := plans.Sweep().Run(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		due, err := d.Read().Reservation.Query().Where(reservation.PlanDueAtNotNil()).All(t.Context())

@@ -68,12 +68,12 @@ func wrapReadError(err error) error {
 // Periodic is the sweep that enqueues a reading of each integration's spaces every interval, plus or minus a tenth.
 // Only one process of an installation may run it: see [Lease].
 func (r Readings) Periodic(interval time.Duration) Sweep {
-	return Sweep{Name: "getSpaces", Every: max(interval/30, time.Second), Run: func(ctx context.Context) error {
-		due, err := space.Due(r.Spaces.DB.View(ctx), r.Spaces.now(), interval)
+	return Sweep{Name: "getSpaces", Every: max(interval/30, time.Second), Run: func(ctx context.Context, d *db.DB) error {
+		due, err := space.Due(d.View(ctx), r.Spaces.now(), interval)
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		return r.Spaces.DB.Write(ctx, func(tx *db.Tx) error {
+		return d.Write(ctx, func(tx *db.Tx) error {
 			for _, source := range due {
 				if err := r.Jobs.Insert(tx, jobs.ReadSpaces{PropertyID: source.PropertyID, IntegrationID: source.IntegrationID}); err != nil {
 					return err

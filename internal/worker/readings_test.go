@@ -170,7 +170,7 @@ func TestPeriodicReadings(t *testing.T) {
 		periodic := r.Periodic(15 * time.Minute)
 		sweep := func() {
 			t.Helper()
-			if err := periodic.Run(t.Context()); err != nil {
+			if err := periodic.Run(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,7 +17,6 @@ import (
 
 // Retention removes reservations after their retention period.
 type Retention struct {
-	DB           *db.DB
 	Reservations reservation.Service
 	Log          *slog.Logger
 }
@@ -35,17 +34,17 @@ func (r Retention) Sweep() Sweep {
 	return Sweep{Name: "stays", Every: 6 * time.Hour, Run: r.removeDue}
 }
 
-func (r Retention) removeDue(ctx context.Context) error {
+func (r Retention) removeDue(ctx context.Context, d *db.DB) error {
 	blocked, removed, failed := map[reservation.Block]int{}, 0, error(nil)
 	for after := (*ent.Reservation)(nil); ; {
-		due, err := r.Reservations.DueStays(r.DB.View(ctx), after, retentionBatch)
+		due, err := r.Reservations.DueStays(d.View(ctx), after, retentionBatch)
 		if err != nil {
 			return err
 		}
 		for propertyID, ids := range byProperty(due) {
 			var n int
 			var waiting map[reservation.Block]int
-			err := r.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			err := d.Write(ctx, func(tx *db.Tx) (err error) {
 				n, waiting, err = r.Reservations.Remove(tx, propertyID, ids)
 				return err
 			})

@@ -40,12 +40,12 @@ func TestRetentionContinues(t *testing.T) {
 			}
 			return nil
 		})
-		r := Retention{DB: d, Log: slog.New(slog.DiscardHandler),
+		r := Retention{Log: slog.New(slog.DiscardHandler),
 			Reservations: reservation.Service{Keys: dbtest.Keys(t, d, "prp_one"), Keep: 30 * 24 * time.Hour}}
 		left := func() int { return d.Read().Reservation.Query().CountX(t.Context()) }
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- r.Sweep().Run(ctx) }()
+		go func() { done <- r.Sweep().Run(ctx, d) }()
 		for left() == stays && t.Context().Err() == nil {
 		}
 		cancel()
@@ -59,7 +59,7 @@ func TestRetentionContinues(t *testing.T) {
 			}
 		}
 		expect(left())
-		if err := r.Sweep().Run(t.Context()); err != nil {
+		if err := r.Sweep().Run(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		expect(0)

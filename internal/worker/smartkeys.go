@@ -65,25 +65,25 @@ func (k *SmartKeys) Run(ctx context.Context) error {
 		case <-k.changed:
 		}
 		clock.Sleep(ctx, gatherTime)
-		k.reconcileAll(ctx, k.takeWaiting())
+		k.reconcileAll(ctx, k.DB, k.takeWaiting())
 	}
 }
 
-func (k *SmartKeys) reconcileAll(ctx context.Context, propertyIDs []string) {
+func (k *SmartKeys) reconcileAll(ctx context.Context, d *db.DB, propertyIDs []string) {
 	for _, id := range propertyIDs {
-		if err := k.reconcile(ctx, id); err != nil && ctx.Err() == nil {
+		if err := k.reconcile(ctx, d, id); err != nil && ctx.Err() == nil {
 			k.Log.Warn("reconciling the SmartKeys of a property failed; the next sweep retries", "property", id, "error", err)
 		}
 	}
 }
 
 // reconcile updates the SmartKeys of a property, and writes only changes.
-func (k *SmartKeys) reconcile(ctx context.Context, propertyID string) error {
-	due, suspected, err := mobilekey.Inspect(k.DB.View(ctx), propertyID)
+func (k *SmartKeys) reconcile(ctx context.Context, d *db.DB, propertyID string) error {
+	due, suspected, err := mobilekey.Inspect(d.View(ctx), propertyID)
 	if err != nil || !due {
 		return err
 	}
-	return k.DB.Write(ctx, func(tx *db.Tx) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
 		_, err := mobilekey.Reconcile(tx, k.Keys, propertyID, suspected...)
 		return err
 	})
@@ -92,17 +92,17 @@ func (k *SmartKeys) reconcile(ctx context.Context, propertyID string) error {
 // Sweep renews status lists, replaces issuer keys and frees status-list indexes. Only one process of an installation
 // may run it: see [Lease].
 func (k *SmartKeys) Sweep() Sweep {
-	return Sweep{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error {
+	return Sweep{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context, d *db.DB) error {
 		for after, more := "", true; more; {
-			ids, err := mobilekey.IssuersAfter(k.DB.View(ctx), after, issuerPage)
+			ids, err := mobilekey.IssuersAfter(d.View(ctx), after, issuerPage)
 			if err != nil {
 				return err
 			}
-			k.reconcileAll(ctx, ids)
+			k.reconcileAll(ctx, d, ids)
 			if more = len(ids) == issuerPage; more {
 				after = ids[len(ids)-1]
 			}
 		}
-		return k.DB.Write(ctx, func(tx *db.Tx) error { return mobilekey.Sweep(tx, 1000) })
+		return d.Write(ctx, func(tx *db.Tx) error { return mobilekey.Sweep(tx, 1000) })
 	}}
 }

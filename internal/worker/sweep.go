@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
 )
 
 // Sweep is periodic work. It also finds work whose notification was lost.
 type Sweep struct {
 	Name  string
 	Every time.Duration // Every is the interval, plus or minus a tenth so that processes do not run in step
-	Run   func(ctx context.Context) error
+	Run   func(ctx context.Context, d *db.DB) error
 }
 
 // runSweeps runs sweeps concurrently until ctx ends. It logs a failed sweep and runs it again after its interval.
-func runSweeps(ctx context.Context, log *slog.Logger, sweeps []Sweep) {
+func runSweeps(ctx context.Context, d *db.DB, log *slog.Logger, sweeps []Sweep) {
 	var all sync.WaitGroup
 	for _, s := range sweeps {
 		all.Go(func() {
 			for {
-				if err := s.Run(ctx); err != nil && ctx.Err() == nil {
+				if err := s.Run(ctx, d); err != nil && ctx.Err() == nil {
 					log.Error("sweep failed", "sweep", s.Name, "error", err)
 				}
 				if !clock.Sleep(ctx, withJitter(s.Every)) {
@@ -42,15 +43,15 @@ func withJitter(d time.Duration) time.Duration {
 
 // Run dispatches events and runs sweeps whenever the process holds the lease. It returns when ctx has ended and all its
 // goroutines have stopped.
-func Run(ctx context.Context, lease Lease, log *slog.Logger, d *Dispatcher, sweeps ...Sweep) error {
-	return lease.Hold(ctx, func(ctx context.Context) error {
+func Run(ctx context.Context, lease Lease, log *slog.Logger, x *Dispatcher, sweeps ...Sweep) error {
+	return lease.Hold(ctx, func(ctx context.Context, held *db.DB) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var all sync.WaitGroup
-		all.Go(func() { runSweeps(ctx, log, sweeps) })
+		all.Go(func() { runSweeps(ctx, held, log, sweeps) })
 		var err error
-		if d != nil {
-			err = d.Run(ctx)
+		if x != nil {
+			err = x.Run(ctx, held)
 		} else {
 			<-ctx.Done()
 		}

@@ -52,9 +52,9 @@ func TestSweeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var often, seldom int
-		go runSweeps(ctx, quiet, []Sweep{
-			{Name: "often", Every: time.Minute, Run: func(context.Context) error { often++; return errors.New("again") }},
-			{Name: "seldom", Every: time.Hour, Run: func(context.Context) error { seldom++; return nil }},
+		go runSweeps(ctx, nil, quiet, []Sweep{
+			{Name: "often", Every: time.Minute, Run: func(context.Context, *db.DB) error { often++; return errors.New("again") }},
+			{Name: "seldom", Every: time.Hour, Run: func(context.Context, *db.DB) error { seldom++; return nil }},
 		})
 		time.Sleep(100 * time.Minute)
 		synctest.Wait()
@@ -117,7 +117,7 @@ func TestPostgresLease(t *testing.T) {
 	held, lost := make(chan int, 100), make(chan int, 100)
 	for i := range 2 {
 		all.Go(func() {
-			err := lease.Hold(ctx, func(ctx context.Context) error {
+			err := lease.Hold(ctx, func(ctx context.Context, _ *db.DB) error {
 				held <- i
 				<-ctx.Done()
 				lost <- i
@@ -151,7 +151,7 @@ func TestPostgresLease(t *testing.T) {
 
 func TestAloneHoldsAtOnce(t *testing.T) {
 	want := errors.New("done")
-	if err := (Alone{}).Hold(t.Context(), func(context.Context) error { return want }); !errors.Is(err, want) {
+	if err := (Alone{}).Hold(t.Context(), func(context.Context, *db.DB) error { return want }); !errors.Is(err, want) {
 		t.Error(err)
 	}
 }

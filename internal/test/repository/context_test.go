@@ -17,7 +17,7 @@ var contextValues = map[string]string{
 	"internal/api/connectrpc": "the deadline that the caller asks for",
 	"internal/api/idem":       "the idempotency key of the call with the hash of its request",
 	"internal/api/rest":       "the HTTP request, for code that the gateway generates with a context as its only parameter",
-	"internal/db":             "a mark that refuses Write inside of Write; and the lease under which a process may write",
+	"internal/db":             "a mark that refuses Write inside of Write",
 }
 
 func TestContextsCarryOnlyTheCall(t *testing.T) {
