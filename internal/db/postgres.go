@@ -23,6 +23,7 @@ import (
 
 const (
 	retryMax   = 20
+	retryTurn  = 4 // from this attempt on, the colliding changes of a process run one after the other
 	retryFirst = 2 * time.Millisecond
 	retryMost  = 250 * time.Millisecond
 )
@@ -37,6 +38,7 @@ type postgres struct {
 	limit   int64
 	waiting atomic.Int64
 	reruns  atomic.Int64
+	turn    chan struct{} // turn lets one change at a time make its late attempts
 	slots   chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one
 
 	config      *pgx.ConnConfig // config is for connections outside of the pool
@@ -61,7 +63,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 	applyDefaults(pc.ConnConfig)
 	p := &postgres{
 		timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
-		limit: int64(cfg.MaxConns + cfg.QueueSize), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
+		limit: int64(cfg.MaxConns + cfg.QueueSize), turn: make(chan struct{}, 1), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
 		config: pc.ConnConfig.Copy(), hosts: hostsOf(pc.ConnConfig), every: cfg.CheckEvery, watchDone: make(chan struct{}),
 		connections: &connTracker{dial: pc.ConnConfig.DialFunc, open: map[*trackedConn]struct{}{}},
 	}
@@ -144,6 +146,16 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 		}
 		if attempt > 0 {
 			p.reruns.Add(1)
+		}
+		if attempt == retryTurn {
+			select {
+			case p.turn <- struct{}{}:
+				defer func() { <-p.turn }()
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-deadline.Done():
+				return conflict(deadline.Err())
+			}
 		}
 		retry, err := p.attempt(deadline, fn)
 		if err == nil {
