@@ -11,7 +11,7 @@ import (
 func TestTexts(t *testing.T) {
 	var kinds []string
 	for _, s := range rule.Steps {
-		kinds = append(kinds, "step."+string(s), "step."+string(s)+".hint")
+		kinds = append(kinds, "form."+string(s), "form."+string(s)+".hint")
 		for _, group := range rule.Groups {
 			for _, f := range group {
 				kinds = append(kinds, "field."+string(f))

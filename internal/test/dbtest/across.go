@@ -65,7 +65,7 @@ var acrossProperties = map[string]string{
 	"reservation/readiness.CheckDue":      sweep,
 	"reservation/readiness.RecheckSoon":   sweep,
 	"reservation/readiness.judgeAll":      sweep,
-	"server.(*installation).readFigure":   "figures count rows of the whole installation, and name no property",
+	"server.(*installation).queryMetric":  "figures count rows of the whole installation, and name no property",
 	"space.Due":                           sweep,
 	"space.ForgetConflicts":               sweep,
 	"notice.Forget":                       sweep,
