@@ -73,7 +73,7 @@ type Due struct {
 // returns none if none is due. It removes their marks in the same transaction, so that a crash loses none. With an
 // error it returns the reservations that it could not plan.
 func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
-	first, err := tx.Reservation.Query().Where(entreservation.PlanDueAtLTE(tx.Now())).
+	first, err := tx.Reservation.Query().Where(planIsDue(tx.Now())).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
 	if ent.IsNotFound(err) {
 		return Due{}, nil
@@ -83,6 +83,13 @@ func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
 	}
 	ids, err := svc.planNext(tx, first.PropertyID)
 	return Due{PropertyID: first.PropertyID, IDs: ids}, err
+}
+
+// planIsDue matches the reservations that are marked as due. A mark further ahead than a retry is from a clock that was ahead and has
+// been set back, so the reservation is due. The first condition is that of the partial index.
+func planIsDue(now time.Time) predicate.Reservation {
+	return entreservation.And(entreservation.PlanDueAtNotNil(),
+		entreservation.Or(entreservation.PlanDueAtLTE(now), entreservation.PlanDueAtGT(now.Add(planRetry))))
 }
 
 // PlanOne plans one reservation if it is due.
@@ -103,7 +110,7 @@ func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Res
 	if err != nil {
 		return nil, fmt.Errorf("count the gates: %w", err)
 	}
-	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.PlanDueAtLTE(tx.Now())).Where(which...).
+	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), planIsDue(tx.Now())).Where(which...).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).Limit(max(planDoors/(gates+2), 1)).All(ctx)
 	if err != nil || len(rows) == 0 {
 		return nil, err

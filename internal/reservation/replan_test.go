@@ -122,6 +122,21 @@ func TestPostponedStayDoesNotBlockOthers(t *testing.T) {
 	})
 }
 
+// A clock that was ahead has marked a stay and was then set back: the stay does not wait until the clock has caught up. A retry waits.
+func TestPlanDueAfterTheClockWasSetBack(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.checkIn("A", "r1")
+		h.checkIn("B", "r2")
+		h.markDue(-time.Hour, "A")
+		h.markDue(-time.Minute, "B")
+		var due reservation.Due
+		h.write(func(tx *db.Tx) (err error) { due, err = h.service().PlanDue(tx); return err })
+		if len(due.IDs) != 1 || due.IDs[0] != h.row("A").ID || h.due() != 1 {
+			t.Errorf("planned %v, %d marked, want only the stay that is marked further ahead than a retry", due.IDs, h.due())
+		}
+	})
+}
+
 // replanSpaces plans the stays of some spaces again.
 func (h *testProperty) replanSpaces(spaces ...string) error {
 	var t space.AffectedStays
