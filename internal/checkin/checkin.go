@@ -1,8 +1,8 @@
-// Package checkin decides, from the answers of the property's PMS, whether a guest may check in without staff, and asks the
-// PMS to check the guest in.
+// Package checkin checks guests in without staff. It asks the property's PMS whether a guest may check in, and then to check
+// the guest in. Only the PMS's own change of the reservation gives access.
 //
-// The decision ([Decide]) is a pure function. [Ask] and [Complete] are the two calls of a check-in, in this order: each Ask
-// queries the PMS again, and Complete asks it to check in only after a decision that allows it.
+// The decision ([Next]) is a pure function of the stored facts. [Service] stores them, calls the PMS and evaluates again: in
+// the requests of guests and staff, and in a sweep that resumes what a crash interrupted.
 package checkin
 
 import (

@@ -37,6 +37,7 @@ import (
 	"latchkey.dev/internal/api/rest"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridgelink"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -62,6 +63,7 @@ type parts struct {
 	arrivals     worker.Arrivals
 	announcer    *worker.Announcer
 	smartKeys    *worker.SmartKeys
+	checkIns     *checkin.Service
 	memory       *idem.Memory
 	chain        *chain.Chain
 	grpc         *grpc.Server
@@ -146,6 +148,7 @@ func (s *Server) wirePartners(p *parts) error {
 	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
 	p.readings = worker.Readings{Spaces: p.spaces, Jobs: s.jobs}
 	p.days = worker.Days{DB: s.db, Reservations: p.reservations, Jobs: s.jobs}
+	p.checkIns = &checkin.Service{DB: s.db, Keys: s.keys, PMS: s.pmsOf(p), Log: s.log}
 	return nil
 }
 
@@ -293,6 +296,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
 	}
+	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Service: p.checkIns})
 	s.registerSmartKeys(p, to, deps)
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)

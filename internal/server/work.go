@@ -32,6 +32,7 @@ func (s *Server) wireWork(p *parts) {
 		p.arrivals.Sweep(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
+		worker.CheckIns{Service: p.checkIns, Log: s.log, Every: s.sweep}.Sweep(),
 		worker.Retention{Reservations: p.reservations, Log: s.log}.Sweep(),
 	}, worker.Maintenance{Keys: s.keys, Log: s.log, Every: s.sweep, KeepEvents: s.cfg.KeepEvents}.Sweeps())
 	p.background["work for all"] = func(ctx context.Context) error {

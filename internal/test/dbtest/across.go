@@ -14,6 +14,7 @@ const (
 var acrossProperties = map[string]string{
 	"guest.Authenticate":                  secret,
 	"kiosk.Authenticate":                  secret,
+	"checkin.Due":                         sweep,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
 	"access.Expire":                       sweep,

@@ -1,0 +1,107 @@
+package guest
+
+import (
+	"context"
+	"strings"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/money"
+)
+
+// CheckIns implements CheckInService for gRPC, REST and Connect.
+type CheckIns struct {
+	guestv1.UnimplementedCheckInServiceServer
+	Service *checkin.Service
+}
+
+// stayOfCaller returns the stay of the caller's session.
+func stayOfCaller(ctx context.Context) (actor.Actor, checkin.Key, error) {
+	a, ok := actor.From(ctx)
+	if !ok || a.Kind != actor.Guest || a.PropertyID == "" || a.ReservationID == "" {
+		return actor.Actor{}, checkin.Key{}, credential.Refused()
+	}
+	return a, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}, nil
+}
+
+func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest) (*guestv1.GetCheckInResponse, error) {
+	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) {
+		return s.Service.Get(s.Service.DB.View(ctx), k)
+	})
+	return &guestv1.GetCheckInResponse{Data: m}, err
+}
+
+func (s *CheckIns) StartCheckIn(ctx context.Context, _ *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
+	m, err := s.answer(ctx, func(a actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Start(ctx, k, a.Origin) })
+	return &guestv1.StartCheckInResponse{Data: m}, err
+}
+
+func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
+	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.AskAgain(ctx, k) })
+	return &guestv1.AskAgainResponse{Data: m}, err
+}
+
+func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
+	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, k) })
+	return &guestv1.ConfirmDetailsResponse{Data: m}, err
+}
+
+func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
+	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Complete(ctx, k) })
+	return &guestv1.CompleteCheckInResponse{Data: m}, err
+}
+
+func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpRequest) (*guestv1.RequestHelpResponse, error) {
+	_, k, err := stayOfCaller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.RequestHelpResponse{}, s.Service.RequestHelp(ctx, k)
+}
+
+func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
+	a, k, err := stayOfCaller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := f(a, k)
+	if err != nil {
+		return nil, err
+	}
+	return checkInMessage(v), nil
+}
+
+// checkInMessage converts a check-in to its protobuf message.
+func checkInMessage(v checkin.View) *guestv1.CheckIn {
+	m := &guestv1.CheckIn{
+		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: convert.Time(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
+	}
+	if v.Answer != nil {
+		m.AskedAt = convert.Time(v.Answer.At)
+	}
+	if v.Stage == checkin.Stopped && !v.At.IsZero() {
+		m.NextAskAt = convert.Time(v.At)
+	}
+	for _, stop := range v.Stops {
+		m.Stops = append(m.Stops, stopMessage(stop))
+	}
+	return m
+}
+
+func stopMessage(stop checkin.Stop) *guestv1.CheckInStop {
+	m := &guestv1.CheckInStop{Reason: string(stop.Reason), Text: message.Reader{}.Text(stop.Message()), Retry: stop.Retry}
+	m.Amount, m.Currency = amountOf(stop.Owing)
+	return m
+}
+
+func amountOf(a *money.Amount) (amount, currency string) {
+	if a == nil {
+		return "", ""
+	}
+	amount, _, _ = strings.Cut(a.String(), " ")
+	return amount, a.Currency
+}

@@ -1,0 +1,96 @@
+package checkin
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/money"
+	"latchkey.dev/internal/text"
+)
+
+// Sources of an answer.
+const (
+	fromPMS         = "pms"             // getCheckInStatus answered, or failed to
+	fromReservation = "reservationData" // getCheckInStatus is not registered
+)
+
+// answerOf returns a stored answer to getCheckInStatus, or nil if the PMS was not asked yet.
+func answerOf(a schema.StatusAnswer) *Answer {
+	if a.At == "" {
+		return nil
+	}
+	at, _ := time.Parse(time.RFC3339Nano, a.At)
+	out := &Answer{At: at, NotRegistered: a.Source == fromReservation, Failure: StopReason(a.Reason), RoomReady: a.RoomReady != nil && *a.RoomReady}
+	if a.OwingMinor != nil {
+		out.Owing = &money.Amount{Minor: *a.OwingMinor, Currency: a.Currency}
+	}
+	return out
+}
+
+// storedAnswer converts the result of getCheckInStatus.
+func storedAnswer(at time.Time, status Status, err error) schema.StatusAnswer {
+	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS}
+	switch {
+	case errors.Is(err, ErrNotRegistered):
+		a.Source = fromReservation
+	case err != nil:
+		a.Reason = string(StopPartnerError)
+		if fault.Has(err, PartnerUnavailable) {
+			a.Reason = string(StopPartnerUnavailable)
+		}
+		putPartnerText(&a, err)
+	default:
+		a.OwingMinor, a.Currency, a.RoomReady = &status.Owing.Minor, status.Owing.Currency, &status.RoomReady
+	}
+	return a
+}
+
+// Limits of the PMS's texts, in bytes.
+const (
+	maxPartnerCode = 100
+	maxPartnerText = 500
+)
+
+// putPartnerText keeps what the PMS said, for staff.
+func putPartnerText(a *schema.StatusAnswer, err error) {
+	f, ok := fault.Of(err)
+	if !ok {
+		return
+	}
+	a.PartnerCode, a.PartnerText = text.Truncate(f.Meta[MetaReason], maxPartnerCode), text.Truncate(f.Meta[MetaMessage], maxPartnerText)
+	a.Status, _ = strconv.Atoi(f.Meta[MetaStatus])
+}
+
+// outcomeOf says what a checkIn call did to its attempt. Without a usable answer the attempt stays open, because its effect is
+// not known: it is repeated under the same key.
+func outcomeOf(err error) AttemptState {
+	switch {
+	case err == nil:
+		return AttemptAccepted
+	case errors.Is(err, ErrNotRegistered):
+		return AttemptAtDesk
+	}
+	f, ok := fault.Of(err)
+	if !ok || f.Reason == PartnerUnavailable || f.Reason == fault.CanceledReason {
+		return AttemptCalling
+	}
+	status, _ := strconv.Atoi(f.Meta[MetaStatus])
+	switch {
+	case status == 408, status == 409, status == 425, status == 429, status >= 500:
+		return AttemptCalling
+	}
+	return AttemptRefused
+}
+
+// refusalOf returns why a checkIn call did not succeed, with what the PMS said.
+func refusalOf(at time.Time, state AttemptState, err error) schema.StatusAnswer {
+	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused)}
+	if state == AttemptCalling {
+		a.Reason = string(StopNoAnswer)
+	}
+	putPartnerText(&a, err)
+	return a
+}

@@ -1,0 +1,134 @@
+package checkin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+)
+
+// callLimit bounds a call with the transaction that stores its result. It is shorter than callTimeout, after which another
+// process takes the call for interrupted.
+const callLimit = 25 * time.Second
+
+// ask calls getCheckInStatus and stores the answer. With press, the same transaction begins an attempt if the answer allows it.
+func (s *Service) ask(ctx context.Context, k Key, press bool) (v View, claimed bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	row, pms, err := s.partnerOf(ctx, k)
+	if err != nil {
+		return View{}, false, err
+	}
+	if err := s.reach("before getCheckInStatus"); err != nil {
+		return View{}, false, err
+	}
+	status, failure := pms.CheckInStatus(ctx, row.PmsID)
+	if err := s.reach("after getCheckInStatus"); err != nil {
+		return View{}, false, err
+	}
+	v, err = s.writeCall(ctx, k, partner.GetCheckInStatus, failure, func(r *record, now time.Time) {
+		claimed = false
+		if !r.view(now).mayAsk() {
+			return // the PMS changed the reservation, or another guest of the stay was faster
+		}
+		r.storeAnswer(storedAnswer(now, status, failure))
+		claimed = press && r.claim(now)
+	})
+	return v, claimed && err == nil, err
+}
+
+// retry calls checkIn again under the key of the attempt, because the guest pressed.
+func (s *Service) retry(ctx context.Context, k Key) (View, error) {
+	claimed := false
+	v, err := s.write(ctx, k, func(r *record, now time.Time) { claimed = r.claimRetry(now, true) })
+	if err != nil || !claimed {
+		return v, err
+	}
+	return s.call(ctx, k, v.Attempt)
+}
+
+// call calls checkIn for an attempt that is stored, and stores the result.
+func (s *Service) call(ctx context.Context, k Key, a Attempt) (View, error) {
+	if err := s.reach("before checkIn"); err != nil {
+		return View{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	row, pms, err := s.partnerOf(ctx, k)
+	if err != nil {
+		return View{}, err
+	}
+	body, err := s.disclosure(ctx, k)
+	if err != nil {
+		return View{}, err
+	}
+	body.ReservationID = row.PmsID
+	failure := pms.CheckIn(ctx, a.Key, body)
+	if err := s.reach("after checkIn"); err != nil {
+		return View{}, err
+	}
+	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure) })
+}
+
+// storeOutcome records the result of a call. A late result of an earlier call under the key counts only if it is definite.
+func (r *record) storeOutcome(a Attempt, now time.Time, failure error) {
+	state := outcomeOf(failure)
+	if r.stay.AttemptKey != a.Key || r.stay.AttemptState != string(AttemptCalling) || state == AttemptCalling && r.stay.Attempts != a.Calls {
+		return
+	}
+	r.stay.AttemptState = string(state)
+	if state == AttemptAccepted {
+		r.stay.AcceptedAt = &now
+		return
+	}
+	r.stay.Refusal = refusalOf(now, state, failure)
+}
+
+func (s *Service) partnerOf(ctx context.Context, k Key) (*reservationRow, PMS, error) {
+	row, err := getReservation(s.DB.View(ctx), k)
+	if err != nil {
+		return nil, nil, err
+	}
+	pms, err := s.PMS(ctx, row.PropertyID, row.IntegrationID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
+	}
+	return row, pms, nil
+}
+
+// writeCall is write for the result of a call. It also records the health of the endpoint.
+func (s *Service) writeCall(ctx context.Context, k Key, action string, failure error, change func(r *record, now time.Time)) (View, error) {
+	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
+		change(r, tx.Now())
+		if errors.Is(failure, ErrNotRegistered) || fault.Has(failure, fault.CanceledReason) {
+			return nil
+		}
+		return partner.RecordCall(tx, k.PropertyID, r.reservation.IntegrationID, action, healthOf(failure))
+	})
+}
+
+// healthOf returns the failure of an endpoint, or "" if it works. An error about one guest is no failure of the endpoint.
+func healthOf(failure error) string {
+	f, ok := fault.Of(failure)
+	if failure == nil || !ok {
+		return ""
+	}
+	status, _ := strconv.Atoi(f.Meta[MetaStatus])
+	if status >= 400 && status < 500 && status != 401 && status != 403 || f.Meta[MetaNotCalled] != "" {
+		return ""
+	}
+	return f.Message
+}
+
+// reach interrupts the service at a point, in tests.
+func (s *Service) reach(point string) error {
+	if s.interrupt == nil {
+		return nil
+	}
+	return s.interrupt(point)
+}

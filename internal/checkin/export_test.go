@@ -1,0 +1,4 @@
+package checkin
+
+// Interrupt sets what happens at the points between the steps of a check-in.
+func (s *Service) Interrupt(f func(point string) error) { s.interrupt = f }

@@ -1,0 +1,376 @@
+package checkin
+
+import (
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/money"
+)
+
+// Stage is where a check-in is. The values are those of the API.
+type Stage string
+
+const (
+	NotToday       Stage = "notToday"       // the stay begins on a later day
+	NotStarted     Stage = "start"          // the guest has not said that they are at the property, or the PMS was not asked yet
+	Details        Stage = "details"        // answers are missing
+	ConfirmDetails Stage = "confirmDetails" // the guest confirms the answers on the day of arrival
+	IdentityCheck  Stage = "identityCheck"  // a member of staff compares face and document
+	Signature      Stage = "signature"      // the law wants a signature
+	HouseRules     Stage = "houseRules"     // the guest accepts the house rules
+	Stopped        Stage = "stopped"        // see the stops
+	Ready          Stage = "ready"          // the guest may press "check in now"
+	Calling        Stage = "calling"        // checkIn is being called
+	Waiting        Stage = "waiting"        // the PMS accepted; its change to started has not arrived
+	AtDesk         Stage = "atDesk"         // the desk completes the check-in
+	CheckedIn      Stage = "checkedIn"      // the reservation is started
+	Ended          Stage = "ended"          // the stay is over or canceled
+)
+
+// StopReason is why a check-in does not go on. The values are those of the API.
+type StopReason string
+
+const (
+	StopOwing              StopReason = "owing"
+	StopRoomNotReady       StopReason = "roomNotReady"
+	StopPartnerError       StopReason = "partnerError"
+	StopPartnerUnavailable StopReason = "partnerUnavailable"
+	StopIdentityCheck      StopReason = "identityCheck"
+	StopSignature          StopReason = "signature"
+	StopStageRefused       StopReason = "stageRefused"
+	StopMinorAlone         StopReason = "minorAlone"
+	StopCheckInRefused     StopReason = "checkInRefused"
+	StopAtDesk             StopReason = "atDesk"
+	StopNoAnswer           StopReason = "noAnswer" // it is not known whether the PMS checked the guest in
+)
+
+// AttemptState is the state of the latest checkIn call.
+type AttemptState string
+
+const (
+	NoAttempt       AttemptState = ""
+	AttemptCalling  AttemptState = "calling" // the call is running, or its effect is not known
+	AttemptAccepted AttemptState = "accepted"
+	AttemptRefused  AttemptState = "refused" // the next press begins another attempt with another key
+	AttemptAtDesk   AttemptState = "atDesk"  // checkIn is not registered
+)
+
+// Intervals of a check-in.
+const (
+	askInterval = 2 * time.Minute  // while the room is not ready or the PMS does not answer
+	askFor      = 24 * time.Hour   // how long after the guest began the PMS is asked without the guest
+	callTimeout = 30 * time.Second // after this time a call that left no result was interrupted by a crash
+	lateAfter   = time.Minute      // from acceptance to the PMS's change, before staff are notified
+	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one key
+	firstRetry  = 5 * time.Second
+)
+
+// Facts are all that decides about a check-in.
+type Facts struct {
+	Now         time.Time
+	Reservation ReservationFacts
+	Party       PartyFacts
+	Rules       Rules
+	Answer      *Answer // Answer is the latest answer to getCheckInStatus, or nil
+	Attempt     Attempt
+	Cleared     []Clearance
+
+	BeganAt            time.Time // BeganAt is when the guest said that they are at the property, or zero
+	BeganOn            string    // BeganOn is the day of BeganAt in the property's zone
+	ConfirmedOn        string    // ConfirmedOn is the day on which the guest confirmed the details, YYYY-MM-DD, or empty
+	HouseRulesAccepted bool
+}
+
+// ReservationFacts are what the PMS last sent. Days are YYYY-MM-DD in the property's zone.
+type ReservationFacts struct {
+	State     string
+	Today     string
+	ArrivalOn string
+	To        time.Time
+	ChangedAt time.Time
+	Owing     *money.Amount // Owing is nil if the PMS never sent it
+}
+
+// PartyFacts are what is known about the guests of the stay.
+type PartyFacts struct {
+	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete
+	MinorAlone      bool     // no guest is an adult
+	Signs           bool     // at least one guest signs the form of the law
+}
+
+// Rules are the settings of the property.
+type Rules struct {
+	IdentityCheck string // none, compareAtDesk or live
+	Signature     string // none, drawn, paper or external
+	HouseRules    bool   // guests accept house rules
+	Policy        Policy
+}
+
+// Answer is what the PMS answered to getCheckInStatus.
+type Answer struct {
+	At            time.Time
+	NotRegistered bool          // the last reservation data decide
+	Owing         *money.Amount // Owing is nil if the amount is not known
+	RoomReady     bool
+	Failure       StopReason // StopPartnerError, StopPartnerUnavailable, or empty
+}
+
+// Attempt is the latest checkIn call. Its key is stored before the call.
+type Attempt struct {
+	Key    string
+	State  AttemptState
+	Calls  int
+	At     time.Time // At is when the latest call was begun
+	Failed bool      // Failed means that the latest call left no usable answer; false while it runs
+	// AcceptedAt is when the PMS accepted, or zero.
+	AcceptedAt time.Time
+}
+
+// Clearance says that staff cleared or refused a stage.
+type Clearance struct {
+	Stage   Stage
+	Refused bool
+}
+
+// Action is what the service has to do next.
+type Action string
+
+const (
+	DoNothing Action = ""
+	DoAsk     Action = "ask"  // call getCheckInStatus
+	DoCall    Action = "call" // repeat checkIn under the key of the attempt
+	DoWait    Action = "wait" // evaluate again at Step.At
+)
+
+// Stop is one thing that holds a check-in back.
+type Stop struct {
+	Reason StopReason
+	Owing  *money.Amount // of StopOwing
+	Retry  bool          // trying again can help
+}
+
+// Step is the decision about a check-in.
+type Step struct {
+	Stage Stage
+	Stops []Stop // Stops are in order of importance
+	Do    Action
+	At    time.Time // At is when to evaluate again without the guest, or zero
+	Late  bool      // Late means that the PMS accepted and sent no change for a minute
+	// CanComplete means that all but the PMS is done, so that the guest may press "check in now" or "try again".
+	CanComplete bool
+}
+
+// Next decides where a check-in is and what happens next.
+func Next(f Facts) Step {
+	if stage := f.beforeOrAfter(); stage != "" {
+		if stage == AtDesk {
+			return Step{Stage: AtDesk, Stops: []Stop{{Reason: StopAtDesk}}}
+		}
+		return Step{Stage: stage}
+	}
+	if !f.begun() {
+		return Step{Stage: NotStarted}
+	}
+	switch f.Attempt.State {
+	case AttemptCalling:
+		return f.nextOfCall()
+	case AttemptAccepted:
+		due := f.Attempt.AcceptedAt.Add(lateAfter)
+		if f.Now.Before(due) {
+			return Step{Stage: Waiting, Do: DoWait, At: due}
+		}
+		return Step{Stage: Waiting, Late: true}
+	}
+	return f.nextBeforeCall()
+}
+
+// begun reports whether the guest began on the day of arrival or later: the PMS may have moved the stay since.
+func (f Facts) begun() bool { return !f.BeganAt.IsZero() && f.BeganOn >= f.Reservation.ArrivalOn }
+
+// beforeOrAfter returns the stage of a reservation that is not in self check-in now, or "".
+func (f Facts) beforeOrAfter() Stage {
+	r := f.Reservation
+	switch {
+	case r.State == "started":
+		return CheckedIn
+	case r.State == "processed" || r.State == "canceled" || !f.Now.Before(r.To):
+		return Ended
+	case r.State != "confirmed":
+		return AtDesk // not firm: self check-in is not offered
+	case r.Today < r.ArrivalOn:
+		return NotToday
+	}
+	return ""
+}
+
+// nextOfCall decides about a call that was begun and whose effect is not known.
+func (f Facts) nextOfCall() Step {
+	s := Step{Stage: Calling, At: f.Attempt.At.Add(callTimeout)}
+	if f.Attempt.Failed {
+		s = Step{Stage: Stopped, Stops: []Stop{{Reason: StopNoAnswer, Retry: true}}, At: f.Attempt.At.Add(retryDelay(f.Attempt.Calls)), CanComplete: true}
+	}
+	if f.Now.Before(s.At) {
+		s.Do = DoWait
+	} else {
+		s.Do = DoCall
+	}
+	return s
+}
+
+// retryDelay returns the wait after a number of calls under one key.
+func retryDelay(calls int) time.Duration {
+	d := firstRetry
+	for i := 1; i < calls && d < maxRetry; i++ {
+		d *= 2
+	}
+	return min(d, maxRetry)
+}
+
+func (f Facts) nextBeforeCall() Step {
+	if f.Answer == nil {
+		return Step{Stage: NotStarted, Do: DoAsk, At: f.Now}
+	}
+	stops := f.stops()
+	s := Step{Stage: f.guestStage(), Stops: stops}
+	s.CanComplete = s.Stage == Ready
+	switch {
+	case len(stops) > 0:
+		s.Stage = Stopped
+		s.CanComplete = s.CanComplete && !slices.ContainsFunc(stops, func(x Stop) bool { return !x.Retry })
+		if len(stops) == 1 && stops[0].Reason == StopAtDesk {
+			s.Stage = AtDesk
+		}
+	case s.Stage == IdentityCheck:
+		s.Stops = []Stop{{Reason: StopIdentityCheck}}
+	case s.Stage == Signature:
+		s.Stops = []Stop{{Reason: StopSignature}}
+	}
+	s.Do, s.At = f.nextAsk(stops)
+	return s
+}
+
+// guestStage returns the first stage that is still open, whatever the PMS says.
+func (f Facts) guestStage() Stage {
+	switch {
+	case len(f.Party.MissingGuestIDs) > 0:
+		return Details
+	case f.ConfirmedOn < f.Reservation.ArrivalOn:
+		return ConfirmDetails
+	case f.wants(IdentityCheck) && f.clearance(IdentityCheck) == nil:
+		return IdentityCheck
+	case f.wants(Signature) && f.clearance(Signature) == nil:
+		return Signature
+	case f.Rules.HouseRules && !f.HouseRulesAccepted:
+		return HouseRules
+	}
+	return Ready
+}
+
+// wants reports whether the settings want a stage of the law for this party.
+func (f Facts) wants(stage Stage) bool {
+	if stage == Signature {
+		return f.Rules.Signature != "none" && f.Party.Signs
+	}
+	return f.Rules.IdentityCheck != "none"
+}
+
+// clearance returns the latest decision of staff about a stage, or nil.
+func (f Facts) clearance(stage Stage) *Clearance {
+	for i := len(f.Cleared) - 1; i >= 0; i-- {
+		if f.Cleared[i].Stage == stage {
+			return &f.Cleared[i]
+		}
+	}
+	return nil
+}
+
+// stops returns what holds the check-in back before checkIn may be called.
+func (f Facts) stops() []Stop {
+	var out []Stop
+	switch a := f.Answer; {
+	case a.Failure != "":
+		out = append(out, Stop{Reason: a.Failure, Retry: true})
+	default:
+		owing, ready := a.Owing, a.RoomReady
+		if a.NotRegistered {
+			owing, ready = f.Reservation.Owing, true
+		}
+		if owing != nil && f.Rules.Policy.Blocks(*owing) {
+			out = append(out, Stop{Reason: StopOwing, Owing: owing, Retry: true})
+		}
+		if !ready {
+			out = append(out, Stop{Reason: StopRoomNotReady, Retry: true})
+		}
+	}
+	if f.Party.MinorAlone {
+		out = append(out, Stop{Reason: StopMinorAlone})
+	}
+	for _, stage := range []Stage{IdentityCheck, Signature} {
+		if c := f.clearance(stage); c != nil && c.Refused && f.wants(stage) {
+			out = append(out, Stop{Reason: StopStageRefused})
+			break
+		}
+	}
+	switch f.Attempt.State {
+	case AttemptRefused:
+		out = append(out, Stop{Reason: StopCheckInRefused, Retry: true})
+	case AttemptAtDesk:
+		out = append(out, Stop{Reason: StopAtDesk, Retry: true})
+	}
+	return out
+}
+
+// nextAsk decides when the PMS is asked again without the guest: at once after it changed a reservation that its answer holds
+// back, and every two minutes while the room is not ready or the PMS does not answer.
+func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
+	held := slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() })
+	if held && !f.Answer.NotRegistered && f.Reservation.ChangedAt.After(f.Answer.At) {
+		return DoAsk, f.Now
+	}
+	if !slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() && s.Reason != StopOwing }) {
+		return DoNothing, time.Time{}
+	}
+	due := f.Answer.At.Add(askInterval)
+	switch {
+	case due.After(f.BeganAt.Add(askFor)):
+		return DoNothing, time.Time{}
+	case f.Now.Before(due):
+		return DoWait, due
+	}
+	return DoAsk, due
+}
+
+// isOfAnswer reports whether the answer to getCheckInStatus is the reason.
+func (r StopReason) isOfAnswer() bool {
+	switch r {
+	case StopOwing, StopRoomNotReady, StopPartnerError, StopPartnerUnavailable:
+		return true
+	}
+	return false
+}
+
+// OwingRule says whether guests who still owe money may check in.
+type OwingRule string
+
+const (
+	OwingBlocks    OwingRule = "block"     // any amount owed blocks; this is the default, also for an unknown rule
+	OwingAllowed   OwingRule = "allow"     // guests who owe money may check in, because the property collects at check-out
+	OwingThreshold OwingRule = "threshold" // an amount above the threshold blocks
+)
+
+// Policy says what an amount owed does.
+type Policy struct {
+	Owing     OwingRule
+	Threshold int64 // in minor units of the currency that is owed
+}
+
+// Blocks reports whether an amount holds the check-in back.
+func (p Policy) Blocks(owing money.Amount) bool {
+	switch {
+	case owing.Minor <= 0, p.Owing == OwingAllowed:
+		return false
+	case p.Owing == OwingThreshold:
+		return owing.Minor > p.Threshold
+	}
+	return true
+}

@@ -1,0 +1,186 @@
+package checkin
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/money"
+)
+
+func eur(minor int64) money.Amount { return money.Amount{Minor: minor, Currency: "EUR"} }
+
+// noon is the moment of the tables, on the day of arrival.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// ready returns the facts of a check-in that lacks nothing but the press.
+func ready() Facts {
+	return Facts{
+		Now: noon,
+		Reservation: ReservationFacts{
+			State: "confirmed", Today: "2026-11-21", ArrivalOn: "2026-11-21", To: noon.Add(46 * time.Hour), ChangedAt: noon.Add(-time.Hour),
+		},
+		Rules:   Rules{IdentityCheck: "none", Signature: "none"},
+		Answer:  &Answer{At: noon.Add(-time.Second), Owing: new(eur(0)), RoomReady: true},
+		BeganAt: noon.Add(-time.Minute), BeganOn: "2026-11-21", ConfirmedOn: "2026-11-21", HouseRulesAccepted: true,
+	}
+}
+
+func retry(reason StopReason) []Stop { return []Stop{{Reason: reason, Retry: true}} }
+
+func TestNext(t *testing.T) {
+	const second = time.Second
+	key := "key-1"
+	for name, c := range map[string]struct {
+		change func(f *Facts)
+		want   Step
+	}{
+		"all is there": {want: Step{Stage: Ready, CanComplete: true}},
+
+		// The reservation.
+		"checked in by the desk before it began": {func(f *Facts) { f.Reservation.State, f.BeganAt = "started", time.Time{} }, Step{Stage: CheckedIn}},
+		"started in the middle":                  {func(f *Facts) { f.Reservation.State, f.Party.MissingGuestIDs = "started", []string{"g"} }, Step{Stage: CheckedIn}},
+		"started while checkIn is called": {func(f *Facts) {
+			f.Reservation.State, f.Attempt = "started", Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon.Add(-time.Hour)}
+		}, Step{Stage: CheckedIn}},
+		"checked out": {func(f *Facts) { f.Reservation.State = "processed" }, Step{Stage: Ended}},
+		"canceled while checkIn is called": {func(f *Facts) {
+			f.Reservation.State, f.Attempt = "canceled", Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon.Add(-time.Hour)}
+		}, Step{Stage: Ended}},
+		"no show":           {func(f *Facts) { f.Reservation.To = noon }, Step{Stage: Ended}},
+		"not firm":          {func(f *Facts) { f.Reservation.State = "optional" }, Step{Stage: AtDesk, Stops: []Stop{{Reason: StopAtDesk}}}},
+		"tomorrow":          {func(f *Facts) { f.Reservation.ArrivalOn = "2026-11-22" }, Step{Stage: NotToday}},
+		"moved to tomorrow": {func(f *Facts) { f.Reservation.ArrivalOn, f.Answer = "2026-11-22", nil }, Step{Stage: NotToday}},
+		"yesterday":         {func(f *Facts) { f.Reservation.ArrivalOn = "2026-11-20" }, Step{Stage: Ready, CanComplete: true}},
+
+		// The beginning.
+		"not begun": {func(f *Facts) { f.BeganAt, f.Answer = time.Time{}, nil }, Step{Stage: NotStarted}},
+		"begun before the stay was moved": {func(f *Facts) {
+			f.BeganOn, f.Attempt = "2026-11-20", Attempt{Key: key, State: AttemptAccepted, AcceptedAt: noon}
+		}, Step{Stage: NotStarted}},
+		"begun and not asked":      {func(f *Facts) { f.Answer = nil }, Step{Stage: NotStarted, Do: DoAsk, At: noon}},
+		"credit":                   {func(f *Facts) { f.Answer.Owing = new(eur(-500)) }, Step{Stage: Ready, CanComplete: true}},
+		"the PMS did not say owed": {func(f *Facts) { f.Answer.Owing = nil }, Step{Stage: Ready, CanComplete: true}},
+
+		// What the PMS answered.
+		"owing": {func(f *Facts) { f.Answer.Owing = new(eur(8400)) },
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(8400)), Retry: true}}, CanComplete: true}},
+		"owing and answers missing": {func(f *Facts) { f.Answer.Owing, f.Party.MissingGuestIDs = new(eur(8400)), []string{"g"} },
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(8400)), Retry: true}}}},
+		"owing, allowed": {func(f *Facts) { f.Answer.Owing, f.Rules.Policy.Owing = new(eur(8400)), OwingAllowed }, Step{Stage: Ready, CanComplete: true}},
+		"at the threshold": {func(f *Facts) { f.Answer.Owing, f.Rules.Policy = new(eur(5000)), Policy{OwingThreshold, 5000} },
+			Step{Stage: Ready, CanComplete: true}},
+		"above the threshold": {func(f *Facts) { f.Answer.Owing, f.Rules.Policy = new(eur(5001)), Policy{OwingThreshold, 5000} },
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(5001)), Retry: true}}, CanComplete: true}},
+		"owing, unknown policy": {func(f *Facts) { f.Answer.Owing, f.Rules.Policy.Owing = new(eur(1)), "maybe" },
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(1)), Retry: true}}, CanComplete: true}},
+		"owing, and the PMS changed the reservation": {func(f *Facts) { f.Answer.Owing, f.Reservation.ChangedAt = new(eur(8400)), noon },
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(8400)), Retry: true}}, Do: DoAsk, At: noon, CanComplete: true}},
+		"ready, and the PMS changed the reservation": {func(f *Facts) { f.Reservation.ChangedAt = noon }, Step{Stage: Ready, CanComplete: true}},
+		"room not ready": {func(f *Facts) { f.Answer.RoomReady = false },
+			Step{Stage: Stopped, Stops: retry(StopRoomNotReady), Do: DoWait, At: noon.Add(2*time.Minute - second), CanComplete: true}},
+		"room not ready, two minutes later": {func(f *Facts) { f.Answer.RoomReady, f.Answer.At = false, noon.Add(-2*time.Minute) },
+			Step{Stage: Stopped, Stops: retry(StopRoomNotReady), Do: DoAsk, At: noon, CanComplete: true}},
+		"room not ready, a day later": {func(f *Facts) { f.Answer.RoomReady, f.BeganAt = false, noon.Add(-24*time.Hour) },
+			Step{Stage: Stopped, Stops: retry(StopRoomNotReady), CanComplete: true}},
+		"owing and room not ready": {func(f *Facts) { f.Answer.Owing, f.Answer.RoomReady = new(eur(1)), false },
+			Step{
+				Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(1)), Retry: true}, {Reason: StopRoomNotReady, Retry: true}},
+				Do: DoWait, At: noon.Add(2*time.Minute - second), CanComplete: true,
+			}},
+		"the PMS answered with an error": {func(f *Facts) { *f.Answer = Answer{At: noon, Failure: StopPartnerError} },
+			Step{Stage: Stopped, Stops: retry(StopPartnerError), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
+		"an error, although owing is allowed": {func(f *Facts) {
+			*f.Answer, f.Rules.Policy.Owing = Answer{At: noon, Failure: StopPartnerError, Owing: new(eur(0)), RoomReady: true}, OwingAllowed
+		}, Step{Stage: Stopped, Stops: retry(StopPartnerError), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
+		"the PMS is silent": {func(f *Facts) { *f.Answer = Answer{At: noon, Failure: StopPartnerUnavailable} },
+			Step{Stage: Stopped, Stops: retry(StopPartnerUnavailable), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
+		"not registered":       {func(f *Facts) { *f.Answer = Answer{At: noon, NotRegistered: true} }, Step{Stage: Ready, CanComplete: true}},
+		"not registered, paid": {func(f *Facts) { *f.Answer, f.Reservation.Owing = Answer{At: noon, NotRegistered: true}, new(eur(0)) }, Step{Stage: Ready, CanComplete: true}},
+		"not registered, owing": {func(f *Facts) { *f.Answer, f.Reservation.Owing = Answer{At: noon, NotRegistered: true}, new(eur(1)) },
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(1)), Retry: true}}, CanComplete: true}},
+
+		// What the guest has to do.
+		"answers are missing": {func(f *Facts) { f.Party.MissingGuestIDs, f.ConfirmedOn = []string{"g"}, "" }, Step{Stage: Details}},
+		"not confirmed":       {func(f *Facts) { f.ConfirmedOn, f.HouseRulesAccepted = "", false }, Step{Stage: ConfirmDetails}},
+		"confirmed yesterday": {func(f *Facts) { f.ConfirmedOn = "2026-11-20" }, Step{Stage: ConfirmDetails}},
+		"house rules":         {func(f *Facts) { f.Rules.HouseRules, f.HouseRulesAccepted = true, false }, Step{Stage: HouseRules}},
+		"house rules accepted": {func(f *Facts) { f.Rules.HouseRules = true },
+			Step{Stage: Ready, CanComplete: true}},
+		"a minor alone": {func(f *Facts) { f.Party.MinorAlone = true }, Step{Stage: Stopped, Stops: []Stop{{Reason: StopMinorAlone}}}},
+
+		// What the law wants.
+		"identity check": {func(f *Facts) { f.Rules.IdentityCheck, f.Rules.HouseRules, f.HouseRulesAccepted = "live", true, false },
+			Step{Stage: IdentityCheck, Stops: []Stop{{Reason: StopIdentityCheck}}}},
+		"identity check after the details": {func(f *Facts) { f.Rules.IdentityCheck, f.ConfirmedOn = "compareAtDesk", "" }, Step{Stage: ConfirmDetails}},
+		"identity check cleared": {func(f *Facts) { f.Rules.IdentityCheck, f.Cleared = "live", []Clearance{{Stage: IdentityCheck}} },
+			Step{Stage: Ready, CanComplete: true}},
+		"identity check refused": {func(f *Facts) {
+			f.Rules.IdentityCheck, f.Cleared = "live", []Clearance{{Stage: IdentityCheck, Refused: true}}
+		}, Step{Stage: Stopped, Stops: []Stop{{Reason: StopStageRefused}}}},
+		"refused, then cleared": {func(f *Facts) {
+			f.Rules.IdentityCheck, f.Cleared = "live", []Clearance{{Stage: IdentityCheck, Refused: true}, {Stage: IdentityCheck}}
+		}, Step{Stage: Ready, CanComplete: true}},
+		"refused, but the settings changed": {func(f *Facts) { f.Cleared = []Clearance{{Stage: IdentityCheck, Refused: true}} },
+			Step{Stage: Ready, CanComplete: true}},
+		"signature": {func(f *Facts) { f.Rules.Signature, f.Party.Signs = "paper", true },
+			Step{Stage: Signature, Stops: []Stop{{Reason: StopSignature}}}},
+		"nobody signs": {func(f *Facts) { f.Rules.Signature = "paper" }, Step{Stage: Ready, CanComplete: true}},
+		"identity check cleared, signature open": {func(f *Facts) {
+			f.Rules.IdentityCheck, f.Rules.Signature, f.Party.Signs, f.Cleared = "live", "drawn", true, []Clearance{{Stage: IdentityCheck}}
+		}, Step{Stage: Signature, Stops: []Stop{{Reason: StopSignature}}}},
+
+		// The call.
+		"checkIn runs": {func(f *Facts) { f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon} },
+			Step{Stage: Calling, Do: DoWait, At: noon.Add(30 * second)}},
+		"checkIn was cut off by a crash": {func(f *Facts) {
+			f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon.Add(-30 * second)}
+		}, Step{Stage: Calling, Do: DoCall, At: noon}},
+		"no answer to checkIn": {func(f *Facts) { f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon, Failed: true} },
+			Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(5 * second), CanComplete: true}},
+		"no answer to checkIn, the next call is due": {func(f *Facts) {
+			f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 3, At: noon.Add(-20 * second), Failed: true}
+		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoCall, At: noon, CanComplete: true}},
+		"no answer to many calls": {func(f *Facts) {
+			f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 99, At: noon, Failed: true}
+		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
+		"no answer to checkIn, although the room is not ready any more": {func(f *Facts) {
+			f.Answer.RoomReady, f.Attempt = false, Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon, Failed: true}
+		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(5 * second), CanComplete: true}},
+		"checkIn refused": {func(f *Facts) { f.Attempt = Attempt{Key: key, State: AttemptRefused, Calls: 1, At: noon} },
+			Step{Stage: Stopped, Stops: retry(StopCheckInRefused), CanComplete: true}},
+		"checkIn is not registered": {func(f *Facts) { f.Attempt = Attempt{Key: key, State: AttemptAtDesk, Calls: 1, At: noon} },
+			Step{Stage: AtDesk, Stops: retry(StopAtDesk), CanComplete: true}},
+		"accepted": {func(f *Facts) {
+			f.Attempt = Attempt{Key: key, State: AttemptAccepted, Calls: 1, At: noon, AcceptedAt: noon}
+		},
+			Step{Stage: Waiting, Do: DoWait, At: noon.Add(time.Minute)}},
+		"accepted, no update for a minute": {func(f *Facts) {
+			f.Attempt = Attempt{Key: key, State: AttemptAccepted, Calls: 1, At: noon, AcceptedAt: noon.Add(-time.Minute)}
+		}, Step{Stage: Waiting, Late: true}},
+	} {
+		f := ready()
+		if c.change != nil {
+			c.change(&f)
+		}
+		if diff := cmp.Diff(c.want, Next(f)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// checkIn may be called only while the reservation is confirmed, whatever else is known.
+func TestOnlyAConfirmedStayIsCalled(t *testing.T) {
+	for _, state := range []string{"started", "processed", "canceled", "enquired", "requested", "optional", "unheardOf"} {
+		for _, attempt := range []AttemptState{NoAttempt, AttemptCalling, AttemptAccepted, AttemptRefused, AttemptAtDesk} {
+			for _, failed := range []bool{false, true} {
+				f := ready()
+				f.Reservation.State, f.Attempt = state, Attempt{Key: "k", State: attempt, At: noon.Add(-time.Hour), Failed: failed}
+				if s := Next(f); s.Do != DoNothing || s.CanComplete {
+					t.Errorf("%s, attempt %q, failed %v: %+v", state, attempt, failed, s)
+				}
+			}
+		}
+	}
+}

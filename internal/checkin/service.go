@@ -1,0 +1,164 @@
+package checkin
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// Service runs check-ins. All fields but the hooks of tests are required.
+type Service struct {
+	DB   *db.DB
+	Keys *keyring.Ring
+	// PMS returns the PMS of an integration.
+	PMS func(ctx context.Context, propertyID, integrationID string) (PMS, error)
+	Log *slog.Logger
+
+	interrupt func(point string) error // interrupt is a crash at a point between two steps, in tests
+}
+
+// View is a check-in as pages show it.
+type View struct {
+	Step
+	Facts
+	Row *Row
+}
+
+// Row is what is stored about a check-in. Its id is empty if nothing is.
+type Row = ent.Stay
+
+func (r *record) view(now time.Time) View {
+	f := r.facts(now)
+	return View{Step: Next(f), Facts: f, Row: r.stay}
+}
+
+// Get returns a check-in. It does not ask the PMS.
+func (s *Service) Get(view *db.Tx, k Key) (View, error) {
+	r, err := s.load(view, k)
+	if err != nil {
+		return View{}, err
+	}
+	return r.view(view.Now()), nil
+}
+
+// Start records that the guest is at the property, and asks the PMS. The origin is mail, door or the id of a kiosk.
+func (s *Service) Start(ctx context.Context, k Key, origin string) (View, error) {
+	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
+	v, err := s.write(ctx, k, func(r *record, now time.Time) {
+		if f := r.facts(now); Next(f).Stage == NotStarted && !f.begun() {
+			r.begin(origin, now)
+		}
+	})
+	if err != nil || !v.mayAsk() {
+		return v, err
+	}
+	v, _, err = s.ask(ctx, k, false)
+	return v, err
+}
+
+// begin records the beginning, and forgets a check-in that began before the PMS moved the stay to a later day.
+func (r *record) begin(origin string, now time.Time) {
+	r.stay.BeganBy, r.stay.BeganAt, r.stay.Answer = origin, &now, schema.StatusAnswer{}
+	r.forgetAttempt()
+}
+
+func (r *record) forgetAttempt() {
+	r.stay.AttemptKey, r.stay.AttemptState, r.stay.Attempts, r.stay.Refusal = "", "", 0, schema.StatusAnswer{}
+	r.stay.AttemptAt, r.stay.AcceptedAt = nil, nil
+}
+
+// mayAsk reports whether the PMS may be asked: the guest has begun, and checkIn is neither running nor accepted.
+func (v View) mayAsk() bool {
+	if v.Attempt.State == AttemptCalling || v.Attempt.State == AttemptAccepted || !v.begun() {
+		return false
+	}
+	switch v.Stage {
+	case NotToday, CheckedIn, Ended:
+		return false
+	}
+	return v.Reservation.State == "confirmed"
+}
+
+// AskAgain asks the PMS again at once. A checkIn call whose effect is not known is repeated under its key.
+func (s *Service) AskAgain(ctx context.Context, k Key) (View, error) {
+	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
+	v, err := s.Get(s.DB.View(ctx), k)
+	switch {
+	case err != nil:
+		return View{}, err
+	case v.CanComplete && v.Attempt.State == AttemptCalling:
+		return s.retry(ctx, k)
+	case !v.mayAsk():
+		return v, nil
+	}
+	v, _, err = s.ask(ctx, k, false)
+	return v, err
+}
+
+// ConfirmDetails records that the data of all guests is still right.
+func (s *Service) ConfirmDetails(ctx context.Context, k Key) (View, error) {
+	return s.write(ctx, k, func(r *record, now time.Time) {
+		if f := r.facts(now); Next(f).Stage != Ended && len(f.Party.MissingGuestIDs) == 0 {
+			r.stay.DetailsConfirmedAt = &now
+		}
+	})
+}
+
+// Complete asks the PMS once more, and then to check the guest in. If something else is open, it changes nothing.
+func (s *Service) Complete(ctx context.Context, k Key) (View, error) {
+	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
+	v, err := s.Get(s.DB.View(ctx), k)
+	switch {
+	case err != nil:
+		return View{}, err
+	case !v.CanComplete:
+		return v, nil
+	case v.Attempt.State == AttemptCalling:
+		return s.retry(ctx, k)
+	}
+	v, claimed, err := s.ask(ctx, k, true)
+	if err != nil || !claimed {
+		return v, err
+	}
+	return s.call(ctx, k, v.Attempt)
+}
+
+// claim begins a new attempt if nothing but the call is left, and reports whether it did. It decides on the reservation that
+// its transaction reads, so that a started reservation is never called.
+func (r *record) claim(now time.Time) bool {
+	f := r.facts(now)
+	if f.Attempt.State == AttemptCalling || f.Attempt.State == AttemptAccepted {
+		return false
+	}
+	f.Attempt = Attempt{}
+	if Next(f).Stage != Ready {
+		return false
+	}
+	r.forgetAttempt()
+	r.storeCall(id.New(id.Request), now)
+	return true
+}
+
+// claimRetry begins another call under the key of an attempt whose effect is not known, and reports whether it did. Without a
+// press, it waits until the call is due.
+func (r *record) claimRetry(now time.Time, pressed bool) bool {
+	f := r.facts(now)
+	step := Next(f)
+	if f.Attempt.State != AttemptCalling || step.Do != DoCall && !(pressed && step.CanComplete) {
+		return false
+	}
+	r.storeCall(f.Attempt.Key, now)
+	return true
+}
+
+// storeCall records a call before it is made.
+func (r *record) storeCall(key string, now time.Time) {
+	r.stay.AttemptKey, r.stay.AttemptState, r.stay.Attempts, r.stay.AttemptAt = key, string(AttemptCalling), r.stay.Attempts+1, &now
+	r.stay.Refusal = schema.StatusAnswer{}
+}

@@ -1,0 +1,530 @@
+package checkin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/pms"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
+)
+
+const (
+	propertyID    = "prp_1"
+	integrationID = "int_1"
+)
+
+// desk is a partner's PMS over HTTP. It counts the effects of checkIn by idempotency key.
+type desk struct {
+	*httptest.Server
+	mu      sync.Mutex
+	status  string // answer to getCheckInStatus
+	answer  func(w http.ResponseWriter, r *http.Request, call int)
+	asked   int
+	calls   []string // the key of each checkIn call
+	bodies  []string
+	effects map[string]int
+}
+
+func newDesk(t *testing.T) *desk {
+	p := &desk{status: `{"owing":0,"owingCurrency":"EUR","roomReady":true}`, effects: map[string]int{}}
+	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *desk) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	p.mu.Lock()
+	if r.URL.Path == "/status" {
+		p.asked++
+		status := p.status
+		p.mu.Unlock()
+		if strings.HasPrefix(status, "{") {
+			_, _ = io.WriteString(w, status)
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	key := r.Header.Get("Idempotency-Key")
+	p.calls, p.bodies = append(p.calls, key), append(p.bodies, string(body))
+	p.effects[key] = 1 // a repeat under the same key has no second effect
+	call, answer := len(p.calls), p.answer
+	p.mu.Unlock()
+	if answer != nil {
+		answer(w, r, call)
+	}
+}
+
+func (p *desk) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+func (p *desk) counts() (asked int, calls []string, effects int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked, slices.Clone(p.calls), len(p.effects)
+}
+
+type fixture struct {
+	*testing.T
+	d       *db.DB
+	clock   *clock.Fixed
+	desk    *desk
+	service *checkin.Service
+	key     checkin.Key
+	stays   reservation.Service
+}
+
+// each runs a test on every database with one reservation that arrives today and whose guest is complete.
+func each(t *testing.T, f func(x *fixture)) {
+	t.Helper()
+	at := clock.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		x := &fixture{T: t, d: d, clock: at, desk: newDesk(t)}
+		x.clock.Set(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+		keys := dbtest.Keys(t, d, propertyID)
+		dbtest.InsertOnce(t, d, "properties", dbtest.Values{"id": propertyID, "name": "Miramar", "time_zone": "UTC"})
+		dbtest.Insert(t, d, "integrations", dbtest.Values{"id": integrationID, "property_id": propertyID})
+		x.stays = reservation.Service{Keys: keys}
+		x.service = &checkin.Service{DB: d, Keys: keys, Log: slog.New(slog.DiscardHandler), PMS: x.partner(true)}
+		x.key = checkin.Key{PropertyID: propertyID, ReservationID: x.push(reservation.Patch{
+			reservation.Number: "8790", reservation.LastName: "Silva", reservation.State: "confirmed",
+			reservation.FromDate: "2026-11-21", reservation.ToDate: "2026-11-23",
+		})}
+		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "gst_1", "property_id": propertyID, "reservation_id": x.key.ReservationID, "role": "main", "complete": true})
+		f(x)
+	}, dbtest.Clock(at))
+}
+
+// partner returns the PMS behind the desk, with or without its endpoints.
+func (x *fixture) partner(registered bool) func(ctx context.Context, propertyID, integrationID string) (checkin.PMS, error) {
+	rules, err := pms.NewRules(pms.RulesOptions{Hosts: []string{strings.TrimPrefix(x.desk.URL, "http://")}})
+	x.must(err)
+	limits := pms.DefaultLimits()
+	limits.Attempts, limits.FirstByte, limits.Total = 1, 300*time.Millisecond, 400*time.Millisecond
+	client, err := pms.New(pms.Options{Rules: rules, Limits: limits})
+	x.must(err)
+	x.Cleanup(client.Close)
+	target := func(action, path string) *pms.Target {
+		if !registered {
+			return nil
+		}
+		return &pms.Target{IntegrationID: integrationID, Action: action, URL: x.desk.URL + path, SigningSecrets: []string{"whsec_" + strings.Repeat("AAAA", 8)}}
+	}
+	return func(context.Context, string, string) (checkin.PMS, error) {
+		return client.Partner(target(pms.GetCheckInStatus, "/status"), target(pms.CheckIn, "/checkIn")), nil
+	}
+}
+
+// push sends a change of the PMS and returns the reservation's id.
+func (x *fixture) push(p reservation.Patch) (id string) {
+	x.Helper()
+	p[reservation.PMSID] = "R1"
+	x.clock.Advance(time.Microsecond)
+	x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+		stored, err := x.stays.Upsert(tx, reservation.Scope{PropertyID: propertyID, IntegrationID: integrationID}, p, nil)
+		if err == nil {
+			id = stored.Row.ID
+		}
+		return err
+	}))
+	return id
+}
+
+func (x *fixture) must(err error) {
+	x.Helper()
+	if err != nil {
+		x.Fatal(err)
+	}
+}
+
+// do runs a step and checks the stage that it returns.
+func (x *fixture) do(what string, step func() (checkin.View, error), want checkin.Stage, stops ...checkin.StopReason) checkin.View {
+	x.Helper()
+	v, err := step()
+	if err != nil {
+		x.Fatalf("%s: %v", what, err)
+	}
+	x.is(what, v, want, stops...)
+	return v
+}
+
+func (x *fixture) is(what string, v checkin.View, want checkin.Stage, stops ...checkin.StopReason) {
+	x.Helper()
+	var reasons []checkin.StopReason
+	for _, s := range v.Stops {
+		reasons = append(reasons, s.Reason)
+	}
+	if v.Stage != want || !slices.Equal(reasons, stops) {
+		x.Fatalf("%s: %s %v, want %s %v", what, v.Stage, reasons, want, stops)
+	}
+}
+
+func (x *fixture) get() (checkin.View, error) {
+	return x.service.Get(x.d.View(x.Context()), x.key)
+}
+
+func (x *fixture) start() (checkin.View, error) { return x.service.Start(x.Context(), x.key, "mail") }
+func (x *fixture) again() (checkin.View, error) { return x.service.AskAgain(x.Context(), x.key) }
+func (x *fixture) confirm() (checkin.View, error) {
+	return x.service.ConfirmDetails(x.Context(), x.key)
+}
+func (x *fixture) complete() (checkin.View, error) { return x.service.Complete(x.Context(), x.key) }
+
+// sweep resumes what is due, as the worker does, and returns how many check-ins were due.
+func (x *fixture) sweep() int {
+	x.Helper()
+	due, err := checkin.Due(x.d.View(x.Context()), 100)
+	x.must(err)
+	for _, k := range due {
+		x.must(x.service.Resume(x.Context(), k))
+	}
+	return len(due)
+}
+
+// begin brings the check-in to the press.
+func (x *fixture) begin() {
+	x.Helper()
+	x.do("start", x.start, checkin.ConfirmDetails)
+	x.do("confirm", x.confirm, checkin.Ready)
+}
+
+// notices returns the kinds of the open notices about the stay.
+func (x *fixture) notices() []string {
+	x.Helper()
+	var kinds []string
+	for _, n := range x.d.Read().Notice.Query().AllX(x.Context()) {
+		if n.OnceKey != nil && n.Subject == x.key.ReservationID && strings.HasPrefix(n.Kind, "checkIn") {
+			kinds = append(kinds, n.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+func (x *fixture) wantNotices(what string, want ...string) {
+	x.Helper()
+	if diff := cmp.Diff(want, x.notices()); diff != "" {
+		x.Errorf("%s: notices: %s", what, diff)
+	}
+}
+
+func TestCheckIn(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.do("before", x.get, checkin.NotStarted)
+		x.begin()
+		x.do("press", x.complete, checkin.Waiting)
+		x.do("press twice", x.complete, checkin.Waiting)
+		asked, calls, effects := x.desk.counts()
+		if asked != 2 || len(calls) != 1 || effects != 1 {
+			x.Errorf("asked %d times, called %v, %d effects", asked, calls, effects)
+		}
+		var body map[string]any
+		if err := json.Unmarshal([]byte(x.desk.bodies[0]), &body); err != nil || len(body) != 1 || body["reservationId"] != "R1" {
+			x.Errorf("checkIn sent %s", x.desk.bodies[0])
+		}
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.do("the PMS's change arrived", x.get, checkin.CheckedIn)
+		x.sweep()
+		v := x.do("after the sweep", x.get, checkin.CheckedIn)
+		if v.Row.EndedBy != "guest" || v.Row.NextAskAt != nil {
+			x.Errorf("stored: %+v", v.Row)
+		}
+		if x.sweep() != 0 {
+			x.Error("a check-in that ended is still due")
+		}
+		x.wantNotices("all went well")
+	})
+}
+
+func TestOwingIsPaid(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}` })
+		v := x.do("start", x.start, checkin.Stopped, checkin.StopOwing)
+		if got := v.Stops[0].Owing.String(); got != "84.00 EUR" {
+			x.Errorf("owing %s", got)
+		}
+		x.wantNotices("owing", "checkInOwing")
+		x.do("ask again", x.again, checkin.Stopped, checkin.StopOwing)
+		x.wantNotices("still owing", "checkInOwing")
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+		x.clock.Advance(time.Second)
+		x.push(reservation.Patch{reservation.Owing: 0.0, reservation.Currency: "EUR"})
+		x.sweep()
+		x.do("the PMS sent a change", x.get, checkin.ConfirmDetails)
+		x.wantNotices("paid")
+	})
+}
+
+func TestRoomIsAskedUntilReady(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":false}` })
+		x.do("start", x.start, checkin.Stopped, checkin.StopRoomNotReady)
+		if x.sweep() != 0 {
+			x.Error("asked again at once")
+		}
+		x.clock.Advance(2 * time.Minute)
+		x.sweep()
+		if asked, _, _ := x.desk.counts(); asked != 2 {
+			x.Errorf("asked %d times", asked)
+		}
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+		x.clock.Advance(2 * time.Minute)
+		x.sweep()
+		x.do("ready", x.get, checkin.ConfirmDetails)
+		x.wantNotices("ready")
+		x.clock.Advance(time.Hour)
+		if x.sweep() != 0 {
+			x.Error("asked although the room is ready")
+		}
+	})
+}
+
+// A call without a usable answer is repeated under its key, and never begins another attempt.
+func TestNoAnswerIsRetriedUnderTheSameKey(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, call int){
+		"408": status(408), "409": status(409), "425": status(425), "429": status(429), "500": status(500), "503": status(503),
+		"hangs":    func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() },
+		"cuts off": func(http.ResponseWriter, *http.Request, int) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(x *fixture) {
+				x.desk.answer = func(w http.ResponseWriter, r *http.Request, call int) {
+					if call < 3 {
+						answer(w, r, call)
+					}
+				}
+				x.begin()
+				x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+				x.wantNotices("no answer", "checkInNoAnswer")
+				x.do("press again", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+				if x.sweep() != 0 {
+					x.Error("repeated at once")
+				}
+				x.clock.Advance(10 * time.Second)
+				x.sweep()
+				x.do("after the sweep", x.get, checkin.Waiting)
+				x.wantNotices("accepted")
+				if _, calls, effects := x.desk.counts(); len(calls) != 3 || effects != 1 {
+					x.Errorf("called %v", calls)
+				}
+			})
+		})
+	}
+}
+
+func status(code int) func(w http.ResponseWriter, r *http.Request, call int) {
+	return func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(code) }
+}
+
+// A refusal ends the attempt: the next press has another key.
+func TestRefusalEndsTheAttempt(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, call int){
+		"400": status(400), "404": status(404), "302": status(302),
+		"200 with an error": func(w http.ResponseWriter, _ *http.Request, _ int) {
+			_, _ = io.WriteString(w, `{"error":{"code":9,"reason":"roomTaken","message":"the room is taken","status":409}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(x *fixture) {
+				x.desk.answer = func(w http.ResponseWriter, r *http.Request, call int) {
+					if call == 1 {
+						answer(w, r, call)
+					}
+				}
+				x.begin()
+				v := x.do("press", x.complete, checkin.Stopped, checkin.StopCheckInRefused)
+				if name == "200 with an error" && (v.Row.Refusal.PartnerCode != "roomTaken" || v.Row.Refusal.PartnerText != "the room is taken") {
+					x.Errorf("staff do not see what the PMS said: %+v", v.Row.Refusal)
+				}
+				x.wantNotices("refused", "checkInRefused")
+				x.clock.Advance(time.Hour)
+				if x.sweep() != 0 {
+					x.Error("repeated without a press")
+				}
+				x.do("press again", x.complete, checkin.Waiting)
+				if _, calls, _ := x.desk.counts(); len(calls) != 2 || calls[0] == calls[1] {
+					x.Errorf("called %v", calls)
+				}
+			})
+		})
+	}
+}
+
+func TestNotRegistered(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.service.PMS = x.partner(false)
+		x.push(reservation.Patch{reservation.Owing: 5.0, reservation.Currency: "EUR"})
+		x.do("start", x.start, checkin.Stopped, checkin.StopOwing)
+		x.push(reservation.Patch{reservation.Owing: 0.0, reservation.Currency: "EUR"})
+		x.do("paid", x.get, checkin.ConfirmDetails)
+		x.do("confirm", x.confirm, checkin.Ready)
+		x.do("press", x.complete, checkin.AtDesk, checkin.StopAtDesk)
+		x.wantNotices("at the desk", "checkInAtDesk")
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.sweep()
+		v := x.do("the desk checked in", x.get, checkin.CheckedIn)
+		if v.Row.EndedBy != "pms" {
+			x.Errorf("ended by %s", v.Row.EndedBy)
+		}
+		x.wantNotices("checked in")
+	})
+}
+
+func TestLate(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		x.do("press", x.complete, checkin.Waiting)
+		x.clock.Advance(time.Minute)
+		x.sweep()
+		if v := x.do("a minute later", x.get, checkin.Waiting); !v.Late {
+			x.Error("not late")
+		}
+		x.wantNotices("late", "checkInLate")
+		if x.sweep() != 0 {
+			x.Error("still due")
+		}
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.sweep()
+		x.do("the change arrived", x.get, checkin.CheckedIn)
+		x.wantNotices("arrived")
+	})
+}
+
+// The PMS may send the change before it answers checkIn, and may do so without a call of ours.
+func TestStartedEndsTheCheckIn(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		x.desk.answer = func(w http.ResponseWriter, _ *http.Request, _ int) {
+			x.push(reservation.Patch{reservation.State: "started"})
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		v := x.do("press", x.complete, checkin.CheckedIn)
+		if v.Row.EndedBy != "guest" {
+			x.Errorf("ended by %q", v.Row.EndedBy)
+		}
+		x.clock.Advance(time.Hour)
+		x.sweep()
+		x.do("later", x.again, checkin.CheckedIn)
+		if _, calls, _ := x.desk.counts(); len(calls) != 1 {
+			x.Errorf("called %v after the change", calls)
+		}
+	})
+}
+
+func TestStartedBetweenAskAndCall(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		x.service.Interrupt(func(point string) error {
+			if point == "after getCheckInStatus" {
+				x.push(reservation.Patch{reservation.State: "started"})
+			}
+			return nil
+		})
+		x.do("press", x.complete, checkin.CheckedIn)
+		if _, calls, _ := x.desk.counts(); len(calls) != 0 {
+			x.Errorf("called %v", calls)
+		}
+	})
+}
+
+func TestCanceledAndTakenBack(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		x.push(reservation.Patch{reservation.State: "canceled"})
+		x.sweep()
+		if v := x.do("canceled", x.get, checkin.Ended); v.Row.EndedBy != "canceled" {
+			x.Errorf("ended by %q", v.Row.EndedBy)
+		}
+		x.do("press", x.complete, checkin.Ended)
+		x.push(reservation.Patch{reservation.State: "confirmed"})
+		x.sweep()
+		if v := x.do("taken back", x.get, checkin.NotStarted); v.Row.EndedBy != "" {
+			x.Errorf("ended by %q", v.Row.EndedBy)
+		}
+		x.begin()
+		x.do("press", x.complete, checkin.Waiting)
+	})
+}
+
+// Of two guests who press at once, one calls.
+func TestTwoGuestsRace(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if _, err := x.complete(); err != nil {
+					x.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		x.do("afterwards", x.get, checkin.Waiting)
+		if _, calls, effects := x.desk.counts(); len(calls) != 1 || effects != 1 {
+			x.Errorf("called %v", calls)
+		}
+	})
+}
+
+var errCrash = errors.New("the process was killed")
+
+// A crash at any point leaves a check-in that a sweep or the guest completes, with one effect at the PMS.
+func TestCrash(t *testing.T) {
+	for _, point := range []string{"before getCheckInStatus", "after getCheckInStatus", "before checkIn", "after checkIn"} {
+		t.Run(point, func(t *testing.T) {
+			each(t, func(x *fixture) {
+				x.begin()
+				x.service.Interrupt(func(at string) error {
+					if at == point {
+						return errCrash
+					}
+					return nil
+				})
+				if _, err := x.complete(); !errors.Is(err, errCrash) {
+					x.Fatalf("got %v", err)
+				}
+				x.service.Interrupt(nil)
+				x.clock.Advance(30 * time.Second)
+				x.sweep()
+				if v, err := x.get(); err != nil || v.Stage == checkin.Ready {
+					x.do("the guest presses again", x.complete, checkin.Waiting)
+				}
+				x.do("afterwards", x.get, checkin.Waiting)
+				if _, _, effects := x.desk.counts(); effects != 1 {
+					x.Errorf("%d effects", effects)
+				}
+			})
+		})
+	}
+	t.Run("after the beginning", func(t *testing.T) {
+		each(t, func(x *fixture) {
+			x.service.Interrupt(func(string) error { return errCrash })
+			if _, err := x.start(); !errors.Is(err, errCrash) {
+				x.Fatalf("got %v", err)
+			}
+			x.service.Interrupt(nil)
+			x.sweep()
+			x.do("afterwards", x.get, checkin.ConfirmDetails)
+		})
+	})
+}

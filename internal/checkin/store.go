@@ -1,0 +1,169 @@
+package checkin
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/schema"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/reservation"
+)
+
+type reservationRow = ent.Reservation
+
+func getReservation(view *db.Tx, k Key) (*reservationRow, error) {
+	return reservation.Get(view, reservation.Scope{PropertyID: k.PropertyID}, k.ReservationID)
+}
+
+// write changes a check-in in one transaction. Afterwards it evaluates the check-in again, and stores what follows.
+func (s *Service) write(ctx context.Context, k Key, change func(r *record, now time.Time)) (View, error) {
+	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
+		change(r, tx.Now())
+		return nil
+	})
+}
+
+func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *record) error) (v View, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		v, err = s.change(tx, k, change)
+		return err
+	})
+	return v, err
+}
+
+func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
+	r, err := s.load(tx, k)
+	if err != nil {
+		return View{}, err
+	}
+	if r.stay.ID == "" {
+		if r.stay, err = createStay(tx, k); err != nil {
+			return View{}, err
+		}
+	}
+	before := *r.stay
+	if err := change(tx, r); err != nil {
+		return View{}, err
+	}
+	if err := s.follow(tx, r); err != nil {
+		return View{}, err
+	}
+	if err := save(tx, r.stay, &before); err != nil {
+		return View{}, err
+	}
+	return r.view(tx.Now()), nil
+}
+
+func createStay(tx *db.Tx, k Key) (*ent.Stay, error) {
+	row, err := tx.Stay.Create().SetID(id.New(id.Stay)).SetPropertyID(k.PropertyID).SetReservationID(k.ReservationID).SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("create the stay of %s: %w", k.ReservationID, err)
+	}
+	return row, nil
+}
+
+// storeAnswer replaces the answer of the PMS.
+func (r *record) storeAnswer(a schema.StatusAnswer) { r.stay.Answer = a }
+
+// Who ended a check-in.
+const (
+	endedByGuest    = "guest" // the PMS started the stay after our checkIn
+	endedByPMS      = "pms"   // the desk did
+	endedByCanceled = "canceled"
+)
+
+// clearedByPMS is who cleared the stages that were open when the PMS started the stay.
+const clearedByPMS = "pms"
+
+// follow stores what follows from the facts: the end, the stages that the PMS cleared, the next evaluation and the notices.
+func (s *Service) follow(tx *db.Tx, r *record) error {
+	now := tx.Now()
+	r.reopen()
+	f := r.facts(now)
+	step := Next(f)
+	if r.stay.EndedBy == "" {
+		r.end(f, step, now)
+	}
+	r.stay.NextAskAt = nil
+	if step.Do != DoNothing {
+		r.stay.NextAskAt = &step.At
+	}
+	if changed := r.reservation.UpdatedAt; r.stay.EvaluatedAt == nil || !r.stay.EvaluatedAt.Equal(changed) {
+		r.stay.EvaluatedAt = &changed
+	}
+	return s.notify(tx, r, step)
+}
+
+// reopen begins again after the PMS took back a check-in, a check-out or a cancelation.
+func (r *record) reopen() {
+	if r.stay.EndedBy == "" || r.reservation.State != "confirmed" {
+		return
+	}
+	r.stay.EndedBy, r.stay.EndedAt, r.stay.BeganBy, r.stay.BeganAt, r.stay.DetailsConfirmedAt = "", nil, "", nil, nil
+	r.stay.Answer, r.stay.RoomReadyMailedAt = schema.StatusAnswer{}, nil
+	r.stay.Cleared = slices.DeleteFunc(slices.Clone(r.stay.Cleared), func(c schema.ClearedStage) bool { return c.By == clearedByPMS })
+	r.forgetAttempt()
+}
+
+// end records the end of the check-in.
+func (r *record) end(f Facts, step Step, now time.Time) {
+	switch {
+	case r.reservation.State == "canceled":
+		r.stay.EndedBy = endedByCanceled
+	case step.Stage == CheckedIn && f.Attempt.State != NoAttempt && f.Attempt.State != AttemptRefused && f.Attempt.State != AttemptAtDesk:
+		r.stay.EndedBy = endedByGuest
+	case step.Stage == CheckedIn, step.Stage == Ended:
+		r.stay.EndedBy = endedByPMS
+	default:
+		return
+	}
+	r.stay.EndedAt = &now
+	if step.Stage != CheckedIn || f.BeganAt.IsZero() {
+		return
+	}
+	for _, stage := range []Stage{IdentityCheck, Signature} {
+		if c := f.clearance(stage); f.wants(stage) && (c == nil || c.Refused) {
+			r.stay.Cleared = append(slices.Clone(r.stay.Cleared), schema.ClearedStage{Stage: string(stage), By: clearedByPMS, At: now.Format(time.RFC3339)})
+		}
+	}
+}
+
+// save stores the columns of the check-in that changed.
+func save(tx *db.Tx, row, before *ent.Stay) error {
+	if reflect.DeepEqual(row, before) {
+		return nil
+	}
+	u := tx.Stay.Update().Where(entstay.PropertyID(row.PropertyID), entstay.ID(row.ID)).
+		SetBeganBy(row.BeganBy).SetCleared(row.Cleared).SetAnswer(row.Answer).SetAttemptKey(row.AttemptKey).SetAttemptState(row.AttemptState).
+		SetAttempts(row.Attempts).SetRefusal(row.Refusal).SetEndedBy(row.EndedBy)
+	for _, column := range []struct {
+		value *time.Time
+		set   func(time.Time) *ent.StayUpdate
+		clear func() *ent.StayUpdate
+	}{
+		{row.BeganAt, u.SetBeganAt, u.ClearBeganAt},
+		{row.DetailsConfirmedAt, u.SetDetailsConfirmedAt, u.ClearDetailsConfirmedAt},
+		{row.NextAskAt, u.SetNextAskAt, u.ClearNextAskAt},
+		{row.AttemptAt, u.SetAttemptAt, u.ClearAttemptAt},
+		{row.AcceptedAt, u.SetAcceptedAt, u.ClearAcceptedAt},
+		{row.EndedAt, u.SetEndedAt, u.ClearEndedAt},
+		{row.EvaluatedAt, u.SetEvaluatedAt, u.ClearEvaluatedAt},
+		{row.RoomReadyMailedAt, u.SetRoomReadyMailedAt, u.ClearRoomReadyMailedAt},
+	} {
+		if column.value == nil {
+			column.clear()
+		} else {
+			column.set(*column.value)
+		}
+	}
+	if err := u.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("store the check-in of %s: %w", row.ReservationID, err)
+	}
+	return nil
+}
