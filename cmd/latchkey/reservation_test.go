@@ -100,7 +100,7 @@ func TestReservationsByName(t *testing.T) {
 // Who is in a room now, and who opened its door since yesterday.
 func TestSpaceShow(t *testing.T) {
 	s, w := newWorld(t)
-	s.ok("space show 'Room 101'", "Room 101", "No guest is checked in here", "No use of a code is recorded, and no remote unlock during a stay")
+	s.ok("space show 'Room 101'", "Room 101", "No guest is checked in here", "No use of a code and no remote unlock is recorded")
 	push(t, w, "B-1", "4711", "Ada", "Lovelace", "started", "R101", 2)
 	deadline := time.Now().Add(time.Minute)
 	for !strings.Contains(s.ok("reservation show 4711"), "verified") {
@@ -157,6 +157,18 @@ func TestSpaceShow(t *testing.T) {
 	if shown := showJSON(t, s, "Room 101"); len(shown.CodeUses) != 1 || shown.CodeUses[0].Holder != "Ana" || !shown.CodeUses[0].Opened {
 		t.Errorf("space show --json: code uses %+v", shown.CodeUses)
 	}
+
+	const unlocked = "Staff unlocked Room %d remotely."
+	for room, guests := range map[int]string{101: "Ada Lovelace", 102: "No guest is checked in here"} {
+		s.ok(fmt.Sprintf("lock unlock 'Room %d'", room))
+		out := s.ok(fmt.Sprintf("space show 'Room %d'", room), guests)
+		if n := strings.Count(out, fmt.Sprintf(unlocked, room)); n != 1 {
+			t.Errorf("%d remote unlocks of Room %d are shown, want 1:\n%s", n, room, out)
+		}
+	}
+	if shown := showJSON(t, s, "Room 102"); len(shown.RemoteUnlocks) != 1 || shown.RemoteUnlocks[0].At.IsZero() || *shown.Truncated {
+		t.Errorf("space show --json: remote unlocks %+v", shown.RemoteUnlocks)
+	}
 }
 
 type shownSpace struct {
@@ -173,7 +185,8 @@ type shownSpace struct {
 		Holder string
 		Opened bool
 	}
-	Truncated *bool
+	RemoteUnlocks []struct{ At time.Time }
+	Truncated     *bool
 }
 
 func showJSON(t *testing.T, s *shell, room string) shownSpace {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -21,16 +22,16 @@ type spaceShow struct {
 }
 
 func (spaceShow) Help() string {
-	return `Shows a space, the guests in it now, and what happened at its door since yesterday: uses of codes of guests and staff, one-time and backup codes, and, for the time of a stay, remote unlocks and wrong PINs.
+	return `Shows a space, the guests in it now, and what happened at its door since yesterday: uses of codes of guests and staff, one-time and backup codes, remote unlocks and, for the time of a stay, wrong PINs.
 
-With --json: data.space, data.guests, data.openings, data.codeUses, and data.truncated if not all stays were checked or not all uses of codes are listed. Example:
+With --json: data.space, data.guests, data.openings, data.codeUses, data.remoteUnlocks, and data.truncated if not all stays were checked or not all uses of codes and remote unlocks are listed. Example:
   latchkey space show 204`
 }
 
 const (
 	// mostChecked limits how many stays of a day are explained, because each takes a call.
 	mostChecked = 20
-	// maxCodeUses is how many uses of codes the server returns for a space.
+	// maxCodeUses is how many uses of codes, and how many remote unlocks, the server returns for a space.
 	maxCodeUses = 50
 )
 
@@ -53,20 +54,24 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		recent, moreUses := usesSince(answer.GetCodeUses(), yesterday(zone))
+		unlocks, moreUnlocks := usesSince(answer.GetRemoteUnlocks(), yesterday(zone))
 		if s.JSON {
 			return s.printAnswers(map[string]any{"space": answer.GetData(), "guests": listJSON(present), "openings": append([]opening{}, steps...),
-				"codeUses": listJSON(recent), "truncated": more || moreUses})
+				"codeUses": listJSON(recent), "remoteUnlocks": listJSON(unlocks), "truncated": more || moreUses || moreUnlocks})
 		}
 		s.printSpaces([]*propertyv1.Space{answer.GetData()})
 		s.say("\nHere now:")
 		s.printReservationTable(zone, "No guest is checked in here.", present)
 		s.say("\nAt the door since yesterday:")
-		s.printTable("No use of a code is recorded, and no remote unlock during a stay.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent))
+		s.printTable("No use of a code and no remote unlock is recorded.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent, unlocks))
 		if more {
 			s.say("Only the latest %d stays of each day were checked.", mostChecked)
 		}
 		if moreUses {
 			s.say("Only the latest %d uses of staff, one-time and backup codes are listed.", maxCodeUses)
+		}
+		if moreUnlocks {
+			s.say("Only the latest %d remote unlocks are listed.", maxCodeUses)
 		}
 		return nil
 	})
@@ -116,8 +121,8 @@ func (s *session) loadOpenings(door string, zone *time.Location) (all []opening,
 	return all, more, nil
 }
 
-// usesSince returns the uses of codes since a time. more reports that the server may know further uses.
-func usesSince(uses []*propertyv1.CodeUse, since time.Time) (recent []*propertyv1.CodeUse, more bool) {
+// usesSince returns the uses of codes, or the remote unlocks, since a time. more reports that the server may know further ones.
+func usesSince[U interface{ GetAt() *timestamppb.Timestamp }](uses []U, since time.Time) (recent []U, more bool) {
 	for _, u := range uses {
 		if !u.GetAt().AsTime().Before(since) {
 			recent = append(recent, u)
@@ -141,8 +146,9 @@ func yesterday(zone *time.Location) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
-// doorRows returns a table of what happened at the door of a space, newest first.
-func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, uses []*propertyv1.CodeUse) [][]string {
+// doorRows returns a table of what happened at the door of a space, newest first. A remote unlock that the explanation of a stay has
+// appears once.
+func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, uses []*propertyv1.CodeUse, unlocks []*propertyv1.RemoteUnlock) [][]string {
 	type line struct {
 		at  time.Time
 		row []string
@@ -156,6 +162,15 @@ func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, 
 	}
 	for _, u := range uses {
 		add(u.GetAt().AsTime(), "code", "", codeSentence(space, u))
+	}
+	for _, u := range unlocks {
+		at := u.GetAt().AsTime()
+		explained := func(o opening) bool {
+			return o.step.GetKind() == "doorOpenedByStaff" && o.step.GetAt().AsTime().Equal(at)
+		}
+		if !slices.ContainsFunc(openings, explained) {
+			add(at, "staff", "", fmt.Sprintf("Staff unlocked %s remotely.", space.GetName()))
+		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return b.at.Compare(a.at) })
 	var rows [][]string

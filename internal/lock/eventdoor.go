@@ -2,10 +2,16 @@ package lock
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqljson"
 
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/ent/predicate"
+	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 )
@@ -88,4 +94,44 @@ func appendOpened(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
 	}
 	e.OccurredAt = at
 	return event.Append(tx, e)
+}
+
+// RemoteUnlocks returns the latest openings of a door by a command of staff, newest first. The subject of an event is the lock.
+func RemoteUnlocks(view *db.Tx, propertyID, doorID string, limit int) ([]*ent.Event, error) {
+	return EventsAtDoor(view, propertyID, doorID, limit, entevent.Kind(string(event.DoorOpened)), entevent.GrantIDIsNil(),
+		func(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) })
+}
+
+// EventsAtDoor returns the latest events at a door that match, newest first.
+func EventsAtDoor(view *db.Tx, propertyID, doorID string, limit int, which ...predicate.Event) ([]*ent.Event, error) {
+	locks, err := locksAt(view, propertyID, doorID)
+	if err != nil {
+		return nil, fmt.Errorf("find the locks of door %s: %w", doorID, err)
+	}
+	atDoor := func(s *sql.Selector) { s.Where(sqljson.ValueEQ(entevent.FieldBody, doorID, sqljson.Path("doorId"))) }
+	var events []*ent.Event
+	for _, lockID := range locks { // one query for each lock, because the index orders the events of one lock
+		rows, err := view.Event.Query().Where(entevent.PropertyID(propertyID), entevent.Subject(lockID), atDoor).Where(which...).
+			Order(entevent.BySubjectSequence(sql.OrderDesc())).Limit(limit).All(view.Context())
+		if err != nil {
+			return nil, fmt.Errorf("load the openings of door %s: %w", doorID, err)
+		}
+		events = append(events, rows...)
+	}
+	slices.SortStableFunc(events, func(a, b *ent.Event) int { return b.OccurredAt.Compare(a.OccurredAt) })
+	return events[:min(limit, len(events))], nil
+}
+
+// locksAt returns the lock on a door, and locks that were moved from it and still have a slot for it.
+func locksAt(view *db.Tx, propertyID, doorID string) ([]string, error) {
+	ids, err := view.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.DoorID(doorID)).
+		Unique(true).Select(entslot.FieldLockID).Strings(view.Context())
+	if err != nil {
+		return nil, err
+	}
+	at, err := LocksByDoor(view, propertyID, []string{doorID})
+	if lk := at[doorID]; lk != nil && !slices.Contains(ids, lk.ID) {
+		ids = append(ids, lk.ID)
+	}
+	return ids, err
 }

@@ -152,6 +152,13 @@ func TestVisitorsOfARoomAreSteps(t *testing.T) {
 		if h.explained(rsv).Truncated {
 			t.Error("nothing was left out")
 		}
+		for room, want := range map[string]int{"r1": 1, "r2": 0} {
+			unlocks, err := lock.RemoteUnlocks(h.db.View(h.ctx()), h.id, h.at(room), 50)
+			h.must(err)
+			if len(unlocks) != want {
+				t.Errorf("%d remote unlocks at %s, want %d", len(unlocks), room, want)
+			}
+		}
 		h.clock.Set(morning.Add(300 * time.Minute))
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
 		h.verify("r2", "r1")

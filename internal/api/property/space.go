@@ -54,12 +54,20 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	uses, err := code.Uses(s.DB.View(ctx), propertyID, row.ID, maxCodeUses)
-	return &propertyv1.GetSpaceResponse{Data: m, CodeUses: codeUseMessages(uses)}, err
+	uses, err := code.Uses(s.DB.View(ctx), propertyID, row.ID, maxOpenings)
+	if err != nil {
+		return nil, err
+	}
+	unlocks, err := lock.RemoteUnlocks(s.DB.View(ctx), propertyID, row.ID, maxOpenings)
+	answer := &propertyv1.GetSpaceResponse{Data: m, CodeUses: codeUseMessages(uses)}
+	for _, e := range unlocks {
+		answer.RemoteUnlocks = append(answer.RemoteUnlocks, &propertyv1.RemoteUnlock{At: timestamppb.New(e.OccurredAt), LockId: e.Subject})
+	}
+	return answer, err
 }
 
-// maxCodeUses bounds the listed uses of codes in one answer.
-const maxCodeUses = 50
+// maxOpenings bounds the uses of codes, and the remote unlocks, in one answer.
+const maxOpenings = 50
 
 func codeUseMessages(uses []code.Use) []*propertyv1.CodeUse {
 	var list []*propertyv1.CodeUse

@@ -470,7 +470,9 @@ type GetSpaceResponse struct {
 	Data *Space `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// The latest 50 uses of staff, one-time and backup codes at the space's door, newest first. ExplainReservation lists those of
 	// guests' codes.
-	CodeUses      []*CodeUse `protobuf:"bytes,2,rep,name=code_uses,json=codeUses,proto3" json:"code_uses,omitempty"`
+	CodeUses []*CodeUse `protobuf:"bytes,2,rep,name=code_uses,json=codeUses,proto3" json:"code_uses,omitempty"`
+	// The latest 50 times that staff unlocked the space's door remotely, newest first.
+	RemoteUnlocks []*RemoteUnlock `protobuf:"bytes,3,rep,name=remote_unlocks,json=remoteUnlocks,proto3" json:"remote_unlocks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -519,6 +521,68 @@ func (x *GetSpaceResponse) GetCodeUses() []*CodeUse {
 	return nil
 }
 
+func (x *GetSpaceResponse) GetRemoteUnlocks() []*RemoteUnlock {
+	if x != nil {
+		return x.RemoteUnlocks
+	}
+	return nil
+}
+
+// RemoteUnlock is one opening of a door by a command of staff.
+type RemoteUnlock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the door opened.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// The lock.
+	LockId        string `protobuf:"bytes,2,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoteUnlock) Reset() {
+	*x = RemoteUnlock{}
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoteUnlock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoteUnlock) ProtoMessage() {}
+
+func (x *RemoteUnlock) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoteUnlock.ProtoReflect.Descriptor instead.
+func (*RemoteUnlock) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RemoteUnlock) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *RemoteUnlock) GetLockId() string {
+	if x != nil {
+		return x.LockId
+	}
+	return ""
+}
+
 // CodeUse is one use of a staff, one-time or backup code at a door.
 type CodeUse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -542,7 +606,7 @@ type CodeUse struct {
 
 func (x *CodeUse) Reset() {
 	*x = CodeUse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +618,7 @@ func (x *CodeUse) String() string {
 func (*CodeUse) ProtoMessage() {}
 
 func (x *CodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +631,7 @@ func (x *CodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CodeUse.ProtoReflect.Descriptor instead.
 func (*CodeUse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CodeUse) GetAt() *timestamppb.Timestamp {
@@ -630,7 +694,7 @@ type CreateSpaceRequest struct {
 
 func (x *CreateSpaceRequest) Reset() {
 	*x = CreateSpaceRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +706,7 @@ func (x *CreateSpaceRequest) String() string {
 func (*CreateSpaceRequest) ProtoMessage() {}
 
 func (x *CreateSpaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +719,7 @@ func (x *CreateSpaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSpaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateSpaceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateSpaceRequest) GetSpace() *NewSpace {
@@ -676,7 +740,7 @@ type CreateSpaceResponse struct {
 
 func (x *CreateSpaceResponse) Reset() {
 	*x = CreateSpaceResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +752,7 @@ func (x *CreateSpaceResponse) String() string {
 func (*CreateSpaceResponse) ProtoMessage() {}
 
 func (x *CreateSpaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +765,7 @@ func (x *CreateSpaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSpaceResponse.ProtoReflect.Descriptor instead.
 func (*CreateSpaceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateSpaceResponse) GetData() *Space {
@@ -722,7 +786,7 @@ type BatchCreateSpacesRequest struct {
 
 func (x *BatchCreateSpacesRequest) Reset() {
 	*x = BatchCreateSpacesRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +798,7 @@ func (x *BatchCreateSpacesRequest) String() string {
 func (*BatchCreateSpacesRequest) ProtoMessage() {}
 
 func (x *BatchCreateSpacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +811,7 @@ func (x *BatchCreateSpacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchCreateSpacesRequest.ProtoReflect.Descriptor instead.
 func (*BatchCreateSpacesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BatchCreateSpacesRequest) GetSpaces() []*NewSpace {
@@ -768,7 +832,7 @@ type BatchCreateSpacesResponse struct {
 
 func (x *BatchCreateSpacesResponse) Reset() {
 	*x = BatchCreateSpacesResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -780,7 +844,7 @@ func (x *BatchCreateSpacesResponse) String() string {
 func (*BatchCreateSpacesResponse) ProtoMessage() {}
 
 func (x *BatchCreateSpacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -793,7 +857,7 @@ func (x *BatchCreateSpacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchCreateSpacesResponse.ProtoReflect.Descriptor instead.
 func (*BatchCreateSpacesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BatchCreateSpacesResponse) GetData() *SpaceList {
@@ -826,7 +890,7 @@ type UpdateSpaceRequest struct {
 
 func (x *UpdateSpaceRequest) Reset() {
 	*x = UpdateSpaceRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +902,7 @@ func (x *UpdateSpaceRequest) String() string {
 func (*UpdateSpaceRequest) ProtoMessage() {}
 
 func (x *UpdateSpaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +915,7 @@ func (x *UpdateSpaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSpaceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSpaceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateSpaceRequest) GetId() string {
@@ -914,7 +978,7 @@ type UpdateSpaceResponse struct {
 
 func (x *UpdateSpaceResponse) Reset() {
 	*x = UpdateSpaceResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +990,7 @@ func (x *UpdateSpaceResponse) String() string {
 func (*UpdateSpaceResponse) ProtoMessage() {}
 
 func (x *UpdateSpaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1003,7 @@ func (x *UpdateSpaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSpaceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSpaceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateSpaceResponse) GetData() *Space {
@@ -960,7 +1024,7 @@ type DeleteSpaceRequest struct {
 
 func (x *DeleteSpaceRequest) Reset() {
 	*x = DeleteSpaceRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1036,7 @@ func (x *DeleteSpaceRequest) String() string {
 func (*DeleteSpaceRequest) ProtoMessage() {}
 
 func (x *DeleteSpaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1049,7 @@ func (x *DeleteSpaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSpaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSpaceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteSpaceRequest) GetId() string {
@@ -1006,7 +1070,7 @@ type DeleteSpaceResponse struct {
 
 func (x *DeleteSpaceResponse) Reset() {
 	*x = DeleteSpaceResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1018,7 +1082,7 @@ func (x *DeleteSpaceResponse) String() string {
 func (*DeleteSpaceResponse) ProtoMessage() {}
 
 func (x *DeleteSpaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1031,7 +1095,7 @@ func (x *DeleteSpaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSpaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSpaceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteSpaceResponse) GetData() *Space {
@@ -1086,10 +1150,14 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x05R\x05total\",\n" +
 	"\x0fGetSpaceRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"\x7f\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"\xca\x01\n" +
 	"\x10GetSpaceResponse\x12/\n" +
 	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data\x12:\n" +
-	"\tcode_uses\x18\x02 \x03(\v2\x1d.latchkey.property.v1.CodeUseR\bcodeUses\"\xd3\x01\n" +
+	"\tcode_uses\x18\x02 \x03(\v2\x1d.latchkey.property.v1.CodeUseR\bcodeUses\x12I\n" +
+	"\x0eremote_unlocks\x18\x03 \x03(\v2\".latchkey.property.v1.RemoteUnlockR\rremoteUnlocks\"S\n" +
+	"\fRemoteUnlock\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x17\n" +
+	"\alock_id\x18\x02 \x01(\tR\x06lockId\"\xd3\x01\n" +
 	"\aCodeUse\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x17\n" +
 	"\acode_id\x18\x02 \x01(\tR\x06codeId\x12\x12\n" +
@@ -1151,7 +1219,7 @@ func file_latchkey_property_v1_space_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_space_proto_rawDescData
 }
 
-var file_latchkey_property_v1_space_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_latchkey_property_v1_space_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_latchkey_property_v1_space_proto_goTypes = []any{
 	(*Space)(nil),                     // 0: latchkey.property.v1.Space
 	(*NewSpace)(nil),                  // 1: latchkey.property.v1.NewSpace
@@ -1160,47 +1228,50 @@ var file_latchkey_property_v1_space_proto_goTypes = []any{
 	(*SpaceList)(nil),                 // 4: latchkey.property.v1.SpaceList
 	(*GetSpaceRequest)(nil),           // 5: latchkey.property.v1.GetSpaceRequest
 	(*GetSpaceResponse)(nil),          // 6: latchkey.property.v1.GetSpaceResponse
-	(*CodeUse)(nil),                   // 7: latchkey.property.v1.CodeUse
-	(*CreateSpaceRequest)(nil),        // 8: latchkey.property.v1.CreateSpaceRequest
-	(*CreateSpaceResponse)(nil),       // 9: latchkey.property.v1.CreateSpaceResponse
-	(*BatchCreateSpacesRequest)(nil),  // 10: latchkey.property.v1.BatchCreateSpacesRequest
-	(*BatchCreateSpacesResponse)(nil), // 11: latchkey.property.v1.BatchCreateSpacesResponse
-	(*UpdateSpaceRequest)(nil),        // 12: latchkey.property.v1.UpdateSpaceRequest
-	(*UpdateSpaceResponse)(nil),       // 13: latchkey.property.v1.UpdateSpaceResponse
-	(*DeleteSpaceRequest)(nil),        // 14: latchkey.property.v1.DeleteSpaceRequest
-	(*DeleteSpaceResponse)(nil),       // 15: latchkey.property.v1.DeleteSpaceResponse
-	(*timestamppb.Timestamp)(nil),     // 16: google.protobuf.Timestamp
+	(*RemoteUnlock)(nil),              // 7: latchkey.property.v1.RemoteUnlock
+	(*CodeUse)(nil),                   // 8: latchkey.property.v1.CodeUse
+	(*CreateSpaceRequest)(nil),        // 9: latchkey.property.v1.CreateSpaceRequest
+	(*CreateSpaceResponse)(nil),       // 10: latchkey.property.v1.CreateSpaceResponse
+	(*BatchCreateSpacesRequest)(nil),  // 11: latchkey.property.v1.BatchCreateSpacesRequest
+	(*BatchCreateSpacesResponse)(nil), // 12: latchkey.property.v1.BatchCreateSpacesResponse
+	(*UpdateSpaceRequest)(nil),        // 13: latchkey.property.v1.UpdateSpaceRequest
+	(*UpdateSpaceResponse)(nil),       // 14: latchkey.property.v1.UpdateSpaceResponse
+	(*DeleteSpaceRequest)(nil),        // 15: latchkey.property.v1.DeleteSpaceRequest
+	(*DeleteSpaceResponse)(nil),       // 16: latchkey.property.v1.DeleteSpaceResponse
+	(*timestamppb.Timestamp)(nil),     // 17: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_space_proto_depIdxs = []int32{
-	16, // 0: latchkey.property.v1.Space.created_at:type_name -> google.protobuf.Timestamp
+	17, // 0: latchkey.property.v1.Space.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 1: latchkey.property.v1.ListSpacesResponse.data:type_name -> latchkey.property.v1.SpaceList
 	0,  // 2: latchkey.property.v1.SpaceList.list:type_name -> latchkey.property.v1.Space
 	0,  // 3: latchkey.property.v1.GetSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	7,  // 4: latchkey.property.v1.GetSpaceResponse.code_uses:type_name -> latchkey.property.v1.CodeUse
-	16, // 5: latchkey.property.v1.CodeUse.at:type_name -> google.protobuf.Timestamp
-	1,  // 6: latchkey.property.v1.CreateSpaceRequest.space:type_name -> latchkey.property.v1.NewSpace
-	0,  // 7: latchkey.property.v1.CreateSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	1,  // 8: latchkey.property.v1.BatchCreateSpacesRequest.spaces:type_name -> latchkey.property.v1.NewSpace
-	4,  // 9: latchkey.property.v1.BatchCreateSpacesResponse.data:type_name -> latchkey.property.v1.SpaceList
-	0,  // 10: latchkey.property.v1.UpdateSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	0,  // 11: latchkey.property.v1.DeleteSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	2,  // 12: latchkey.property.v1.SpaceService.ListSpaces:input_type -> latchkey.property.v1.ListSpacesRequest
-	5,  // 13: latchkey.property.v1.SpaceService.GetSpace:input_type -> latchkey.property.v1.GetSpaceRequest
-	8,  // 14: latchkey.property.v1.SpaceService.CreateSpace:input_type -> latchkey.property.v1.CreateSpaceRequest
-	10, // 15: latchkey.property.v1.SpaceService.BatchCreateSpaces:input_type -> latchkey.property.v1.BatchCreateSpacesRequest
-	12, // 16: latchkey.property.v1.SpaceService.UpdateSpace:input_type -> latchkey.property.v1.UpdateSpaceRequest
-	14, // 17: latchkey.property.v1.SpaceService.DeleteSpace:input_type -> latchkey.property.v1.DeleteSpaceRequest
-	3,  // 18: latchkey.property.v1.SpaceService.ListSpaces:output_type -> latchkey.property.v1.ListSpacesResponse
-	6,  // 19: latchkey.property.v1.SpaceService.GetSpace:output_type -> latchkey.property.v1.GetSpaceResponse
-	9,  // 20: latchkey.property.v1.SpaceService.CreateSpace:output_type -> latchkey.property.v1.CreateSpaceResponse
-	11, // 21: latchkey.property.v1.SpaceService.BatchCreateSpaces:output_type -> latchkey.property.v1.BatchCreateSpacesResponse
-	13, // 22: latchkey.property.v1.SpaceService.UpdateSpace:output_type -> latchkey.property.v1.UpdateSpaceResponse
-	15, // 23: latchkey.property.v1.SpaceService.DeleteSpace:output_type -> latchkey.property.v1.DeleteSpaceResponse
-	18, // [18:24] is the sub-list for method output_type
-	12, // [12:18] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	8,  // 4: latchkey.property.v1.GetSpaceResponse.code_uses:type_name -> latchkey.property.v1.CodeUse
+	7,  // 5: latchkey.property.v1.GetSpaceResponse.remote_unlocks:type_name -> latchkey.property.v1.RemoteUnlock
+	17, // 6: latchkey.property.v1.RemoteUnlock.at:type_name -> google.protobuf.Timestamp
+	17, // 7: latchkey.property.v1.CodeUse.at:type_name -> google.protobuf.Timestamp
+	1,  // 8: latchkey.property.v1.CreateSpaceRequest.space:type_name -> latchkey.property.v1.NewSpace
+	0,  // 9: latchkey.property.v1.CreateSpaceResponse.data:type_name -> latchkey.property.v1.Space
+	1,  // 10: latchkey.property.v1.BatchCreateSpacesRequest.spaces:type_name -> latchkey.property.v1.NewSpace
+	4,  // 11: latchkey.property.v1.BatchCreateSpacesResponse.data:type_name -> latchkey.property.v1.SpaceList
+	0,  // 12: latchkey.property.v1.UpdateSpaceResponse.data:type_name -> latchkey.property.v1.Space
+	0,  // 13: latchkey.property.v1.DeleteSpaceResponse.data:type_name -> latchkey.property.v1.Space
+	2,  // 14: latchkey.property.v1.SpaceService.ListSpaces:input_type -> latchkey.property.v1.ListSpacesRequest
+	5,  // 15: latchkey.property.v1.SpaceService.GetSpace:input_type -> latchkey.property.v1.GetSpaceRequest
+	9,  // 16: latchkey.property.v1.SpaceService.CreateSpace:input_type -> latchkey.property.v1.CreateSpaceRequest
+	11, // 17: latchkey.property.v1.SpaceService.BatchCreateSpaces:input_type -> latchkey.property.v1.BatchCreateSpacesRequest
+	13, // 18: latchkey.property.v1.SpaceService.UpdateSpace:input_type -> latchkey.property.v1.UpdateSpaceRequest
+	15, // 19: latchkey.property.v1.SpaceService.DeleteSpace:input_type -> latchkey.property.v1.DeleteSpaceRequest
+	3,  // 20: latchkey.property.v1.SpaceService.ListSpaces:output_type -> latchkey.property.v1.ListSpacesResponse
+	6,  // 21: latchkey.property.v1.SpaceService.GetSpace:output_type -> latchkey.property.v1.GetSpaceResponse
+	10, // 22: latchkey.property.v1.SpaceService.CreateSpace:output_type -> latchkey.property.v1.CreateSpaceResponse
+	12, // 23: latchkey.property.v1.SpaceService.BatchCreateSpaces:output_type -> latchkey.property.v1.BatchCreateSpacesResponse
+	14, // 24: latchkey.property.v1.SpaceService.UpdateSpace:output_type -> latchkey.property.v1.UpdateSpaceResponse
+	16, // 25: latchkey.property.v1.SpaceService.DeleteSpace:output_type -> latchkey.property.v1.DeleteSpaceResponse
+	20, // [20:26] is the sub-list for method output_type
+	14, // [14:20] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_space_proto_init() }
@@ -1210,15 +1281,15 @@ func file_latchkey_property_v1_space_proto_init() {
 	}
 	file_latchkey_property_v1_space_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_property_v1_space_proto_msgTypes[1].OneofWrappers = []any{}
-	file_latchkey_property_v1_space_proto_msgTypes[7].OneofWrappers = []any{}
-	file_latchkey_property_v1_space_proto_msgTypes[12].OneofWrappers = []any{}
+	file_latchkey_property_v1_space_proto_msgTypes[8].OneofWrappers = []any{}
+	file_latchkey_property_v1_space_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_space_proto_rawDesc), len(file_latchkey_property_v1_space_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
