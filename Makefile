@@ -133,8 +133,8 @@ generate: ## Generate Go, OpenAPI and the pages of the documentation from proto/
 	@$(LOCKED) $(MAKE) prepare
 	@$(LOCKED) scripts/generate
 
-.PHONY: generate-proto generate-ent
-generate-proto generate-ent: generate-%: ## One of the two parts alone
+.PHONY: generate-proto generate-ent generate-web
+generate-proto generate-ent generate-web: generate-%: ## One of the three parts alone
 	@$(LOCKED) $(MAKE) prepare
 	@$(LOCKED) scripts/generate $*
 
@@ -153,7 +153,7 @@ prepare: tools proto-imports
 	@:
 
 .PHONY: tools
-tools: $(addprefix $(TOOLS)/,goprotoc ent $(PLUGINS)) ## Build the pinned generators into .tools (first time: half a minute)
+tools: $(addprefix $(TOOLS)/,goprotoc ent web $(PLUGINS)) ## Build the pinned generators into .tools (first time: half a minute)
 
 $(TOOLS)/buf: internal/tools/buf/go.mod internal/tools/buf/go.sum
 	@mkdir -p $(TOOLS)
@@ -174,6 +174,11 @@ $(addprefix $(TOOLS)/,$(PLUGINS)) &: internal/tools/plugins/go.mod internal/tool
 	@mkdir -p $(TOOLS)
 	cd internal/tools/plugins && go build $(EAGER) -o ../../../$(TOOLS)/ tool
 	@touch $(addprefix $(TOOLS)/,$(PLUGINS))
+
+$(TOOLS)/web: internal/tools/web/main.go internal/tools/web/go.mod internal/tools/web/go.sum
+	@mkdir -p $(TOOLS)
+	cd internal/tools/web && go build $(EAGER) -o ../../../$(TOOLS)/ .
+	@touch $@
 
 $(TOOLS)/vet: internal/tools/vet/main.go internal/tools/vet/go.mod internal/tools/vet/go.sum
 	@mkdir -p $(TOOLS)

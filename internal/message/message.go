@@ -46,27 +46,53 @@ var plurals = map[string]func(n int) int{
 //go:embed catalogue/*.txt
 var files embed.FS
 
-var catalogues = sync.OnceValue(func() map[string]map[string]string {
-	all := map[string]map[string]string{}
+// Entry is one text of a language.
+type Entry struct{ Kind, Text string }
+
+// lines has the texts of each language in the order of its files.
+var lines = sync.OnceValue(func() map[string][]Entry {
+	all := map[string][]Entry{}
 	names, _ := files.ReadDir("catalogue")
 	for _, name := range names {
 		content, _ := files.ReadFile(path.Join("catalogue", name.Name()))
 		language := strings.TrimSuffix(name.Name(), ".txt")
 		language = language[strings.LastIndex(language, ".")+1:]
-		texts := all[language]
-		if texts == nil {
-			texts = map[string]string{}
-			all[language] = texts
-		}
 		for line := range strings.Lines(string(content)) {
 			kind, text, ok := strings.Cut(strings.TrimSpace(line), " = ")
 			if ok && !strings.HasPrefix(kind, "#") {
-				texts[kind] = text
+				all[language] = append(all[language], Entry{kind, text})
 			}
 		}
 	}
 	return all
 })
+
+var catalogues = sync.OnceValue(func() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for language, entries := range lines() {
+		all[language] = map[string]string{}
+		for _, e := range entries {
+			all[language][e.Kind] = e.Text
+		}
+	}
+	return all
+})
+
+// Has reports whether a kind has a text.
+func Has(kind string) bool {
+	_, ok := catalogues()[English][kind]
+	return ok
+}
+
+// List returns the texts whose kinds start with a prefix, in the order of the language. The kinds are without the prefix.
+func List(language, prefix string) (list []Entry) {
+	for _, e := range lines()[language] {
+		if kind, ok := strings.CutPrefix(e.Kind, prefix); ok {
+			list = append(list, Entry{kind, e.Text})
+		}
+	}
+	return list
+}
 
 func Languages() []string { return slices.Sorted(maps.Keys(catalogues())) }
 

@@ -15,9 +15,11 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/rest"
+	"latchkey.dev/internal/web"
 )
 
-// front returns the handler of the HTTP listener: Connect and gRPC-Web by service path, the documentation, and REST for all other paths.
+// front returns the handler of the HTTP listener: Connect and gRPC-Web by service path, the documentation, the pages of guests and
+// tablets, and REST for all other paths.
 func (s *Server) front() http.Handler {
 	mux := http.NewServeMux()
 	for _, p := range s.parts.connect.Paths() {
@@ -25,6 +27,9 @@ func (s *Server) front() http.Handler {
 	}
 	for _, p := range s.parts.docs.Paths() {
 		mux.Handle(p, s.parts.docs)
+	}
+	for _, p := range web.Paths {
+		mux.Handle(p, s.parts.web)
 	}
 	mux.Handle("/", s.parts.rest)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

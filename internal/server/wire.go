@@ -72,6 +72,7 @@ type parts struct {
 	connect      *connectrpc.Handler
 	rest         *rest.Handler
 	docs         *rest.Docs
+	web          http.Handler
 	http         []*http.Server
 	health       *health.Server
 	ready        atomic.Bool
@@ -208,6 +209,9 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		return err
 	}
 	if p.docs, err = rest.NewDocs(site.Files); err != nil {
+		return err
+	}
+	if p.web, err = s.webHandler(p); err != nil {
 		return err
 	}
 	p.rest, err = s.restHandler(p)

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/textproto"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web"
+)
+
+// webHandler creates the pages of guests and tablets. They call the API over the in-process connection, through the same chain as every
+// other client.
+func (s *Server) webHandler(p *parts) (http.Handler, error) {
+	return web.New(web.API{
+		Links: guestv1.NewLinkServiceClient(p.local), Stays: guestv1.NewStayServiceClient(p.local), Forms: guestv1.NewFormServiceClient(p.local),
+		CheckIns: guestv1.NewCheckInServiceClient(p.local), Kiosks: kioskv1.NewKioskServiceClient(p.local),
+		As: pageContext, Fault: pageFault,
+	}, web.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now})
+}
+
+// pageContext returns the context of a page's call: with the address of its client, a bearer token and an idempotency key.
+func pageContext(ctx context.Context, r *http.Request, token, key string) context.Context {
+	md := metadata.MD{}
+	if forwarded := r.Header[textproto.CanonicalMIMEHeaderKey(chain.HeaderForwardedFor)]; len(forwarded) > 0 {
+		md[chain.HeaderForwardedFor] = forwarded
+	}
+	if token != "" {
+		md.Set("authorization", "Bearer "+token)
+	}
+	if key != "" {
+		md.Set(chain.HeaderIdempotencyKey, key)
+	}
+	return metadata.NewOutgoingContext(chain.FromHTTP(ctx, r), md)
+}
+
+// pageKinds are the kinds of the codes that a call of a page can end with.
+var pageKinds = map[codes.Code]fault.Kind{
+	codes.InvalidArgument: fault.Invalid, codes.Unauthenticated: fault.Unauthenticated, codes.PermissionDenied: fault.Denied, codes.NotFound: fault.NotFound,
+	codes.AlreadyExists: fault.Exists, codes.Aborted: fault.Aborted, codes.FailedPrecondition: fault.Precondition, codes.OutOfRange: fault.Invalid,
+	codes.ResourceExhausted: fault.Exhausted, codes.Unavailable: fault.Unavailable, codes.DeadlineExceeded: fault.Deadline, codes.Canceled: fault.Canceled,
+	codes.Unimplemented: fault.Unavailable,
+}
+
+// pageFault returns the fault of a call's status.
+func pageFault(err error) *fault.Fault {
+	if own := (*fault.Fault)(nil); errors.As(err, &own) {
+		return own
+	}
+	st := status.Convert(err)
+	f := fault.New(pageKinds[st.Code()], "", "")
+	f.Message = st.Message()
+	for _, detail := range st.Details() {
+		switch d := detail.(type) {
+		case *errdetails.ErrorInfo:
+			f.Reason = fault.Reason(d.GetReason())
+		case *errdetails.BadRequest:
+			for _, v := range d.GetFieldViolations() {
+				f.Fields = append(f.Fields, fault.Field{Path: v.GetField(), Reason: fault.Reason(v.GetReason()), Message: v.GetDescription()})
+			}
+		case *errdetails.RetryInfo:
+			f.RetryAfter = d.GetRetryDelay().AsDuration()
+		}
+	}
+	return f
+}
+
+// isSecure reports whether the client uses TLS, as this server or a trusted proxy in front of it says.
+func (s *Server) isSecure(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || r.Header.Get("X-Forwarded-Proto") != "https" {
+		return false
+	}
+	for _, proxy := range s.cfg.TrustedProxies {
+		if proxy.Contains(from.Addr().Unmap()) {
+			return true
+		}
+	}
+	return false
+}

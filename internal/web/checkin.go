@@ -1,0 +1,140 @@
+package web
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
+)
+
+// waitSeconds is how often the waiting page loads again.
+const waitSeconds = 2
+
+type stageView struct {
+	CheckIn *guestv1.CheckIn
+	Guests  []answers // with confirmDetails: what is confirmed
+}
+
+// showStage shows where the check-in is, and what comes next.
+func (s *site) showStage(x *exchange) error {
+	c := x.flow.Stay.GetCheckIn()
+	if want := x.flow.stagePage(c); want != x.r.URL.Path {
+		return x.move(want)
+	}
+	return x.stage(http.StatusOK, c)
+}
+
+func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
+	p := x.stayPage(stageTitle(c))
+	v := stageView{CheckIn: c}
+	switch c.GetStage() {
+	case "calling", "waiting":
+		p.Refresh = waitSeconds
+	case "identityCheck", "signature":
+		p.Refresh = 5
+	case "stopped":
+		if c.GetNextAskAt() != nil {
+			p.Refresh = 30
+		}
+	case "confirmDetails":
+		all, err := x.answers()
+		if err != nil {
+			return err
+		}
+		v.Guests = all
+	}
+	p.Data = v
+	return x.render(status, "stage", p)
+}
+
+func stageTitle(c *guestv1.CheckIn) string {
+	if kind := "web.stage." + c.GetStage(); message.Has(kind) {
+		return kind
+	}
+	return "web.stage.other"
+}
+
+// act takes the guest's next step of the check-in.
+func (s *site) act(x *exchange) error {
+	c, err := x.doStep(x.value("do"))
+	if err != nil {
+		f := s.api.Fault(err)
+		if f.Kind == fault.Precondition || f.Kind == fault.Aborted || f.Kind == fault.Exists {
+			// The check-in went on meanwhile: show where it is.
+			return x.move(x.flow.CheckIn())
+		}
+		return err
+	}
+	return x.move(x.flow.stagePage(c))
+}
+
+func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
+	api := x.site.api
+	switch do {
+	case "start":
+		a, err := api.CheckIns.StartCheckIn(x.as(), &guestv1.StartCheckInRequest{})
+		return a.GetData(), err
+	case "again":
+		a, err := api.CheckIns.AskAgain(x.as(), &guestv1.AskAgainRequest{})
+		return a.GetData(), err
+	case "confirm":
+		a, err := api.CheckIns.ConfirmDetails(x.as(), &guestv1.ConfirmDetailsRequest{})
+		return a.GetData(), err
+	case "complete":
+		a, err := api.CheckIns.CompleteCheckIn(x.as(), &guestv1.CompleteCheckInRequest{})
+		return a.GetData(), err
+	case "rules":
+		if _, err := api.Forms.AcceptHouseRules(x.as(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
+			return nil, err
+		}
+	}
+	a, err := api.CheckIns.GetCheckIn(x.as(), &guestv1.GetCheckInRequest{})
+	return a.GetData(), err
+}
+
+type keyView struct {
+	Pins   *guestv1.Pins // nil if they are not shown
+	Shown  bool          // they were shown before, and this session gets them only once
+	Doors  []*guestv1.StayDoor
+	Moving bool // the evidence of a door still changes
+}
+
+// showKey shows the codes and what is known about each door.
+func (s *site) showKey(x *exchange) error {
+	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
+		return x.move(want)
+	}
+	v := keyView{Doors: x.flow.Stay.GetDoors()}
+	pins, err := s.api.Stays.RevealPin(x.as(), &guestv1.RevealPinRequest{})
+	if err == nil {
+		v.Pins = pins.GetData()
+	} else if f := s.api.Fault(err); f.Kind != fault.Precondition && f.Kind != fault.NotFound && f.Kind != fault.Denied && f.Kind != fault.Exhausted {
+		return err
+	} else {
+		v.Shown = x.flow.Kiosk && len(v.Doors) > 0
+	}
+	return x.keyPage(v)
+}
+
+// showDoors shows the doors alone, without their codes.
+func (s *site) showDoors(x *exchange) error { return x.keyPage(keyView{Doors: x.flow.Stay.GetDoors()}) }
+
+func (x *exchange) keyPage(v keyView) error {
+	p := x.stayPage("web.key.title")
+	for _, d := range v.Doors {
+		switch d.GetPin() {
+		case "planned", "queued", "sent":
+			v.Moving = true
+		}
+	}
+	if v.Pins.GetPin() == "" && !v.Shown && len(v.Doors) == 0 {
+		v.Moving, p.Refresh = true, waitSeconds // the access is being planned
+	}
+	p.Idle = "guest"
+	if v.Pins.GetPin() != "" {
+		p.Idle = "code"
+	}
+	p.Data = v
+	return x.render(http.StatusOK, "key", p)
+}

@@ -1,0 +1,80 @@
+package web
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// findView is the page of the two facts, at a door's QR code or at a kiosk.
+type findView struct {
+	Action       string
+	Number, Name string
+	NotFound     bool
+	TooMany      bool
+	Challenge    string // at a kiosk: what its key signs
+	Choices      []*guestv1.Choice
+}
+
+func (s *site) showDoor(x *exchange) error {
+	door, err := s.api.Links.GetDoor(x.as(), &guestv1.GetDoorRequest{Door: x.r.PathValue("door")})
+	if err != nil {
+		return err
+	}
+	return x.find(http.StatusOK, door.GetData(), findView{Action: "/q/" + x.r.PathValue("door")})
+}
+
+func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) error {
+	title, name := "web.find.title", "find"
+	if len(v.Choices) > 0 {
+		title, name = "web.which.title", "which"
+	}
+	p := x.new(face, title)
+	switch {
+	case v.TooMany:
+		p.Wrong = []wrong{{ID: "f-number", Text: p.T("web.find.tooMany")}}
+	case v.NotFound:
+		p.Wrong = []wrong{{ID: "f-number", Text: p.T("web.find.notFound")}}
+	}
+	if x.flow.Kiosk {
+		p.Back = "/k/"
+		p.Idle = "guest"
+	}
+	p.Data = v
+	return x.render(status, name, p)
+}
+
+func (s *site) findAtDoor(x *exchange) error {
+	path := x.r.PathValue("door")
+	door, err := s.api.Links.GetDoor(x.as(), &guestv1.GetDoorRequest{Door: path})
+	if err != nil {
+		return err
+	}
+	v := findView{Action: "/q/" + path, Number: x.value("number"), Name: x.value("name")}
+	if v.Number == "" || v.Name == "" {
+		v.NotFound = true
+		return x.find(http.StatusUnprocessableEntity, door.GetData(), v)
+	}
+	found, err := s.api.Links.FindStay(x.as(), &guestv1.FindStayRequest{Door: path, Number: v.Number, FamilyName: v.Name, Choice: x.value("choice")})
+	if err != nil {
+		return x.notFoundHere(err, door.GetData(), v)
+	}
+	if v.Choices = found.GetData().GetChoices(); len(v.Choices) > 0 {
+		return x.find(http.StatusOK, door.GetData(), v)
+	}
+	return x.begin(found.GetData().GetSession())
+}
+
+// notFoundHere shows the two facts again. Wrong and unknown ones read alike.
+func (x *exchange) notFoundHere(err error, face *guestv1.PropertyFace, v findView) error {
+	switch x.site.api.Fault(err).Kind {
+	case fault.NotFound, fault.Invalid, fault.Precondition:
+		v.NotFound = true
+	case fault.Exhausted:
+		v.TooMany = true
+	default:
+		return err
+	}
+	return x.find(http.StatusUnprocessableEntity, face, v)
+}

@@ -1,0 +1,152 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"net/http"
+	"regexp"
+	"strings"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// exchange is one request for a page, and its answer.
+type exchange struct {
+	site   *site
+	w      http.ResponseWriter
+	r      *http.Request
+	nonce  string
+	prefix string // of input names in a posted form
+	token  string // the guest's session, or the tablet's token before there is one
+	flow   flow
+}
+
+// maxForm is the most bytes of a posted form.
+const maxForm = 64 << 10
+
+// page makes an HTTP handler of a handler.
+func (s *site) page(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{site: s, w: w, r: r, nonce: rand.Text()}
+		x.setHeaders()
+		if r.Method == http.MethodPost {
+			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+			if err := r.ParseForm(); err != nil {
+				x.problem(http.StatusBadRequest, "web.problem.form")
+				return
+			}
+		}
+		if err := h(x); err != nil {
+			x.fail(err)
+		}
+	})
+}
+
+// as returns the context of a call with the session of the exchange.
+func (x *exchange) as() context.Context { return x.asToken(x.token) }
+
+func (x *exchange) asToken(token string) context.Context {
+	return x.site.api.As(x.r.Context(), x.r, token, x.key())
+}
+
+// formKey is the form of the key that a page puts into its forms.
+var formKey = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+
+// key returns the idempotency key of the posted form, or "".
+func (x *exchange) key() string {
+	if key := x.r.PostForm.Get("key"); formKey.MatchString(key) {
+		return key
+	}
+	return ""
+}
+
+// value returns the posted value of an input without spaces around it. A kiosk's inputs have a random prefix that ends in "~".
+func (x *exchange) value(name string) string {
+	for full, values := range x.r.PostForm {
+		if plain := full[strings.LastIndexByte(full, '~')+1:]; plain == name && len(values) > 0 {
+			return strings.TrimSpace(values[0])
+		}
+	}
+	return ""
+}
+
+// scripted reports whether the page's script sent the request. It follows the header Latchkey-Location in place of a redirect: a fetch
+// that follows a redirect would load the next page twice, and a kiosk shows a code only once.
+func (x *exchange) scripted() bool { return x.r.Header.Get("Latchkey-Script") != "" }
+
+// move sends the browser to another page.
+func (x *exchange) move(url string) error {
+	if x.scripted() {
+		x.w.Header().Set("Latchkey-Location", url)
+		x.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	x.w.Header().Set("Location", url)
+	x.w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// new returns a page for the exchange. Its title is a message.
+func (x *exchange) new(face *guestv1.PropertyFace, title string, kv ...any) *page {
+	p := &page{Nonce: x.nonce, Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow, Key: rand.Text(), Path: x.r.URL.Path, files: x.site.files, now: x.site.now()}
+	if p.Kiosk {
+		p.Idle = "guest"
+		p.prefix = strings.ToLower(rand.Text()[:6]) + "~"
+	}
+	p.words = wordsOf(x.r.Header.Get("Accept-Language"), face)
+	p.Title = p.T(title, kv...)
+	return p
+}
+
+// render answers with a page.
+func (x *exchange) render(status int, name string, p *page) error {
+	var b bytes.Buffer
+	if err := x.site.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {
+		return err
+	}
+	x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	writeCompressed(x.w, x.r, status, b.Bytes())
+	return nil
+}
+
+// problem answers with a page that says what is wrong.
+func (x *exchange) problem(status int, kind string) {
+	p := x.new(x.flow.Stay.GetProperty(), kind)
+	p.Data = problemView{Text: p.T(kind + ".text")}
+	if err := x.render(status, "problem", p); err != nil {
+		x.site.log.ErrorContext(x.r.Context(), "a page could not be rendered", "error", err)
+		http.Error(x.w, "", http.StatusInternalServerError)
+	}
+}
+
+type problemView struct{ Text any }
+
+// notFound answers like for every stay, link or page that does not exist or is another's.
+func (x *exchange) notFound() error {
+	x.problem(http.StatusNotFound, "web.problem.unknown")
+	return nil
+}
+
+// fail answers with the page of an error.
+func (x *exchange) fail(err error) {
+	f := x.site.api.Fault(err)
+	switch f.Kind {
+	case fault.Unauthenticated, fault.Denied, fault.NotFound:
+		if x.flow.Kiosk {
+			_ = x.move("/k/")
+			return
+		}
+		_ = x.notFound()
+	case fault.Exhausted:
+		x.problem(http.StatusTooManyRequests, "web.problem.tooMany")
+	case fault.Invalid, fault.Precondition, fault.Aborted, fault.Exists:
+		x.problem(http.StatusConflict, "web.problem.changed")
+	case fault.Unavailable, fault.Deadline, fault.Canceled:
+		x.problem(http.StatusServiceUnavailable, "web.problem.away")
+	default:
+		x.site.log.ErrorContext(x.r.Context(), "a page failed", "kind", f.Kind.String(), "reason", f.Reason)
+		x.problem(http.StatusInternalServerError, "web.problem.away")
+	}
+}

@@ -1,0 +1,460 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	"latchkey.dev/internal/fault"
+)
+
+const (
+	linkSecret  = "lkl_link"
+	staySession = "lks_stay"
+	kioskToken  = "lkt_kiosk"
+	thePin      = "480271"
+)
+
+// fakeAPI is an API with one stay. It answers like the service, and keeps what pages say.
+type fakeAPI struct {
+	guestv1.LinkServiceClient
+	guestv1.StayServiceClient
+	guestv1.FormServiceClient
+	guestv1.CheckInServiceClient
+	kioskv1.KioskServiceClient
+
+	mu       sync.Mutex
+	bound    bool
+	stay     *guestv1.Stay
+	form     *guestv1.Form
+	answers  map[string]string
+	wrong    []fault.Field // with which the next SaveStep is refused
+	keys     []string      // idempotency keys of calls that change something
+	revealed int
+	pins     *guestv1.Pins
+	choices  []*guestv1.Choice
+	kiosk    *kioskv1.Kiosk
+	helped   int
+	ended    int
+	fails    *fault.Fault // with which every call is refused
+}
+
+type fakeCall struct{ token, key string }
+
+type fakeKey struct{}
+
+func fakeAs(ctx context.Context, _ *http.Request, token, key string) context.Context {
+	return context.WithValue(ctx, fakeKey{}, fakeCall{token, key})
+}
+
+func fakeFault(err error) *fault.Fault {
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		return f
+	}
+	return fault.New(fault.Internal, "", "%s", err.Error())
+}
+
+var theProperty = &guestv1.PropertyFace{Id: "prp_1", Name: "Hostel Miramar", TimeZone: "Europe/Lisbon", Language: "en", DeskPhone: "+351210000000",
+	Accent: "#3366cc", Address: "Rua do Mar 1\n1100 Lisboa", Directions: "Tram 28\nTo the end"}
+
+func newFake() *fakeAPI {
+	at := func(day, hour int) *timestamppb.Timestamp {
+		return timestamppb.New(time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC))
+	}
+	yes := true
+	return &fakeAPI{
+		answers: map[string]string{},
+		pins:    &guestv1.Pins{Pin: thePin, Gates: []*guestv1.GatePin{{GateId: "gat_1", Name: "Gate", Pin: "991122"}}},
+		stay: &guestv1.Stay{
+			Id: "rsv_1", Property: theProperty, Number: "8790", State: "confirmed", From: at(21, 15), To: at(23, 11), SpaceName: "Bed 1", ParentSpaceName: "Room 204",
+			Guests:     []*guestv1.StayGuest{{Id: "gst_1", Role: "main", FirstName: "Ana", LastName: "Silva"}, {Id: "gst_2", Role: "companion", Invited: true}},
+			AdultCount: 2, HouseRules: "Quiet after ten.\nNo candles.", PartnerName: "Mews", MaskedEmail: "a…@example.com", ArrivalTime: "15:00",
+			Shared:  []*guestv1.SharedGroup{{Name: "identity", Shared: &yes, Fields: []string{"firstName", "lastName"}}, {Name: "contact", Fields: []string{"email"}}},
+			Tasks:   []*guestv1.Task{{Kind: "you", State: "todo"}, {Kind: "companions", State: "todo"}, {Kind: "arrival", State: "done"}, {Kind: "houseRules", State: "todo"}, {Kind: "sharing", State: "blocked"}},
+			CheckIn: &guestv1.CheckIn{Stage: "start", OpensOn: "2026-11-21", AskedAt: at(21, 15)},
+		},
+		form: &guestv1.Form{GuestId: "gst_1", Next: "name", Rule: "ES", Steps: []*guestv1.FormStep{
+			{Name: "name", Fields: []*guestv1.FormField{
+				{Name: "firstName", Kind: "text", Required: true, Autocomplete: "given-name", MaxLength: 255},
+				{Name: "lastName", Kind: "text", Required: true, Autocomplete: "family-name"},
+			}, Reason: &guestv1.FormReason{Kind: "law", Source: "RD 933/2021", Url: "https://www.boe.es/", KeptUntil: "2029-11-23"}},
+			{Name: "birth", Fields: []*guestv1.FormField{{Name: "birthDate", Kind: "date", Required: true}, {Name: "sex", Kind: "choice", Options: []string{"F", "M", "X"}}}},
+			{Name: "document", Fields: []*guestv1.FormField{
+				{Name: "document.type", Kind: "choice", Options: []string{"passport", "idCard", "driversLicense", "residencePermit", "other"}},
+				{Name: "document.issuingCountry", Kind: "country", Value: "PT"},
+			}, Reason: &guestv1.FormReason{Kind: "law", Source: "RD 933/2021"}},
+			{Name: "property", Fields: []*guestv1.FormField{{Name: "own.plate", Kind: "text", Label: "Number plate"}, {Name: "own.age", Kind: "number", Label: "Age"}}, Reason: &guestv1.FormReason{Kind: "property"}},
+			{Name: "contact", Fields: []*guestv1.FormField{{Name: "email", Kind: "email"}, {Name: "mobile", Kind: "phone"}}},
+		}},
+		kiosk: &kioskv1.Kiosk{Id: "ksk_1", Name: "Lobby", Property: theProperty, Challenge: "challenge", Door: "door_1"},
+	}
+}
+
+// call checks a call's token and keeps its key.
+func (f *fakeAPI) call(ctx context.Context, token string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, _ := ctx.Value(fakeKey{}).(fakeCall)
+	if f.fails != nil {
+		return f.fails
+	}
+	if token != "" && c.token != token {
+		return fault.New(fault.Unauthenticated, "", "wrong token")
+	}
+	if c.key != "" {
+		f.keys = append(f.keys, c.key)
+	}
+	return nil
+}
+
+func unknown() error { return fault.New(fault.NotFound, fault.LinkInvalid, "not found") }
+
+func (f *fakeAPI) GetLink(ctx context.Context, r *guestv1.GetLinkRequest, _ ...grpc.CallOption) (*guestv1.GetLinkResponse, error) {
+	if r.GetLink() != linkSecret {
+		return nil, unknown()
+	}
+	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23", Bound: f.bound}}, f.call(ctx, "")
+}
+
+func (f *fakeAPI) session() *guestv1.Session {
+	return &guestv1.Session{Token: staySession, StayId: f.stay.GetId(), ExpiresAt: timestamppb.New(time.Now().Add(time.Hour))}
+}
+
+func (f *fakeAPI) BindLink(ctx context.Context, r *guestv1.BindLinkRequest, _ ...grpc.CallOption) (*guestv1.BindLinkResponse, error) {
+	if r.GetLink() != linkSecret || f.bound {
+		return nil, unknown()
+	}
+	f.bound = true
+	return &guestv1.BindLinkResponse{Data: f.session()}, f.call(ctx, "")
+}
+
+func (f *fakeAPI) RenewLink(ctx context.Context, _ *guestv1.RenewLinkRequest, _ ...grpc.CallOption) (*guestv1.RenewLinkResponse, error) {
+	return &guestv1.RenewLinkResponse{}, f.call(ctx, "")
+}
+
+func (f *fakeAPI) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest, _ ...grpc.CallOption) (*guestv1.GetDoorResponse, error) {
+	if r.GetDoor() != "door_1" {
+		return nil, unknown()
+	}
+	return &guestv1.GetDoorResponse{Data: theProperty}, f.call(ctx, "")
+}
+
+func (f *fakeAPI) found(number, name, choice string) (*guestv1.Found, error) {
+	switch {
+	case number == "limit":
+		return nil, fault.New(fault.Exhausted, "tooManyAttempts", "wait")
+	case number != "8790" || !strings.EqualFold(name, "silva"):
+		return nil, fault.New(fault.NotFound, "stayNotFound", "not found")
+	case len(f.choices) > 0 && choice == "":
+		return &guestv1.Found{Choices: f.choices}, nil
+	}
+	return &guestv1.Found{Session: f.session()}, nil
+}
+
+// links are the methods of the fake's LinkService whose names another service has too.
+type fakeLinks struct{ *fakeAPI }
+
+func (f fakeLinks) FindStay(ctx context.Context, r *guestv1.FindStayRequest, _ ...grpc.CallOption) (*guestv1.FindStayResponse, error) {
+	if err := f.call(ctx, ""); err != nil {
+		return nil, err
+	}
+	found, err := f.found(r.GetNumber(), r.GetFamilyName(), r.GetChoice())
+	return &guestv1.FindStayResponse{Data: found}, err
+}
+
+type fakeKiosks struct{ *fakeAPI }
+
+func (f fakeKiosks) EnrolKiosk(ctx context.Context, r *kioskv1.EnrolKioskRequest, _ ...grpc.CallOption) (*kioskv1.EnrolKioskResponse, error) {
+	if r.GetCode() != "ABCD-EFGH" || len(r.GetPublicKey()) == 0 {
+		return nil, fault.New(fault.Invalid, fault.InvalidFields, "wrong")
+	}
+	return &kioskv1.EnrolKioskResponse{Data: &kioskv1.Enrolled{Token: kioskToken, KioskId: "ksk_1"}}, f.call(ctx, "")
+}
+
+func (f fakeKiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest, _ ...grpc.CallOption) (*kioskv1.GetKioskResponse, error) {
+	return &kioskv1.GetKioskResponse{Data: f.kiosk}, f.call(ctx, kioskToken)
+}
+
+func (f fakeKiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest, _ ...grpc.CallOption) (*kioskv1.FindStayResponse, error) {
+	if err := f.call(ctx, kioskToken); err != nil {
+		return nil, err
+	}
+	if r.GetChallenge() != "challenge" || len(r.GetSignature()) != 64 {
+		return nil, fault.New(fault.Denied, "", "no proof")
+	}
+	found, err := f.found(r.GetNumber(), r.GetFamilyName(), r.GetChoice())
+	return &kioskv1.FindStayResponse{Data: found}, err
+}
+
+func (f fakeKiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest, _ ...grpc.CallOption) (*kioskv1.RequestHelpResponse, error) {
+	f.helped++
+	return &kioskv1.RequestHelpResponse{}, f.call(ctx, kioskToken)
+}
+
+func (f *fakeAPI) GetStay(ctx context.Context, _ *guestv1.GetStayRequest, _ ...grpc.CallOption) (*guestv1.GetStayResponse, error) {
+	stay, _ := proto.Clone(f.stay).(*guestv1.Stay)
+	return &guestv1.GetStayResponse{Data: stay}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest, _ ...grpc.CallOption) (*guestv1.RevealPinResponse, error) {
+	if err := f.call(ctx, staySession); err != nil {
+		return nil, err
+	}
+	f.revealed++
+	if f.stay.GetAtKiosk() && f.revealed > 1 || f.pins == nil {
+		return nil, fault.New(fault.Precondition, "", "shown before")
+	}
+	return &guestv1.RevealPinResponse{Data: f.pins}, nil
+}
+
+func (f *fakeAPI) EndSession(ctx context.Context, _ *guestv1.EndSessionRequest, _ ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {
+	f.ended++
+	return &guestv1.EndSessionResponse{}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) GetForm(ctx context.Context, r *guestv1.GetFormRequest, _ ...grpc.CallOption) (*guestv1.GetFormResponse, error) {
+	if r.GetGuestId() == "gst_9" || r.GetGuestId() == "" {
+		return nil, unknown()
+	}
+	form, _ := proto.Clone(f.form).(*guestv1.Form)
+	form.GuestId = r.GetGuestId()
+	for _, s := range form.GetSteps() {
+		for _, q := range s.GetFields() {
+			if v, ok := f.answers[q.GetName()]; ok {
+				q.Value = v
+			}
+		}
+	}
+	return &guestv1.GetFormResponse{Data: form}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ...grpc.CallOption) (*guestv1.SaveStepResponse, error) {
+	if err := f.call(ctx, staySession); err != nil {
+		return nil, err
+	}
+	if wrong := f.wrong; len(wrong) > 0 {
+		f.wrong = nil
+		return nil, fault.Fields(wrong...)
+	}
+	maps.Copy(f.answers, r.GetAnswers())
+	got, err := f.GetForm(ctx, &guestv1.GetFormRequest{GuestId: r.GetGuestId()})
+	return &guestv1.SaveStepResponse{Data: got.GetData()}, err
+}
+
+func (f *fakeAPI) SetParty(ctx context.Context, r *guestv1.SetPartyRequest, _ ...grpc.CallOption) (*guestv1.SetPartyResponse, error) {
+	f.stay.AdultCount = r.GetAdultCount()
+	return &guestv1.SetPartyResponse{}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest, _ ...grpc.CallOption) (*guestv1.InviteCompanionResponse, error) {
+	if !strings.Contains(r.GetEmail(), "@") {
+		return nil, fault.Fields(fault.Field{Path: "email", Message: "wrong"})
+	}
+	return &guestv1.InviteCompanionResponse{}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) RemoveCompanion(ctx context.Context, _ *guestv1.RemoveCompanionRequest, _ ...grpc.CallOption) (*guestv1.RemoveCompanionResponse, error) {
+	f.stay.Guests = f.stay.GetGuests()[:1]
+	return &guestv1.RemoveCompanionResponse{}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) SetArrival(ctx context.Context, r *guestv1.SetArrivalRequest, _ ...grpc.CallOption) (*guestv1.SetArrivalResponse, error) {
+	f.stay.ArrivalTime = r.GetTime()
+	return &guestv1.SetArrivalResponse{}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRulesRequest, _ ...grpc.CallOption) (*guestv1.AcceptHouseRulesResponse, error) {
+	f.stay.HouseRulesAcceptedAt = timestamppb.Now()
+	if f.stay.GetCheckIn().GetStage() == "houseRules" {
+		f.stay.CheckIn.Stage = "ready"
+	}
+	return &guestv1.AcceptHouseRulesResponse{}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest, _ ...grpc.CallOption) (*guestv1.SetSharingResponse, error) {
+	for _, g := range f.stay.GetShared() {
+		on := strings.Contains(strings.Join(r.GetGroups(), " "), g.GetName())
+		g.Shared = &on
+	}
+	return &guestv1.SetSharingResponse{}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest, _ ...grpc.CallOption) (*guestv1.GetCheckInResponse, error) {
+	return &guestv1.GetCheckInResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) StartCheckIn(ctx context.Context, _ *guestv1.StartCheckInRequest, _ ...grpc.CallOption) (*guestv1.StartCheckInResponse, error) {
+	f.stay.CheckIn.Stage = "confirmDetails"
+	return &guestv1.StartCheckInResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest, _ ...grpc.CallOption) (*guestv1.AskAgainResponse, error) {
+	f.stay.CheckIn.Stage, f.stay.CheckIn.Stops = "ready", nil
+	return &guestv1.AskAgainResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest, _ ...grpc.CallOption) (*guestv1.ConfirmDetailsResponse, error) {
+	f.stay.CheckIn.Stage = "houseRules"
+	return &guestv1.ConfirmDetailsResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest, _ ...grpc.CallOption) (*guestv1.CompleteCheckInResponse, error) {
+	f.stay.CheckIn.Stage, f.stay.CheckIn.AcceptedAt = "waiting", timestamppb.Now()
+	return &guestv1.CompleteCheckInResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpRequest, _ ...grpc.CallOption) (*guestv1.RequestHelpResponse, error) {
+	f.helped++
+	return &guestv1.RequestHelpResponse{}, f.call(ctx, staySession)
+}
+
+// start makes the PMS's update arrive.
+func (f *fakeAPI) start(pin string) {
+	f.stay.State, f.stay.CheckIn.Stage = "started", "checkedIn"
+	f.stay.Doors = []*guestv1.StayDoor{{Id: "door_1", Name: "Room 204", Kind: "room", Pin: pin, PinConfirmedAt: f.stay.GetFrom()}, {Id: "gat_1", Name: "Gate", Kind: "gate"}}
+}
+
+// browser is a browser with cookies that follows no redirect.
+type browser struct {
+	t      *testing.T
+	base   string
+	client *http.Client
+	log    *syncBuffer
+	moved  []string // every Location
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func (f *fakeAPI) handler(t *testing.T, log io.Writer) http.Handler {
+	t.Helper()
+	h, err := New(API{Links: fakeLinks{f}, Stays: f, Forms: f, CheckIns: f, Kiosks: fakeKiosks{f}, As: fakeAs, Fault: fakeFault},
+		Options{Logger: slog.New(slog.NewTextHandler(log, nil)), Secure: func(r *http.Request) bool { return r.TLS != nil }, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (f *fakeAPI) browser(t *testing.T) *browser {
+	t.Helper()
+	log := &syncBuffer{}
+	server := httptest.NewServer(f.handler(t, log))
+	t.Cleanup(server.Close)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{t: t, base: server.URL, log: log, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// page is an answer that was read.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	moved  string
+}
+
+func (b *browser) do(method, path string, form url.Values) answer {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", b.base)
+	}
+	res, err := b.client.Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if to := res.Header.Get("Location"); to != "" {
+		b.moved = append(b.moved, to)
+	}
+	return answer{res.StatusCode, res.Header, string(body), res.Header.Get("Location")}
+}
+
+func (b *browser) get(path string) answer { b.t.Helper(); return b.do(http.MethodGet, path, nil) }
+
+// shows reads a page that must be there and contain some texts.
+func (b *browser) shows(path string, texts ...string) answer {
+	b.t.Helper()
+	a := b.get(path)
+	if a.status != http.StatusOK {
+		b.t.Fatalf("GET %s: status %d, to %q: %s", path, a.status, a.moved, plain(a.body))
+	}
+	a.contains(b.t, texts...)
+	return a
+}
+
+func (a answer) contains(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(plain(a.body), text) {
+			t.Errorf("the page lacks %q:\n%s", text, plain(a.body))
+		}
+	}
+}
+
+// moves posts a form and expects to be moved.
+func (b *browser) moves(path string, form url.Values, to string) {
+	b.t.Helper()
+	if a := b.do(http.MethodPost, path, form); a.moved != to || a.status != http.StatusSeeOther {
+		b.t.Fatalf("POST %s: status %d to %q, want to %q: %s", path, a.status, a.moved, to, plain(a.body))
+	}
+}
+
+var tags = regexp.MustCompile(`(?s)<(script|style|svg).*?</(script|style|svg)>|<[^>]*>`)
+
+var times = regexp.MustCompile(`<time[^>]*>(.*?)</time>`)
+
+// plain is the text of a page.
+func plain(html string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("&#39;", "'", "&#34;", `"`, "&amp;", "&", "&#43;", "+").Replace(tags.ReplaceAllString(times.ReplaceAllString(html, "$1"), " "))), " ")
+}
+
+func form(kv ...string) url.Values {
+	v := url.Values{}
+	for i := 0; i+1 < len(kv); i += 2 {
+		v.Set(kv[i], kv[i+1])
+	}
+	return v
+}

@@ -1,0 +1,268 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// target returns the guest and the step of the path.
+func (x *exchange) target() (guest, step string) {
+	if x.flow.Kiosk {
+		return x.flow.stepOf(x.r.PathValue("step"))
+	}
+	return x.r.PathValue("guest"), x.r.PathValue("step")
+}
+
+// openForm moves to the first step of a form with a missing answer. At a kiosk the guest is the first with one.
+func (s *site) openForm(x *exchange) error {
+	id := x.r.PathValue("guest")
+	if x.flow.Kiosk {
+		missing := x.flow.Stay.GetCheckIn().GetMissingGuestIds()
+		if len(missing) == 0 {
+			return x.move(x.flow.CheckIn())
+		}
+		id = missing[0]
+	}
+	f, err := x.form(id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.GetFromProfile() && f.GetNext() == "":
+		return x.move(x.flow.Below("form/check"))
+	case f.GetNext() != "":
+		return x.move(x.flow.Step(id, f.GetNext()))
+	case len(f.GetSteps()) > 0:
+		return x.move(x.flow.Step(id, f.GetSteps()[0].GetName()))
+	}
+	return x.move(x.flow.Home())
+}
+
+func (x *exchange) form(guest string) (*guestv1.Form, error) {
+	found, err := x.site.api.Forms.GetForm(x.as(), &guestv1.GetFormRequest{GuestId: guest})
+	return found.GetData(), err
+}
+
+// field is one question of a step with its answer, or with what was posted.
+type field struct {
+	*guestv1.FormField
+	ID    string
+	Value string
+	Parts []string // of a date: day, month and year
+}
+
+type stepView struct {
+	Guest   *guestv1.StayGuest
+	Step    *guestv1.FormStep
+	Fields  []field
+	Number  int // of the step; 0 if the count of steps is not certain
+	Count   int
+	Confirm bool // the page came from the check of all answers, and returns there
+}
+
+func (s *site) showStep(x *exchange) error {
+	guest, step := x.target()
+	f, err := x.form(guest)
+	if err != nil {
+		return err
+	}
+	return x.step(http.StatusOK, f, step, nil, nil)
+}
+
+// step renders one step of a form. posted are the answers to show in place of the stored ones, and faults are their faults.
+func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[string]string, faults []fault.Field) error {
+	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == name })
+	if at < 0 {
+		return x.notFound()
+	}
+	step := f.GetSteps()[at]
+	p := x.stayPage("step." + name)
+	p.Back = x.backFrom(f, at)
+	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.returns()}
+	if isCountCertain(f) {
+		v.Number, v.Count = at+1, len(f.GetSteps())
+	}
+	for _, asked := range step.GetFields() {
+		q := field{FormField: asked, ID: "f-" + strings.ReplaceAll(asked.GetName(), ".", "-"), Value: asked.GetValue()}
+		if sent, ok := posted[asked.GetName()]; ok {
+			q.Value = sent
+		}
+		if asked.GetKind() == "date" {
+			q.Parts = dateParts(q.Value)
+		}
+		for _, wrongField := range faults {
+			if answerOf(wrongField.Path) == asked.GetName() {
+				p.Wrong = append(p.Wrong, wrong{ID: q.ID, Text: p.Or("problem."+string(wrongField.Reason), "problem.required")})
+				break
+			}
+		}
+		v.Fields = append(v.Fields, q)
+	}
+	p.Data = v
+	return x.render(status, "step", p)
+}
+
+// isCountCertain reports whether the number of steps can no longer change: the citizenship decides what the law asks.
+func isCountCertain(f *guestv1.Form) bool {
+	for _, s := range f.GetSteps() {
+		if s.GetName() == "citizenship" && !s.GetComplete() {
+			return false
+		}
+	}
+	return true
+}
+
+// returns reports whether the page was opened from the check of all answers.
+func (x *exchange) returns() bool { return x.r.URL.Query().Has("check") || x.value("check") != "" }
+
+func (x *exchange) backFrom(f *guestv1.Form, at int) string {
+	switch {
+	case x.returns():
+		return x.checkPage()
+	case at > 0:
+		return x.flow.Step(f.GetGuestId(), f.GetSteps()[at-1].GetName())
+	}
+	return x.flow.Home()
+}
+
+// checkPage is the page with all answers.
+func (x *exchange) checkPage() string {
+	if x.flow.Kiosk {
+		return "/k/confirm"
+	}
+	return x.flow.Below("form/check")
+}
+
+// answerOf returns the name of the answer in the path of a fault: "answers.lastName", "answers[lastName]" or "lastName".
+func answerOf(path string) string {
+	path = strings.TrimPrefix(path, "answers")
+	return strings.Trim(path, `.[]"`)
+}
+
+// saveStep saves the answers of one step and moves to the next.
+func (s *site) saveStep(x *exchange) error {
+	guest, step := x.target()
+	f, err := x.form(guest)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == step })
+	if at < 0 {
+		return x.notFound()
+	}
+	posted := map[string]string{}
+	words := wordsOf(x.r.Header.Get("Accept-Language"), x.flow.Stay.GetProperty())
+	for _, q := range f.GetSteps()[at].GetFields() {
+		if q.GetKind() == "date" {
+			posted[q.GetName()] = words.dateFrom(x.value(q.GetName()+".day"), x.value(q.GetName()+".month"), x.value(q.GetName()+".year"))
+			continue
+		}
+		posted[q.GetName()] = x.value(q.GetName())
+	}
+	saved, err := s.api.Forms.SaveStep(x.as(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted})
+	if err != nil {
+		if wrong := s.api.Fault(err); wrong.Kind == fault.Invalid {
+			return x.step(http.StatusUnprocessableEntity, f, step, posted, wrong.Fields)
+		}
+		return err
+	}
+	return x.move(x.after(saved.GetData(), step))
+}
+
+// after returns the page after a saved step.
+func (x *exchange) after(f *guestv1.Form, step string) string {
+	if x.returns() && f.GetNext() == "" {
+		return x.checkPage()
+	}
+	if x.returns() {
+		return x.flow.Step(f.GetGuestId(), f.GetNext())
+	}
+	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == step })
+	if at+1 < len(f.GetSteps()) {
+		return x.flow.Step(f.GetGuestId(), f.GetSteps()[at+1].GetName())
+	}
+	if f.GetNext() != "" {
+		return x.flow.Step(f.GetGuestId(), f.GetNext())
+	}
+	if x.flow.Kiosk {
+		return "/k/form" // the next guest, or the check-in
+	}
+	return x.checkPage()
+}
+
+// dateParts splits a stored day into day, month and year, and what was typed into its three boxes.
+func dateParts(value string) []string {
+	if parts := strings.SplitN(value, "-", 3); len(parts) == 3 && len(parts[0]) == 4 {
+		return []string{strings.TrimLeft(parts[2], "0"), strings.TrimLeft(parts[1], "0"), parts[0]}
+	}
+	return append(strings.SplitN(value, " ", 3), "", "", "")[:3]
+}
+
+// dateFrom joins the three boxes of a date. A month may be a number or a name. What is no date stays as it was typed, and the API
+// refuses it.
+func (w words) dateFrom(day, month, year string) string {
+	if day+month+year == "" {
+		return ""
+	}
+	typed := day + " " + month + " " + year
+	m, err := strconv.Atoi(month)
+	if err != nil {
+		m = w.monthNamed(month)
+	}
+	d, derr := strconv.Atoi(day)
+	y, yerr := strconv.Atoi(year)
+	if derr != nil || yerr != nil || m < 1 || m > 12 || d < 1 || d > 31 || y < 1000 || y > 9999 {
+		return typed
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", y, m, d)
+}
+
+// monthNamed returns the number of a month by its name or the start of it; 0 if there is none.
+func (w words) monthNamed(name string) int {
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	for m := 1; m <= 12 && len(name) >= 3; m++ {
+		if strings.HasPrefix(strings.ToLower(w.text("month."+strconv.Itoa(m), nil)), name) {
+			return m
+		}
+	}
+	return 0
+}
+
+// answers are the answers of one guest, for the page that checks them.
+type answers struct {
+	Guest *guestv1.StayGuest
+	Form  *guestv1.Form
+}
+
+type checkView struct{ Guests []answers }
+
+func (s *site) showAnswers(x *exchange) error {
+	p := x.stayPage("web.check.title")
+	all, err := x.answers()
+	if err != nil {
+		return err
+	}
+	p.Data = checkView{Guests: all}
+	return x.render(http.StatusOK, "check", p)
+}
+
+// answers returns the forms of all guests that this session may read.
+func (x *exchange) answers() (all []answers, err error) {
+	for _, g := range x.flow.Stay.GetGuests() {
+		f, err := x.form(g.GetId())
+		if err != nil {
+			if k := x.site.api.Fault(err).Kind; k == fault.NotFound || k == fault.Denied {
+				continue // a companion reads no data of others
+			}
+			return nil, err
+		}
+		all = append(all, answers{Guest: g, Form: f})
+	}
+	return all, nil
+}

@@ -1,0 +1,166 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// A guest goes from the mail's link to the code, without script.
+func TestGuestFlow(t *testing.T) {
+	f := newFake()
+	b := f.browser(t)
+
+	b.shows("/g/l/"+linkSecret, "Hello A.", "Hostel Miramar", "Saturday, 21 November", "Monday, 23 November")
+	if f.bound {
+		t.Fatal("to look at the link bound it")
+	}
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.shows("/g/stays/rsv_1", "Room 204 · Bed 1", "Sat 21 Nov to Mon 23 Nov, until 11:00", "3 things are still to do", "Cannot start yet")
+
+	if a := b.get("/g/stays/rsv_1/form/gst_1"); a.moved != "/g/stays/rsv_1/form/gst_1/name" {
+		t.Fatalf("the form opens at %q", a.moved)
+	}
+	b.shows("/g/stays/rsv_1/form/gst_1/name", "What is your name?", "RD 933/2021", "23 November 2029", "Step 1 of 5")
+	b.moves("/g/stays/rsv_1/form/gst_1/name", form("firstName", "Ana", "lastName", " Silva "), "/g/stays/rsv_1/form/gst_1/birth")
+	b.moves("/g/stays/rsv_1/form/gst_1/birth", form("birthDate.day", "7", "birthDate.month", "Mar.", "birthDate.year", "1990", "sex", "F"), "/g/stays/rsv_1/form/gst_1/document")
+	if f.answers["lastName"] != "Silva" || f.answers["birthDate"] != "1990-03-07" {
+		t.Errorf("saved: %v", f.answers)
+	}
+	b.shows("/g/stays/rsv_1/form/check", "Silva", "7 March 1990", "Portugal", "Not provided", "Number plate")
+	b.moves("/g/stays/rsv_1/form/arrival", form("time", "17:00"), "/g/stays/rsv_1")
+	b.moves("/g/stays/rsv_1/form/rules", form(), "/g/stays/rsv_1")
+	b.moves("/g/stays/rsv_1/form/share", form("share.contact", "yes"), "/g/stays/rsv_1")
+	if f.stay.GetShared()[0].GetShared() || !f.stay.GetShared()[1].GetShared() || f.stay.GetArrivalTime() != "17:00" {
+		t.Errorf("shared %v, arrival %q", f.stay.GetShared(), f.stay.GetArrivalTime())
+	}
+
+	checkin := "/g/stays/rsv_1/checkin"
+	b.moves(checkin, form("do", "start"), checkin)
+	b.shows(checkin, "Is this still right?", "Silva")
+	b.moves(checkin, form("do", "confirm"), checkin)
+	b.shows(checkin, "Quiet after ten.")
+	b.moves(checkin, form("do", "rules"), checkin)
+	b.shows(checkin, "All is ready")
+	b.moves(checkin, form("do", "complete"), checkin)
+	waiting := b.shows(checkin, "You are checked in. Your code is being made ready.")
+	if !strings.Contains(waiting.body, `http-equiv="refresh"`) {
+		t.Error("the waiting page does not load again without script")
+	}
+	f.start("verified")
+	if a := b.get(checkin); a.moved != "/g/stays/rsv_1/key" {
+		t.Fatalf("after the PMS's update the page moves to %q", a.moved)
+	}
+	b.shows("/g/stays/rsv_1/key", "4 8 0 2 7 1", "Your code works from 15:00.", "Your key waits at the desk.", "Confirmed at 15:00", "Works until Mon 23 Nov, 11:00.")
+	b.shows("/g/stays/rsv_1", "Show my code")
+	if strings.Contains(b.get("/g/stays/rsv_1").body, "4 8 0") {
+		t.Error("the stay shows the code without being asked")
+	}
+	b.checkSecrets()
+}
+
+// checkSecrets fails if a secret or an answer is in an address or in the log.
+func (b *browser) checkSecrets() {
+	b.t.Helper()
+	for _, secret := range []string{staySession, kioskToken, thePin, "Silva", linkSecret} {
+		for _, to := range b.moved {
+			if strings.Contains(to, secret) {
+				b.t.Errorf("%q is in the address %s", secret, to)
+			}
+		}
+		if strings.Contains(b.log.String(), secret) {
+			b.t.Errorf("%q is in the log: %s", secret, b.log.String())
+		}
+	}
+}
+
+// A wrong answer stays in its field, with a summary, a message at the field, and "Error:" in the title.
+func TestWrongAnswersAreKept(t *testing.T) {
+	f := newFake()
+	b := f.browser(t)
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	for _, test := range []struct {
+		step   string
+		posted []string
+		faults []fault.Field
+		want   []string
+	}{
+		{"birth", []string{"birthDate.day", "31", "birthDate.month", "feb<", "birthDate.year", "1990"}, []fault.Field{{Path: "answers.birthDate", Reason: "notADate"}},
+			[]string{`value="feb&lt;"`, `value="31"`, `href="#f-birthDate"`, `id="f-birthDate"`, "<title>Error: ", `aria-describedby="f-birthDate-wrong"`, "Enter a day that exists"}},
+		{"contact", []string{"email", "nobody"}, []fault.Field{{Path: "answers[email]", Reason: "notAnAddress"}, {Path: `answers["mobile"]`, Reason: "unheardOf"}},
+			[]string{`value="nobody"`, `aria-invalid="true"`, "Enter an e-mail address", `href="#f-mobile"`, "Answer this question."}},
+		{"document", []string{"document.type", "idCard"}, []fault.Field{{Path: "answers.document.issuingCountry", Reason: "notACountry"}},
+			[]string{`value="idCard" selected`, `href="#f-document-issuingCountry"`, "Choose a country"}},
+	} {
+		f.wrong = test.faults
+		a := b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/"+test.step, form(test.posted...))
+		if a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: status %d", test.step, a.status)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(a.body, want) {
+				t.Errorf("%s: the page lacks %s:\n%s", test.step, want, a.body)
+			}
+		}
+	}
+}
+
+// Without its session a stay answers like one that does not exist.
+func TestAnotherStayIsUnknown(t *testing.T) {
+	f := newFake()
+	b := f.browser(t)
+	stranger := b.get("/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	for _, path := range []string{"/g/stays/rsv_2", "/g/stays/rsv_2/key", "/g/l/lkl_other", "/g/stays/rsv_1/form/gst_9/name", "/g/stays/rsv_1/form/gst_1/unknown", "/g/elsewhere", "/q/other"} {
+		a := b.get(path)
+		if a.status != http.StatusNotFound || plain(a.body)[:20] != plain(stranger.body)[:20] {
+			t.Errorf("%s: status %d: %s", path, a.status, plain(a.body))
+		}
+	}
+	f.stay.Id = "rsv_3"
+	if a := b.get("/g/stays/rsv_1"); a.status != http.StatusNotFound || strings.Contains(a.body, "Miramar") {
+		t.Errorf("the session of another stay shows it: %d %s", a.status, plain(a.body))
+	}
+}
+
+// A link that another device has bound offers a new one.
+func TestSecondDevice(t *testing.T) {
+	f := newFake()
+	f.bound = true
+	b := f.browser(t)
+	b.shows("/g/l/"+linkSecret, "This link was opened on another device.")
+	b.do(http.MethodPost, "/g/l/"+linkSecret, form()).contains(t, "This link was opened on another device.")
+	b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", form()).contains(t, "A new link is on its way")
+}
+
+// Each stop of the check-in has its sentence, and unknown ones the API's.
+func TestStops(t *testing.T) {
+	f := newFake()
+	b := f.browser(t)
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	for _, test := range []struct {
+		stage string
+		stop  *guestv1.CheckInStop
+		want  string
+	}{
+		{"stopped", &guestv1.CheckInStop{Reason: "owing", Amount: "84.00", Currency: "EUR"}, "There is an open amount of 84.00 EUR."},
+		{"stopped", &guestv1.CheckInStop{Reason: "owing"}, "There is an open amount. Pay at the desk"},
+		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady"}, "Your room is being prepared."},
+		{"stopped", &guestv1.CheckInStop{Reason: "partnerUnavailable"}, "does not answer just now"},
+		{"identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"}, "hold your document ready"},
+		{"atDesk", &guestv1.CheckInStop{Reason: "minorAlone"}, "does not check in alone"},
+		{"stopped", &guestv1.CheckInStop{Reason: "unheardOf", Text: "The sky fell."}, "The sky fell."},
+		{"newStage", nil, "A member of staff helps you to continue."},
+	} {
+		f.stay.CheckIn = &guestv1.CheckIn{Stage: test.stage}
+		if test.stop != nil {
+			f.stay.CheckIn.Stops = []*guestv1.CheckInStop{test.stop}
+		}
+		b.shows("/g/stays/rsv_1/checkin", test.want, "Try again")
+	}
+	f.stay.CheckIn = &guestv1.CheckIn{Stage: "notToday", OpensOn: "2026-11-21"}
+	b.shows("/g/stays/rsv_1/checkin", "Your stay starts on Saturday, 21 November.")
+}

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+)
+
+// setHeaders sets the headers of every page. They go out even with an error.
+func (x *exchange) setHeaders() {
+	h := x.w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+x.nonce+"' 'strict-dynamic'; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
+		"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "+
+		"require-trusted-types-for 'script'; trusted-types latchkey")
+	h.Set("Referrer-Policy", "no-referrer") // links hold secrets
+	h.Set("Permissions-Policy", permissions(strings.HasPrefix(x.r.URL.Path, "/k/")))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Accept-Encoding")
+}
+
+// permissions returns the Permissions-Policy, which switches every feature off. A kiosk keeps its screen on.
+func permissions(kiosk bool) string {
+	off := []string{"accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "fullscreen", "geolocation", "gyroscope",
+		"magnetometer", "microphone", "midi", "payment", "publickey-credentials-get", "usb", "xr-spatial-tracking"}
+	policy := strings.Join(off, "=(), ") + "=(), screen-wake-lock="
+	if kiosk {
+		return policy + "(self)"
+	}
+	return policy + "()"
+}
+
+// protect refuses requests that another site's page makes with this site's cookies.
+func (s *site) protect(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(s.page(func(x *exchange) error {
+		x.problem(http.StatusForbidden, "web.problem.form")
+		return nil
+	}))
+	return guard.Handler(next)
+}

@@ -1,0 +1,218 @@
+package web
+
+import (
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// tablet serves a page of an enrolled tablet.
+func (s *site) tablet(h handler) handler {
+	return func(x *exchange) error {
+		x.flow.Kiosk = true
+		if x.token = x.cookie(kioskCookie); x.token == "" {
+			return x.move("/k/enrol")
+		}
+		return h(x)
+	}
+}
+
+// visit serves a page of the guest at the tablet. Without a guest it moves to the start page.
+func (s *site) visit(h handler) handler {
+	return s.tablet(func(x *exchange) error {
+		if x.token = x.cookie(visitCookie); x.token == "" {
+			return x.move("/k/")
+		}
+		if err := x.loadStay(); err != nil {
+			return err
+		}
+		return h(x)
+	})
+}
+
+type enrolView struct{ Wrong bool }
+
+func (s *site) showEnrol(x *exchange) error { return x.enrolPage(http.StatusOK, enrolView{}) }
+
+func (x *exchange) enrolPage(status int, v enrolView) error {
+	x.flow.Kiosk = true
+	p := x.new(nil, "web.enrol.title")
+	if v.Wrong {
+		p.Wrong = []wrong{{ID: "f-code", Text: p.T("web.enrol.wrong")}}
+	}
+	p.Data = v
+	return x.render(status, "enrol", p)
+}
+
+// enrol turns an enrolment code and the tablet's public key into its token.
+func (s *site) enrol(x *exchange) error {
+	x.flow.Kiosk = true
+	key, err := base64.StdEncoding.DecodeString(x.value("publicKey"))
+	if err != nil {
+		return x.enrolPage(http.StatusUnprocessableEntity, enrolView{Wrong: true})
+	}
+	made, err := s.api.Kiosks.EnrolKiosk(x.as(), &kioskv1.EnrolKioskRequest{Code: x.value("code"), PublicKey: key})
+	if err != nil {
+		switch s.api.Fault(err).Kind {
+		case fault.Invalid, fault.NotFound, fault.Precondition, fault.Unauthenticated, fault.Denied:
+			return x.enrolPage(http.StatusUnprocessableEntity, enrolView{Wrong: true})
+		}
+		return err
+	}
+	x.setCookie(kioskCookie, made.GetData().GetToken(), s.now().Add(kioskAge))
+	return x.move("/k/")
+}
+
+type kioskView struct {
+	Kiosk *kioskv1.Kiosk
+	QR    qrCode
+}
+
+func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
+	found, err := x.site.api.Kiosks.GetKiosk(x.as(), &kioskv1.GetKioskRequest{})
+	if err != nil {
+		if k := x.site.api.Fault(err).Kind; k == fault.Unauthenticated || k == fault.Denied {
+			x.dropCookie(kioskCookie)
+		}
+		return nil, err
+	}
+	return found.GetData(), nil
+}
+
+// startSeconds is how often the start page loads again: it shows whether check-in is open.
+const startSeconds = 30
+
+func (s *site) showKiosk(x *exchange) error {
+	x.endGuest()
+	k, err := x.kiosk()
+	if err != nil {
+		if kind := s.api.Fault(err).Kind; kind == fault.Unauthenticated || kind == fault.Denied {
+			return x.move("/k/enrol")
+		}
+		return s.showClosed(x)
+	}
+	p := x.new(k.GetProperty(), "web.kiosk.title", "property", k.GetProperty().GetName())
+	p.Idle, p.Refresh = "start", startSeconds
+	p.Data = kioskView{Kiosk: k, QR: x.qr(k.GetDoor())}
+	return x.render(http.StatusOK, "kiosk", p)
+}
+
+// endGuest ends the session of the guest at the tablet, if there is one.
+func (x *exchange) endGuest() {
+	token := x.cookie(visitCookie)
+	if token == "" {
+		return
+	}
+	// A session that cannot be ended now ends by itself.
+	_, _ = x.site.api.Stays.EndSession(x.asToken(token), &guestv1.EndSessionRequest{})
+	x.dropCookie(visitCookie)
+	x.w.Header().Set("Clear-Site-Data", `"cache"`)
+}
+
+// showClosed is the page of a tablet that cannot reach the service or the PMS. The service worker keeps it.
+func (s *site) showClosed(x *exchange) error {
+	return x.closedPage("web.closed.title", "web.closed.text")
+}
+
+// showCut is the page for a guest whose check-in the tablet cannot continue. The service worker keeps it.
+func (s *site) showCut(x *exchange) error { return x.closedPage("web.cut.title", "web.cut.text") }
+
+type closedView struct {
+	Text string
+	QR   qrCode
+}
+
+func (x *exchange) closedPage(title, text string) error {
+	x.flow.Kiosk = true
+	var k *kioskv1.Kiosk
+	if token := x.cookie(kioskCookie); token != "" {
+		if found, err := x.site.api.Kiosks.GetKiosk(x.asToken(token), &kioskv1.GetKioskRequest{}); err == nil {
+			k = found.GetData()
+		}
+	}
+	p := x.new(k.GetProperty(), title)
+	p.Refresh = startSeconds
+	p.Data = closedView{Text: text, QR: x.qr(k.GetDoor())}
+	return x.render(http.StatusOK, "closed", p)
+}
+
+func (s *site) showFind(x *exchange) error {
+	if x.r.URL.Path == "/k/which" {
+		return x.move("/k/find")
+	}
+	return x.findPage(http.StatusOK, findView{})
+}
+
+// findPage shows the two facts with a fresh challenge.
+func (x *exchange) findPage(status int, v findView) error {
+	k, err := x.kiosk()
+	if err != nil {
+		return err
+	}
+	v.Action, v.Challenge = "/k/find", k.GetChallenge()
+	return x.find(status, k.GetProperty(), v)
+}
+
+func (s *site) findAtKiosk(x *exchange) error {
+	v := findView{Number: x.value("number"), Name: x.value("name")}
+	signature, err := base64.StdEncoding.DecodeString(x.value("signature"))
+	if v.Number == "" || v.Name == "" || err != nil {
+		v.NotFound = true
+		return x.findPage(http.StatusUnprocessableEntity, v)
+	}
+	found, err := s.api.Kiosks.FindStay(x.as(), &kioskv1.FindStayRequest{
+		Number: v.Number, FamilyName: v.Name, Choice: x.value("choice"), Challenge: x.value("challenge"), Signature: signature,
+	})
+	if err != nil {
+		switch s.api.Fault(err).Kind {
+		case fault.NotFound, fault.Invalid, fault.Precondition, fault.Denied:
+			v.NotFound = true
+		case fault.Exhausted:
+			v.TooMany = true
+		default:
+			return err
+		}
+		return x.findPage(http.StatusUnprocessableEntity, v)
+	}
+	if v.Choices = found.GetData().GetChoices(); len(v.Choices) > 0 {
+		return x.findPage(http.StatusOK, v)
+	}
+	x.setCookie(visitCookie, found.GetData().GetSession().GetToken(), time.Time{})
+	return x.move("/k/you")
+}
+
+// showYou asks whether the found reservation is the guest's.
+func (s *site) showYou(x *exchange) error {
+	p := x.stayPage("web.you.title")
+	p.Back, p.Idle = "/k/find", "guest"
+	return x.render(http.StatusOK, "you", p)
+}
+
+// kioskHelp calls a member of staff to the tablet.
+func (s *site) kioskHelp(x *exchange) error {
+	k, err := x.kiosk()
+	if err != nil {
+		return err
+	}
+	if visit := x.cookie(visitCookie); visit != "" {
+		_, err = s.api.CheckIns.RequestHelp(x.asToken(visit), &guestv1.RequestHelpRequest{})
+	} else {
+		_, err = s.api.Kiosks.RequestHelp(x.as(), &kioskv1.RequestHelpRequest{})
+	}
+	if err != nil {
+		return err
+	}
+	p := x.new(k.GetProperty(), "web.help.title")
+	p.Back, p.Idle = "/k/", "guest"
+	return x.render(http.StatusOK, "help", p)
+}
+
+// endVisit ends the visit of a guest.
+func (s *site) endVisit(x *exchange) error {
+	x.endGuest()
+	return x.move("/k/")
+}

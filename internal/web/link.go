@@ -1,0 +1,63 @@
+package web
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+)
+
+type linkView struct {
+	Link *guestv1.Link
+	Path string // of the form; the secret stands in no other place of the page
+	Sent bool   // a new link is on its way
+}
+
+// showLink shows what a mail's link leads to. It changes nothing: mail scanners open links.
+func (s *site) showLink(x *exchange) error {
+	found, err := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")})
+	if err != nil {
+		return err
+	}
+	return x.showLink(found.GetData(), false)
+}
+
+func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
+	p := x.new(link.GetProperty(), "web.link.title", "property", link.GetProperty().GetName())
+	p.Data = linkView{Link: link, Path: "/g/l/" + x.r.PathValue("secret"), Sent: sent}
+	return x.render(http.StatusOK, "link", p)
+}
+
+// bindLink binds the link to this device and moves to the stay.
+func (s *site) bindLink(x *exchange) error {
+	bound, err := s.api.Links.BindLink(x.as(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret")})
+	if err != nil {
+		// Another device may have bound it meanwhile: its page says so.
+		if again, e := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")}); e == nil && again.GetData().GetBound() {
+			return x.showLink(again.GetData(), false)
+		}
+		return err
+	}
+	return x.begin(bound.GetData())
+}
+
+// renewLink mails a new link to the same address.
+func (s *site) renewLink(x *exchange) error {
+	secret := x.r.PathValue("secret")
+	found, err := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: secret})
+	if err != nil {
+		return err
+	}
+	if _, err := s.api.Links.RenewLink(x.as(), &guestv1.RenewLinkRequest{Link: secret}); err != nil {
+		return err
+	}
+	return x.showLink(found.GetData(), true)
+}
+
+// begin keeps a session on the guest's own device and moves to its stay.
+func (x *exchange) begin(session *guestv1.Session) error {
+	if !cookieID.MatchString(session.GetStayId()) {
+		return x.notFound()
+	}
+	x.setCookie(stayCookie+session.GetStayId(), session.GetToken(), session.GetExpiresAt().AsTime())
+	return x.move("/g/stays/" + session.GetStayId())
+}

@@ -1,0 +1,134 @@
+package web
+
+import (
+	"html/template"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/message"
+)
+
+// page is what a template renders. Its methods are the functions of templates.
+type page struct {
+	words
+	Nonce    string
+	Kiosk    bool
+	Property *guestv1.PropertyFace
+	Flow     flow
+	Title    template.HTML
+	Wrong    []wrong // the error summary
+	Back     string  // the page before, or ""
+	Refresh  int     // seconds until the page loads again, without script; 0: never
+	Idle     string  // at a kiosk: guest, code, start or "" (see ts/kiosk.ts)
+	Key      string  // the idempotency key of the page's forms
+	Path     string
+	Data     any
+
+	prefix string // of input names at a kiosk
+	files  *assets
+	now    time.Time
+}
+
+// wrong is one line of the error summary.
+type wrong struct {
+	ID   string // of the field
+	Text template.HTML
+}
+
+// Name returns the name of an input. At a kiosk it has a random prefix, so that the browser remembers nothing.
+func (p *page) Name(name string) string { return p.prefix + name }
+
+// File returns the URL of a file of static.
+func (p *page) File(name string) string { return p.files.URL(name) }
+
+// Theme returns the URL of the property's colours, or "".
+func (p *page) Theme() string { return themeURL(p.Property.GetAccent()) }
+
+// Face is the size of the page: guest or kiosk.
+func (p *page) Face() string {
+	if p.Kiosk {
+		return "kiosk"
+	}
+	return "guest"
+}
+
+// Lines splits a text into its lines.
+func (p *page) Lines(text string) []string {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// WrongOf returns the text of a field's error, or "".
+func (p *page) WrongOf(id string) template.HTML {
+	for _, w := range p.Wrong {
+		if w.ID == id {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// With passes a value to a part together with its page.
+func (p *page) With(value any) part { return part{page: p, V: value} }
+
+// part is a page with a value of its own.
+type part struct {
+	*page
+	V any
+}
+
+func parsePages() (map[string]*template.Template, error) {
+	base, err := template.New("").Funcs(functions).ParseFS(templateFiles, "parts/*.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(templateFiles, "pages/*.html")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*template.Template{}
+	for _, name := range names {
+		t, err := base.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if t, err = t.ParseFS(templateFiles, name); err != nil {
+			return nil, err
+		}
+		all[strings.TrimSuffix(path.Base(name), ".html")] = t
+	}
+	return all, nil
+}
+
+// functions are the functions of templates that need no page.
+var functions = template.FuncMap{
+	"dict": func(name string, value any) map[string]any { return map[string]any{name: value, "Moving": false} },
+	"option": func(field, value string) message.Entry {
+		return message.Entry{Kind: "choice." + field + "." + value, Text: value}
+	},
+	"grouped": grouped,
+	"spoken":  spoken,
+}
+
+// grouped splits a code into groups of three, and each into its characters.
+func grouped(code string) (groups [][]string) {
+	for chars := range slices.Chunk(strings.Split(code, ""), 3) {
+		groups = append(groups, chars)
+	}
+	return groups
+}
+
+// spoken is a code as it is read out: "4 8 0, 2 7 1".
+func spoken(code string) string {
+	var parts []string
+	for _, g := range grouped(code) {
+		parts = append(parts, strings.Join(g, " "))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,47 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"image/color"
+	"net/url"
+	"strings"
+
+	"github.com/boombuler/barcode/qr"
+)
+
+// qrCode is a QR code as an SVG path. The zero qrCode is none.
+type qrCode struct {
+	Link string
+	Size int // modules with the quiet zone
+	Path template.HTMLAttr
+}
+
+// quiet is the quiet zone around a QR code, in modules.
+const quiet = 4
+
+// qr returns the code of a door's page on the guest's own phone; none without a door.
+func (x *exchange) qr(door string) qrCode {
+	if door == "" {
+		return qrCode{}
+	}
+	scheme := "http://"
+	if x.site.secure(x.r) {
+		scheme = "https://"
+	}
+	link := scheme + x.r.Host + "/q/" + url.PathEscape(door)
+	code, err := qr.Encode(link, qr.M, qr.Auto)
+	if err != nil {
+		return qrCode{}
+	}
+	var d strings.Builder
+	size := code.Bounds().Dx()
+	for y := range size {
+		for x := range size {
+			if code.At(x, y) == color.Black {
+				fmt.Fprintf(&d, "M%d %dh1v1h-1z", x+quiet, y+quiet)
+			}
+		}
+	}
+	return qrCode{Link: link, Size: size + 2*quiet, Path: template.HTMLAttr(`d="` + d.String() + `"`)}
+}

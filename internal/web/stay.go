@@ -1,0 +1,216 @@
+package web
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// own serves a page of a stay whose session this device has. Without it the stay answers like one that does not exist.
+func (s *site) own(h handler) handler {
+	return func(x *exchange) error {
+		id := x.r.PathValue("id")
+		if !cookieID.MatchString(id) {
+			return x.notFound()
+		}
+		if x.token = x.cookie(stayCookie + id); x.token == "" {
+			return x.notFound()
+		}
+		if err := x.loadStay(); err != nil {
+			return err
+		}
+		if x.flow.Stay.GetId() != id {
+			x.flow = flow{}
+			return x.notFound()
+		}
+		return h(x)
+	}
+}
+
+// loadStay reads the stay of the exchange's session.
+func (x *exchange) loadStay() error {
+	found, err := x.site.api.Stays.GetStay(x.as(), &guestv1.GetStayRequest{})
+	if err != nil {
+		return err
+	}
+	x.flow.Stay = found.GetData()
+	return nil
+}
+
+func (x *exchange) stayPage(title string, kv ...any) *page {
+	p := x.new(x.flow.Stay.GetProperty(), title, kv...)
+	p.Back = x.flow.Home()
+	return p
+}
+
+// taskLink is one line of the task list.
+type taskLink struct{ Kind, State, URL string }
+
+type stayView struct {
+	Tasks []taskLink
+	Open  int // tasks that can be done and are not
+}
+
+func (s *site) showStay(x *exchange) error {
+	p := x.stayPage("web.stay.title")
+	p.Back = ""
+	v := stayView{}
+	for _, t := range x.flow.Stay.GetTasks() {
+		v.Tasks = append(v.Tasks, taskLink{Kind: t.GetKind(), State: t.GetState(), URL: x.flow.taskURL(t)})
+		if t.GetState() == "todo" {
+			v.Open++
+		}
+	}
+	p.Data = v
+	return x.render(http.StatusOK, "stay", p)
+}
+
+// taskURL returns the page of a task; "" if it cannot start yet.
+func (f flow) taskURL(t *guestv1.Task) string {
+	if t.GetState() == "blocked" {
+		return ""
+	}
+	switch t.GetKind() {
+	case "you":
+		if t.GetState() == "done" {
+			return f.Below("form/check")
+		}
+		return f.Form(f.Main().GetId())
+	case "companions":
+		return f.Below("people")
+	case "arrival":
+		return f.Below("form/arrival")
+	case "houseRules":
+		return f.Below("form/rules")
+	case "sharing":
+		return f.Below("form/share")
+	}
+	return ""
+}
+
+// hours are the choices of the arrival time.
+func hours() (all []string) {
+	for h := range 24 {
+		all = append(all, string([]byte{'0' + byte(h/10), '0' + byte(h%10)})+":00")
+	}
+	return all
+}
+
+func (s *site) showArrival(x *exchange) error {
+	p := x.stayPage("web.arrival.title")
+	p.Data = hours()
+	return x.render(http.StatusOK, "arrival", p)
+}
+
+func (s *site) saveArrival(x *exchange) error {
+	if _, err := s.api.Forms.SetArrival(x.as(), &guestv1.SetArrivalRequest{Time: x.value("time")}); err != nil {
+		return err
+	}
+	return x.move(x.flow.Home())
+}
+
+func (s *site) showRules(x *exchange) error {
+	return x.render(http.StatusOK, "rules", x.stayPage("web.rules.title"))
+}
+
+func (s *site) acceptRules(x *exchange) error {
+	if _, err := s.api.Forms.AcceptHouseRules(x.as(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
+		return err
+	}
+	return x.move(x.flow.Home())
+}
+
+func (s *site) showSharing(x *exchange) error {
+	return x.render(http.StatusOK, "share", x.stayPage("web.share.title"))
+}
+
+func (s *site) saveSharing(x *exchange) error {
+	req := &guestv1.SetSharingRequest{KeepProfile: x.value("keep") == "yes"}
+	for _, g := range x.flow.Stay.GetShared() {
+		if x.value("share."+g.GetName()) == "yes" {
+			req.Groups = append(req.Groups, g.GetName())
+		}
+	}
+	if _, err := s.api.Forms.SetSharing(x.as(), req); err != nil {
+		return err
+	}
+	return x.move(x.flow.Home())
+}
+
+type peopleView struct {
+	Sent string // the guest to whom a link was sent
+	Bad  string // the guest whose address is wrong
+}
+
+func (s *site) showPeople(x *exchange) error {
+	return x.people(http.StatusOK, peopleView{Sent: x.r.URL.Query().Get("sent")})
+}
+
+func (x *exchange) people(status int, v peopleView) error {
+	p := x.stayPage("web.people.title")
+	if v.Bad != "" {
+		p.Wrong = []wrong{{ID: "email-" + v.Bad, Text: p.T("problem.notAnAddress")}}
+	}
+	p.Data = v
+	return x.render(status, "people", p)
+}
+
+func (s *site) saveParty(x *exchange) error {
+	if _, err := s.api.Forms.SetParty(x.as(), &guestv1.SetPartyRequest{AdultCount: small(x.value("adults")), ChildCount: small(x.value("children"))}); err != nil {
+		return err
+	}
+	return x.move(x.flow.Below("people"))
+}
+
+// small reads a count of people. Anything else is -1, which the API refuses.
+func small(text string) int32 {
+	n := int32(0)
+	for _, c := range text {
+		if c < '0' || c > '9' || n > 99 {
+			return -1
+		}
+		n = n*10 + (c - '0')
+	}
+	if text == "" {
+		return -1
+	}
+	return n
+}
+
+// changePerson invites a companion by mail, or removes one.
+func (s *site) changePerson(x *exchange) error {
+	id := x.r.PathValue("guest")
+	if x.value("do") == "remove" {
+		if _, err := s.api.Forms.RemoveCompanion(x.as(), &guestv1.RemoveCompanionRequest{GuestId: id}); err != nil {
+			return err
+		}
+		return x.move(x.flow.Below("people"))
+	}
+	_, err := s.api.Forms.InviteCompanion(x.as(), &guestv1.InviteCompanionRequest{GuestId: id, Email: x.value("email")})
+	if err != nil && s.api.Fault(err).Kind == fault.Invalid {
+		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id})
+	}
+	if err != nil {
+		return err
+	}
+	return x.people(http.StatusOK, peopleView{Sent: id})
+}
+
+// help calls a member of staff.
+func (s *site) help(x *exchange) error {
+	if _, err := s.api.CheckIns.RequestHelp(x.as(), &guestv1.RequestHelpRequest{}); err != nil {
+		return err
+	}
+	return x.render(http.StatusOK, "help", x.stayPage("web.help.title"))
+}
+
+// endSession forgets the stay on this device.
+func (s *site) endSession(x *exchange) error {
+	if _, err := s.api.Stays.EndSession(x.as(), &guestv1.EndSessionRequest{}); err != nil {
+		return err
+	}
+	x.dropCookie(stayCookie + x.flow.Stay.GetId())
+	x.w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	return x.render(http.StatusOK, "forgotten", x.new(x.flow.Stay.GetProperty(), "web.forgotten.title"))
+}

@@ -1,0 +1,84 @@
+import { makeKey, sign } from "./key";
+import { live } from "./live";
+import { focusFirst, parse, show, workerURL } from "./page";
+import { pause, timers, touch } from "./timers";
+
+const leave = (url: string) => location.replace(url);
+const cut = () => leave(document.body.dataset.idle === "start" ? "/k/closed" : "/k/cut");
+
+// Nothing is in the history: neither a link nor a form adds an entry.
+document.addEventListener("click", (e) => {
+  const link = (e.target as Element).closest("a");
+  if (!link || e.defaultPrevented || link.getAttribute("href")!.startsWith("#")) return;
+  e.preventDefault();
+  if (link.origin === location.origin) leave(link.href);
+});
+
+let sending = false;
+document.addEventListener("submit", async (e) => {
+  e.preventDefault();
+  if (sending) return;
+  sending = true;
+  const form = e.target as HTMLFormElement;
+  const asks = "asks" in form.dataset;
+  const wait = document.getElementById("asking");
+  pause(true); // a guest who waits for an answer has not left
+  if (asks && wait) wait.hidden = false;
+  try {
+    await prepare(form);
+    const body = new URLSearchParams(new FormData(form, e.submitter) as unknown as Record<string, string>);
+    const answer = await fetch(form.getAttribute("action")!, { method: "POST", body, headers: { "Latchkey-Script": "1" } });
+    const moved = answer.headers.get("Latchkey-Location");
+    if (moved) return leave(moved);
+    show(parse(await answer.text()));
+    touch();
+  } catch (error) {
+    if (error instanceof NoKey) document.querySelector<HTMLElement>("[data-nokey]")?.removeAttribute("hidden");
+    else return cut();
+  } finally {
+    sending = false;
+    if (wait) wait.hidden = true;
+    pause(false);
+  }
+});
+
+class NoKey extends Error {}
+
+async function prepare(form: HTMLFormElement): Promise<void> {
+  const set = (name: string, value: string) => ((form.elements.namedItem(name) as HTMLInputElement).value = value);
+  try {
+    if ("enrol" in form.dataset) set("publicKey", await makeKey());
+    if ("sign" in form.dataset) set("signature", await sign((form.elements.namedItem("challenge") as HTMLInputElement).value));
+  } catch {
+    if ("sign" in form.dataset) return leave("/k/enrol");
+    throw new NoKey();
+  }
+}
+
+// Larger text, for this guest only.
+for (const tools of document.querySelectorAll<HTMLElement>("[data-tools]")) tools.hidden = false;
+if (sessionStorage.getItem("larger")) document.documentElement.dataset.larger = "";
+document.addEventListener("click", (e) => {
+  if (!(e.target as Element).closest("[data-larger]")) return;
+  const on = document.documentElement.toggleAttribute("data-larger");
+  on ? sessionStorage.setItem("larger", "1") : sessionStorage.removeItem("larger");
+});
+
+const idle = document.body.dataset.idle;
+if (idle === "start") {
+  sessionStorage.clear();
+  // The start page loads again by itself: it shows whether check-in is open.
+  setTimeout(() => leave("/k/"), 1000 * Number(document.body.dataset.refresh ?? 30));
+}
+if (location.pathname === "/k/closed" || location.pathname === "/k/cut") {
+  setTimeout(() => leave("/k/"), 1000 * (location.pathname === "/k/closed" ? 10 : 30));
+}
+
+document.addEventListener("contextmenu", (e) => e.preventDefault());
+focusFirst();
+// Waiting for the PMS is not leaving.
+pause(location.pathname === "/k/asking");
+timers(() => (document.getElementById("end") as HTMLFormElement).requestSubmit());
+live(leave, cut);
+navigator.serviceWorker?.register(workerURL("/k/sw.js"), { scope: "/k/" }).catch(() => {});
+(navigator as any).wakeLock?.request("screen").catch(() => {});

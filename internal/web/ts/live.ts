@@ -1,0 +1,26 @@
+// Parts of a page that are fetched again until they say that they are complete.
+import { parse, put } from "./page";
+
+const script = { headers: { "Latchkey-Script": "1" }, credentials: "same-origin" as const };
+
+export function live(moved: (url: string) => void, lost: () => void): void {
+  let failures = 0;
+  const wait = () => {
+    const part = document.querySelector<HTMLElement>("[data-live]");
+    setTimeout(part ? () => refresh(part) : wait, 1000 * Number(part?.dataset.every ?? 1));
+  };
+  const refresh = async (part: HTMLElement) => {
+    if (document.hidden) return wait();
+    try {
+      const answer = await fetch(part.dataset.live!, script);
+      failures = 0;
+      const next = answer.headers.get("Latchkey-Location");
+      if (next) return moved(next);
+      if (answer.ok) put(part.id, parse(await answer.text()));
+    } catch {
+      if (++failures > 3) return lost();
+    }
+    wait();
+  };
+  wait();
+}

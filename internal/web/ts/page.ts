@@ -1,0 +1,38 @@
+// The only place that makes HTML of a text: a page of this server.
+declare const trustedTypes: any;
+
+const policy = globalThis.trustedTypes?.createPolicy("latchkey", {
+  createHTML: (html: string) => html,
+  createScriptURL: (url: string) => url,
+});
+
+export function parse(html: string): Document {
+  return new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
+}
+
+export function workerURL(url: string): string {
+  return policy ? policy.createScriptURL(url) : url;
+}
+
+/** Puts a part of a fetched page in the place of the part with the same id. Focus stays where it is. */
+export function put(id: string, from: Document): void {
+  const now = document.getElementById(id);
+  const next = from.getElementById(id);
+  if (!now || !next || now.isEqualNode(next)) return;
+  const held = document.activeElement?.id;
+  now.replaceWith(document.adoptNode(next));
+  if (held) document.getElementById(held)?.focus();
+}
+
+/** Shows a fetched page in the place of this one, with its own address. */
+export function show(from: Document): void {
+  document.title = from.title;
+  document.body.dataset.idle = from.body.dataset.idle ?? "";
+  put("main", from);
+  focusFirst();
+}
+
+/** Moves the focus to the error summary, if there is one. */
+export function focusFirst(): void {
+  document.getElementById("errors")?.focus();
+}

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/text/language"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/message"
+)
+
+// words render texts in the language of the guest and in the time zone of the property.
+type words struct {
+	Lang string
+	zone *time.Location
+}
+
+// wordsOf chooses the language: the first of the browser's that has texts, else the property's, else English.
+func wordsOf(accept string, face *guestv1.PropertyFace) words {
+	w := words{Lang: message.English, zone: time.UTC}
+	if zone, err := time.LoadLocation(face.GetTimeZone()); err == nil {
+		w.zone = zone
+	}
+	served := message.Languages()
+	tags := make([]language.Tag, len(served))
+	for i, name := range served {
+		tags[i] = language.Make(name)
+	}
+	wanted, _, _ := language.ParseAcceptLanguage(accept)
+	wanted = append(wanted, language.Make(face.GetLanguage()))
+	if _, i, sure := language.NewMatcher(tags).Match(wanted...); sure != language.No {
+		w.Lang = served[i]
+	}
+	return w
+}
+
+// text renders a message as plain text.
+func (w words) text(kind string, params message.Params) string {
+	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Message{Kind: kind, Params: params})
+}
+
+// T renders a message whose parameters follow as names and values. Texts are escaped; parameters that are HTML stay HTML.
+func (w words) T(kind string, kv ...any) template.HTML {
+	params := message.Params{}
+	var kept []template.HTML
+	for i := 0; i+1 < len(kv); i += 2 {
+		name, _ := kv[i].(string)
+		params[name] = kv[i+1]
+		if h, ok := kv[i+1].(template.HTML); ok {
+			params[name] = mark(len(kept))
+			kept = append(kept, h)
+		}
+	}
+	text := template.HTMLEscapeString(w.text(kind, params))
+	for i, h := range kept {
+		text = strings.ReplaceAll(text, mark(i), string(h))
+	}
+	return template.HTML(text)
+}
+
+// mark stands for a parameter that is HTML while the text is escaped. It is made of private characters.
+func mark(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }
+
+// Has reports whether a message has a text.
+func (w words) Has(kind string) bool { return message.Has(kind) }
+
+// Or renders a message, or another if the first has no text.
+func (w words) Or(kind, other string) template.HTML {
+	if !message.Has(kind) {
+		kind = other
+	}
+	return w.T(kind)
+}
+
+// Choices returns the messages of a prefix in the order of the language, such as all countries.
+func (w words) Choices(prefix string) []message.Entry { return message.List(w.Lang, prefix) }
+
+// Day renders the day of a moment, such as "Saturday, 21 November".
+func (w words) Day(at *timestamppb.Timestamp) template.HTML {
+	return timeTag(at, func(t time.Time) string { return w.day(t) }, w.zone)
+}
+
+// Clock renders the time of day of a moment, such as "15:00".
+func (w words) Clock(at *timestamppb.Timestamp) template.HTML {
+	return timeTag(at, func(t time.Time) string { return t.Format("15:04") }, w.zone)
+}
+
+// Short renders the day of a moment in short, such as "Sat 21 Nov".
+func (w words) Short(at *timestamppb.Timestamp) template.HTML {
+	return timeTag(at, func(t time.Time) string { return w.date("date.short", t) }, w.zone)
+}
+
+// Date renders a day of the form YYYY-MM-DD, such as "Saturday, 21 November", with the year if it is another than this one's.
+func (w words) Date(day string) template.HTML {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return template.HTML(template.HTMLEscapeString(day))
+	}
+	return tag(day, w.day(t))
+}
+
+// LongDate renders a day of the form YYYY-MM-DD with its year, such as "21 November 2029".
+func (w words) LongDate(day string) template.HTML {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return template.HTML(template.HTMLEscapeString(day))
+	}
+	return tag(day, w.date("date.long", t))
+}
+
+func (w words) day(t time.Time) string { return w.date("date.day", t) }
+
+func (w words) date(kind string, t time.Time) string {
+	month, weekday := strconv.Itoa(int(t.Month())), strconv.Itoa(int(t.Weekday()))
+	return w.text(kind, message.Params{
+		"day": t.Day(), "year": t.Year(), "month": message.Message{Kind: "month." + month}, "weekday": message.Message{Kind: "weekday." + weekday},
+		"mon": message.Message{Kind: "month." + month + ".short"}, "wd": message.Message{Kind: "weekday." + weekday + ".short"},
+	})
+}
+
+func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *time.Location) template.HTML {
+	if at == nil {
+		return ""
+	}
+	t := at.AsTime().In(zone)
+	return tag(t.Format(time.RFC3339), format(t))
+}
+
+func tag(moment, text string) template.HTML {
+	return template.HTML(`<time datetime="` + template.HTMLEscapeString(moment) + `">` + template.HTMLEscapeString(text) + `</time>`)
+}
