@@ -168,7 +168,7 @@ func (f *fakeAPI) found(number, name, choice string) (*guestv1.Found, error) {
 	return &guestv1.Found{Session: f.session()}, nil
 }
 
-// links are the methods of the fake's LinkService whose names another service has too.
+// fakeLinks is the LinkService: one of its methods has the name of another service's.
 type fakeLinks struct{ *fakeAPI }
 
 func (f fakeLinks) FindStay(ctx context.Context, r *guestv1.FindStayRequest, _ ...grpc.CallOption) (*guestv1.FindStayResponse, error) {
@@ -379,7 +379,7 @@ func (f *fakeAPI) browser(t *testing.T) *browser {
 	return &browser{t: t, base: server.URL, log: log, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// page is an answer that was read.
+// answer is an answer that was read.
 type answer struct {
 	status int
 	header http.Header

@@ -82,7 +82,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 		return x.notFound()
 	}
 	step := f.GetSteps()[at]
-	p := x.stayPage("step." + name)
+	p := x.stayPage("form." + name)
 	p.Back = x.backFrom(f, at)
 	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.returns()}
 	if isCountCertain(f) {

@@ -124,7 +124,7 @@ func grouped(code string) (groups [][]string) {
 	return groups
 }
 
-// spoken is a code as it is read out: "4 8 0, 2 7 1".
+// spoken is a code in the way it is read out: "4 8 0, 2 7 1".
 func spoken(code string) string {
 	var parts []string
 	for _, g := range grouped(code) {

@@ -14,7 +14,7 @@ export function pause(on: boolean): void {
   if (!on) touch();
 }
 
-/** Starts the time of the page anew. */
+/** Restarts the time of the page. */
 export function touch(): void {
   const kind = document.body.dataset.idle;
   left = kind === "code" ? codeSeconds : idleSeconds;
