@@ -32,6 +32,7 @@ import (
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/issuer"
 	"latchkey.dev/ent/issuerkey"
 	"latchkey.dev/ent/keyset"
@@ -105,6 +106,8 @@ type Client struct {
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
 	Integration *IntegrationClient
+	// Invitation is the client for interacting with the Invitation builders.
+	Invitation *InvitationClient
 	// Issuer is the client for interacting with the Issuer builders.
 	Issuer *IssuerClient
 	// IssuerKey is the client for interacting with the IssuerKey builders.
@@ -187,6 +190,7 @@ func (c *Client) init() {
 	c.GuestSession = NewGuestSessionClient(c.config)
 	c.Idempotency = NewIdempotencyClient(c.config)
 	c.Integration = NewIntegrationClient(c.config)
+	c.Invitation = NewInvitationClient(c.config)
 	c.Issuer = NewIssuerClient(c.config)
 	c.IssuerKey = NewIssuerKeyClient(c.config)
 	c.KeySet = NewKeySetClient(c.config)
@@ -325,6 +329,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		GuestSession:      NewGuestSessionClient(cfg),
 		Idempotency:       NewIdempotencyClient(cfg),
 		Integration:       NewIntegrationClient(cfg),
+		Invitation:        NewInvitationClient(cfg),
 		Issuer:            NewIssuerClient(cfg),
 		IssuerKey:         NewIssuerKeyClient(cfg),
 		KeySet:            NewKeySetClient(cfg),
@@ -390,6 +395,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		GuestSession:      NewGuestSessionClient(cfg),
 		Idempotency:       NewIdempotencyClient(cfg),
 		Integration:       NewIntegrationClient(cfg),
+		Invitation:        NewInvitationClient(cfg),
 		Issuer:            NewIssuerClient(cfg),
 		IssuerKey:         NewIssuerKeyClient(cfg),
 		KeySet:            NewKeySetClient(cfg),
@@ -448,11 +454,11 @@ func (c *Client) Use(hooks ...Hook) {
 		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
 		c.Conflict, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant, c.Guesses,
 		c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
-		c.Integration, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock,
-		c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice, c.PartnerSpace, c.Phone,
-		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.Reservation,
-		c.ReservationChange, c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay,
-		c.Token, c.Tombstone,
+		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
+		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
+		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
+		c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Use(hooks...)
 	}
@@ -465,11 +471,11 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
 		c.Conflict, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant, c.Guesses,
 		c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
-		c.Integration, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock,
-		c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice, c.PartnerSpace, c.Phone,
-		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.Reservation,
-		c.ReservationChange, c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay,
-		c.Token, c.Tombstone,
+		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
+		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
+		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
+		c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -518,6 +524,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Idempotency.mutate(ctx, m)
 	case *IntegrationMutation:
 		return c.Integration.mutate(ctx, m)
+	case *InvitationMutation:
+		return c.Invitation.mutate(ctx, m)
 	case *IssuerMutation:
 		return c.Issuer.mutate(ctx, m)
 	case *IssuerKeyMutation:
@@ -3232,6 +3240,139 @@ func (c *IntegrationClient) mutate(ctx context.Context, m *IntegrationMutation) 
 		return (&IntegrationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Integration mutation op: %q", m.Op())
+	}
+}
+
+// InvitationClient is a client for the Invitation schema.
+type InvitationClient struct {
+	config
+}
+
+// NewInvitationClient returns a client for the Invitation from the given config.
+func NewInvitationClient(c config) *InvitationClient {
+	return &InvitationClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `invitation.Hooks(f(g(h())))`.
+func (c *InvitationClient) Use(hooks ...Hook) {
+	c.hooks.Invitation = append(c.hooks.Invitation, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `invitation.Intercept(f(g(h())))`.
+func (c *InvitationClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Invitation = append(c.inters.Invitation, interceptors...)
+}
+
+// Create returns a builder for creating a Invitation entity.
+func (c *InvitationClient) Create() *InvitationCreate {
+	mutation := newInvitationMutation(c.config, OpCreate)
+	return &InvitationCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Invitation entities.
+func (c *InvitationClient) CreateBulk(builders ...*InvitationCreate) *InvitationCreateBulk {
+	return &InvitationCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *InvitationClient) MapCreateBulk(slice any, setFunc func(*InvitationCreate, int)) *InvitationCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &InvitationCreateBulk{err: fmt.Errorf("calling to InvitationClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*InvitationCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &InvitationCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Invitation.
+func (c *InvitationClient) Update() *InvitationUpdate {
+	mutation := newInvitationMutation(c.config, OpUpdate)
+	return &InvitationUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *InvitationClient) UpdateOne(_m *Invitation) *InvitationUpdateOne {
+	mutation := newInvitationMutation(c.config, OpUpdateOne, withInvitation(_m))
+	return &InvitationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *InvitationClient) UpdateOneID(id string) *InvitationUpdateOne {
+	mutation := newInvitationMutation(c.config, OpUpdateOne, withInvitationID(id))
+	return &InvitationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Invitation.
+func (c *InvitationClient) Delete() *InvitationDelete {
+	mutation := newInvitationMutation(c.config, OpDelete)
+	return &InvitationDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *InvitationClient) DeleteOne(_m *Invitation) *InvitationDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *InvitationClient) DeleteOneID(id string) *InvitationDeleteOne {
+	builder := c.Delete().Where(invitation.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &InvitationDeleteOne{builder}
+}
+
+// Query returns a query builder for Invitation.
+func (c *InvitationClient) Query() *InvitationQuery {
+	return &InvitationQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeInvitation},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Invitation entity by its id.
+func (c *InvitationClient) Get(ctx context.Context, id string) (*Invitation, error) {
+	return c.Query().Where(invitation.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *InvitationClient) GetX(ctx context.Context, id string) *Invitation {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *InvitationClient) Hooks() []Hook {
+	return c.hooks.Invitation
+}
+
+// Interceptors returns the client interceptors.
+func (c *InvitationClient) Interceptors() []Interceptor {
+	return c.inters.Invitation
+}
+
+func (c *InvitationClient) mutate(ctx context.Context, m *InvitationMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&InvitationCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&InvitationUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&InvitationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&InvitationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Invitation mutation op: %q", m.Op())
 	}
 }
 
@@ -6698,18 +6839,20 @@ type (
 	hooks struct {
 		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict, DoorRule,
 		Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink, GuestProfile,
-		GuestSession, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
-		Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice, PartnerSpace, Phone,
-		PhoneLink, Pin, Property, PropertyKey, Reservation, ReservationChange,
-		ReservationName, Secret, Slot, Space, Stay, Token, Tombstone []ent.Hook
+		GuestSession, Idempotency, Integration, Invitation, Issuer, IssuerKey, KeySet,
+		KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice,
+		PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey, Reservation,
+		ReservationChange, ReservationName, Secret, Slot, Space, Stay, Token,
+		Tombstone []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict, DoorRule,
 		Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink, GuestProfile,
-		GuestSession, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
-		Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice, PartnerSpace, Phone,
-		PhoneLink, Pin, Property, PropertyKey, Reservation, ReservationChange,
-		ReservationName, Secret, Slot, Space, Stay, Token, Tombstone []ent.Interceptor
+		GuestSession, Idempotency, Integration, Invitation, Issuer, IssuerKey, KeySet,
+		KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice,
+		PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey, Reservation,
+		ReservationChange, ReservationName, Secret, Slot, Space, Stay, Token,
+		Tombstone []ent.Interceptor
 	}
 )
 

@@ -32,6 +32,7 @@ import (
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/issuer"
 	"latchkey.dev/ent/issuerkey"
 	"latchkey.dev/ent/keyset"
@@ -138,6 +139,7 @@ func checkColumn(t, c string) error {
 			guestsession.Table:      guestsession.ValidColumn,
 			idempotency.Table:       idempotency.ValidColumn,
 			integration.Table:       integration.ValidColumn,
+			invitation.Table:        invitation.ValidColumn,
 			issuer.Table:            issuer.ValidColumn,
 			issuerkey.Table:         issuerkey.ValidColumn,
 			keyset.Table:            keyset.ValidColumn,

@@ -25,6 +25,7 @@ import (
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/issuer"
 	"latchkey.dev/ent/issuerkey"
 	"latchkey.dev/ent/keyset"
@@ -726,6 +727,24 @@ func init() {
 	integrationDescID := integrationFields[0].Descriptor()
 	// integration.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	integration.IDValidator = integrationDescID.Validators[0].(func(string) error)
+	invitationFields := schema.Invitation{}.Fields()
+	_ = invitationFields
+	// invitationDescPropertyID is the schema descriptor for property_id field.
+	invitationDescPropertyID := invitationFields[1].Descriptor()
+	// invitation.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	invitation.PropertyIDValidator = invitationDescPropertyID.Validators[0].(func(string) error)
+	// invitationDescReservationID is the schema descriptor for reservation_id field.
+	invitationDescReservationID := invitationFields[2].Descriptor()
+	// invitation.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	invitation.ReservationIDValidator = invitationDescReservationID.Validators[0].(func(string) error)
+	// invitationDescCreatedAt is the schema descriptor for created_at field.
+	invitationDescCreatedAt := invitationFields[8].Descriptor()
+	// invitation.DefaultCreatedAt holds the default value on creation for the created_at field.
+	invitation.DefaultCreatedAt = invitationDescCreatedAt.Default.(func() time.Time)
+	// invitationDescID is the schema descriptor for id field.
+	invitationDescID := invitationFields[0].Descriptor()
+	// invitation.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	invitation.IDValidator = invitationDescID.Validators[0].(func(string) error)
 	issuerFields := schema.Issuer{}.Fields()
 	_ = issuerFields
 	// issuerDescGeneration is the schema descriptor for generation field.

@@ -54,6 +54,8 @@ type Tx struct {
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
 	Integration *IntegrationClient
+	// Invitation is the client for interacting with the Invitation builders.
+	Invitation *InvitationClient
 	// Issuer is the client for interacting with the Issuer builders.
 	Issuer *IssuerClient
 	// IssuerKey is the client for interacting with the IssuerKey builders.
@@ -257,6 +259,7 @@ func (tx *Tx) init() {
 	tx.GuestSession = NewGuestSessionClient(tx.config)
 	tx.Idempotency = NewIdempotencyClient(tx.config)
 	tx.Integration = NewIntegrationClient(tx.config)
+	tx.Invitation = NewInvitationClient(tx.config)
 	tx.Issuer = NewIssuerClient(tx.config)
 	tx.IssuerKey = NewIssuerKeyClient(tx.config)
 	tx.KeySet = NewKeySetClient(tx.config)

@@ -30,6 +30,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofGuestSession      GuestSessionClient
 		ofIdempotency       IdempotencyClient
 		ofIntegration       IntegrationClient
+		ofInvitation        InvitationClient
 		ofIssuer            IssuerClient
 		ofIssuerKey         IssuerKeyClient
 		ofKeySet            KeySetClient
@@ -78,6 +79,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofGuestSession:      GuestSessionClient{config: cfg},
 		ofIdempotency:       IdempotencyClient{config: cfg},
 		ofIntegration:       IntegrationClient{config: cfg},
+		ofInvitation:        InvitationClient{config: cfg},
 		ofIssuer:            IssuerClient{config: cfg},
 		ofIssuerKey:         IssuerKeyClient{config: cfg},
 		ofKeySet:            KeySetClient{config: cfg},
@@ -125,6 +127,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.GuestSession = &all.ofGuestSession
 	all.Idempotency = &all.ofIdempotency
 	all.Integration = &all.ofIntegration
+	all.Invitation = &all.ofInvitation
 	all.Issuer = &all.ofIssuer
 	all.IssuerKey = &all.ofIssuerKey
 	all.KeySet = &all.ofKeySet

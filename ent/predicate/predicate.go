@@ -66,6 +66,9 @@ type Idempotency func(*sql.Selector)
 // Integration is the predicate function for integration builders.
 type Integration func(*sql.Selector)
 
+// Invitation is the predicate function for invitation builders.
+type Invitation func(*sql.Selector)
+
 // Issuer is the predicate function for issuer builders.
 type Issuer func(*sql.Selector)
 

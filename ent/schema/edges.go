@@ -162,6 +162,10 @@ func (MailSettings) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.Cascade)
 }
 
+func (Invitation) Edges() []ent.Edge {
+	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.Cascade)
+}
+
 func (Mail) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }

@@ -269,6 +269,32 @@ func (MailSettings) Fields() []ent.Field {
 	}
 }
 
+// Invitation says how far the invitation of a reservation's booker is. A reservation has one as soon as its arrival is near enough.
+type Invitation struct{ ent.Schema }
+
+func (Invitation) Annotations() []schema.Annotation { return table("invitations") }
+
+func (Invitation) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		moment("seen_at"), // updated_at of the reservation when it was last evaluated
+		maybe("next_at"), // when the next mail may be due
+		field.Bytes("address_mac").Optional().Comment("Keyed hash of the address that was invited."),
+		maybe("invited_at"),
+		maybe("reminded_at"),
+		created(),
+	}
+}
+
+func (Invitation) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("reservation_id").Unique(), index.Fields("property_id"),
+		index.Fields("next_at").Annotations(entsql.IndexWhere("next_at IS NOT NULL")),
+	}
+}
+
 // Mail is one mail that was ordered. It holds no text: the text is rendered when the mail is sent.
 type Mail struct{ ent.Schema }
 

@@ -29,6 +29,8 @@ type Config struct {
 	Insecure      bool     `group:"serve-listen" help:"Serve without TLS on addresses other than loopback. Use it if a proxy in front terminates TLS."`
 	BridgeAddress string   `group:"serve-listen" placeholder:"HOST:PORT" help:"The address that the server gives to bridges. Bridges store it, so use a permanent name; with several nodes, a name that resolves to all of them. Default: the address of --listen-bridge."`
 
+	PublicURL string `group:"serve-listen" placeholder:"URL" help:"The address of the HTTP listener as guests reach it, such as https://checkin.example.com. Links in mails begin with it. Default: the address of --listen-http."`
+
 	ClockOffsetLimit time.Duration `group:"serve-nodes" default:"2s" help:"Maximum difference between this machine's clock and the database's. A node above it is not ready as long as another node is within it. Minimum 100ms."`
 
 	NATS    NATS    `group:"serve-nodes" embed:"" prefix:"nats-"`

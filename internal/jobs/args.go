@@ -55,3 +55,17 @@ func (a CompleteDays) Again() river.JobArgs {
 	a.Round++
 	return a
 }
+
+// SendMail sends a stored mail. It holds ids only: the text, and every secret in it, is created when the job runs.
+type SendMail struct {
+	PropertyID string `json:"propertyId"`
+	MailID     string `json:"mailId"`
+}
+
+// Kind implements river.JobArgs.
+func (SendMail) Kind() string { return "mail.send" }
+
+// InsertOpts allows attempts for hours: a failure here is the database's, because a failure of the mail server postpones the job.
+func (SendMail) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
+}

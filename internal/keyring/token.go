@@ -43,6 +43,16 @@ var tokenEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithP
 func NewToken(kind Kind) string {
 	raw := make([]byte, secretBytes)
 	rand.Read(raw)
+	return formatToken(kind, raw)
+}
+
+// DeriveToken returns the token that belongs to some values: the same values give the same token, and nobody can compute it without
+// the ring's key. A retried job uses it to send the same link again although only a hash of the link is stored.
+func (r *Ring) DeriveToken(kind Kind, values ...string) string {
+	return formatToken(kind, r.MAC("token/"+string(kind), values...)[:secretBytes])
+}
+
+func formatToken(kind Kind, raw []byte) string {
 	body := string(kind) + tokenEncoding.EncodeToString(raw)
 	return body + checksum(body)
 }

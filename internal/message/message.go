@@ -3,7 +3,7 @@
 //
 // Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in braces: {lock} is the value,
 // {lock:quote} is in quotation marks, {from:time} is date and time, {from:moment}
-// has seconds, {from:clock} is the time of day with seconds, and
+// has seconds, {from:clock} is the time of day with seconds, {from:day} is the day in words, {from:hour} is the time of day, and
 // {minutes|# minute|# minutes} is the plural form for a number, with # for the number. A value may be a message or a list of messages.
 package message
 
@@ -173,7 +173,7 @@ func (r Reader) Text(m Message) string {
 }
 
 // layouts are the formats of a time.
-var layouts = map[string]string{"time": "2006-01-02 15:04", "moment": time.DateTime, "clock": time.TimeOnly}
+var layouts = map[string]string{"time": "2006-01-02 15:04", "moment": time.DateTime, "clock": time.TimeOnly, "day": "Monday, 2 January 2006", "hour": "15:04"}
 
 // maxQuoted bounds the characters of a name in a text.
 const maxQuoted = 64
@@ -204,7 +204,7 @@ func (r Reader) formatText(s, format string) string {
 	switch format {
 	case "quote":
 		return fmt.Sprintf("%.*q", maxQuoted, s)
-	case "time", "moment", "clock":
+	case "time", "moment", "clock", "day", "hour":
 		if at, err := time.Parse(time.RFC3339, s); err == nil {
 			return r.formatTime(at, format)
 		}

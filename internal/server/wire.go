@@ -59,6 +59,8 @@ type parts struct {
 	spaces       *worker.Spaces
 	readings     worker.Readings
 	days         worker.Days
+	mails        worker.Mails
+	invitations  worker.Invitations
 	dispatcher   *worker.Dispatcher
 	arrivals     worker.Arrivals
 	announcer    *worker.Announcer
@@ -100,6 +102,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		Name: s.name, Intervals: s.nodePace,
 	})
 	p.background["bridge link"] = p.node.Run
+	s.wireMail(p)
 	s.wireEvents(p)
 	s.db.Subscribe(bridge.Changed, p.node.Notify)
 	s.db.Subscribe(event.Appended, p.announcer.Notify)
@@ -297,6 +300,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterNoticeServiceServer(to, staff.Notice)
 	propertyv1.RegisterCodeServiceServer(to, staff.Code)
 	propertyv1.RegisterReservationServiceServer(to, staff.Reservation)
+	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch}))
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
 	}

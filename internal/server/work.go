@@ -19,6 +19,7 @@ func (s *Server) wireWork(p *parts) {
 	workers := river.NewWorkers()
 	p.readings.AddTo(workers)
 	p.days.AddTo(workers)
+	p.mails.AddTo(workers)
 	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
 	if !s.db.SQLite() {
 		p.background["clock"] = s.nodeClock.Run
@@ -30,6 +31,7 @@ func (s *Server) wireWork(p *parts) {
 	sweeps := slices.Concat([]worker.Sweep{
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
+		p.invitations.Sweep(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
 		worker.CheckIns{Service: p.checkIns, Log: s.log, Every: s.sweep}.Sweep(),

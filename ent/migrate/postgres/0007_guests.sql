@@ -34,6 +34,14 @@ CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character 
 CREATE INDEX "guest_property_id" ON "guests" ("property_id");
 -- create index "guest_reservation_id" to table: "guests"
 CREATE INDEX "guest_reservation_id" ON "guests" ("reservation_id");
+-- create "invitations" table
+CREATE TABLE "invitations" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "seen_at" timestamptz NOT NULL, "next_at" timestamptz NULL, "address_mac" bytea NULL, "invited_at" timestamptz NULL, "reminded_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "invitations_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "invitation_next_at" to table: "invitations"
+CREATE INDEX "invitation_next_at" ON "invitations" ("next_at") WHERE (next_at IS NOT NULL);
+-- create index "invitation_property_id" to table: "invitations"
+CREATE INDEX "invitation_property_id" ON "invitations" ("property_id");
+-- create index "invitation_reservation_id" to table: "invitations"
+CREATE UNIQUE INDEX "invitation_reservation_id" ON "invitations" ("reservation_id");
 -- create "kiosks" table
 CREATE TABLE "kiosks" ("id" character varying NOT NULL, "name" character varying NOT NULL, "door" character varying NOT NULL, "code_mac" bytea NULL, "code_expires_at" timestamptz NULL, "mac" bytea NULL, "public_key" bytea NULL, "enrolled_at" timestamptz NULL, "seen_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "kiosks_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "kiosk_property_id_name" to table: "kiosks"

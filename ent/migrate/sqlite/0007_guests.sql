@@ -34,6 +34,14 @@ CREATE UNIQUE INDEX `guest_sessions_mac_key` ON `guest_sessions` (`mac`);
 CREATE INDEX `guestsession_reservation_id` ON `guest_sessions` (`reservation_id`);
 -- create index "guestsession_expires_at" to table: "guest_sessions"
 CREATE INDEX `guestsession_expires_at` ON `guest_sessions` (`expires_at`);
+-- create "invitations" table
+CREATE TABLE `invitations` (`id` text NOT NULL, `property_id` text NOT NULL, `seen_at` datetime NOT NULL, `next_at` datetime NULL, `address_mac` blob NULL, `invited_at` datetime NULL, `reminded_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `invitations_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+-- create index "invitation_reservation_id" to table: "invitations"
+CREATE UNIQUE INDEX `invitation_reservation_id` ON `invitations` (`reservation_id`);
+-- create index "invitation_property_id" to table: "invitations"
+CREATE INDEX `invitation_property_id` ON `invitations` (`property_id`);
+-- create index "invitation_next_at" to table: "invitations"
+CREATE INDEX `invitation_next_at` ON `invitations` (`next_at`) WHERE next_at IS NOT NULL;
 -- create "kiosks" table
 CREATE TABLE `kiosks` (`id` text NOT NULL, `name` text NOT NULL, `door` text NOT NULL, `code_mac` blob NULL, `code_expires_at` datetime NULL, `mac` blob NULL, `public_key` blob NULL, `enrolled_at` datetime NULL, `seen_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `kiosks_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
 -- create index "kiosks_door_key" to table: "kiosks"

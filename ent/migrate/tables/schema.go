@@ -801,6 +801,52 @@ var (
 			},
 		},
 	}
+	// InvitationsColumns holds the columns for the "invitations" table.
+	InvitationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "seen_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "next_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "address_mac", Type: field.TypeBytes, Nullable: true},
+		{Name: "invited_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reminded_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+	}
+	// InvitationsTable holds the schema information for the "invitations" table.
+	InvitationsTable = &schema.Table{
+		Name:       "invitations",
+		Columns:    InvitationsColumns,
+		PrimaryKey: []*schema.Column{InvitationsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "invitations_reservations_reservation",
+				Columns:    []*schema.Column{InvitationsColumns[8]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "invitation_reservation_id",
+				Unique:  true,
+				Columns: []*schema.Column{InvitationsColumns[8]},
+			},
+			{
+				Name:    "invitation_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[1]},
+			},
+			{
+				Name:    "invitation_next_at",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[3]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "next_at IS NOT NULL",
+				},
+			},
+		},
+	}
 	// IssuersColumns holds the columns for the "issuers" table.
 	IssuersColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -1843,6 +1889,7 @@ var (
 		GuestSessionsTable,
 		IdempotencyKeysTable,
 		IntegrationsTable,
+		InvitationsTable,
 		IssuersTable,
 		IssuerKeysTable,
 		KeySetsTable,
@@ -1950,6 +1997,10 @@ func init() {
 	IntegrationsTable.ForeignKeys[1].RefTable = AppsTable
 	IntegrationsTable.Annotation = &entsql.Annotation{
 		Table: "integrations",
+	}
+	InvitationsTable.ForeignKeys[0].RefTable = ReservationsTable
+	InvitationsTable.Annotation = &entsql.Annotation{
+		Table: "invitations",
 	}
 	IssuersTable.Annotation = &entsql.Annotation{
 		Table: "issuers",

@@ -1,0 +1,125 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/mail"
+)
+
+// Mails are the parts of the mail service that other packages implement.
+type Mails struct {
+	// Preview counts the bookers that would be invited.
+	Preview func(tx *db.Tx, propertyID, integrationID string) (mail.Counts, error)
+	// Switch switches the invitations of an integration on or off.
+	Switch func(tx *db.Tx, propertyID, integrationID string, on bool) error
+	// Test sends a mail now.
+	Test func(ctx context.Context, propertyID, to string) (mail.Outcome, error)
+	// Resend orders a mail of the same kind again and returns its id.
+	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
+}
+
+// NewMails returns the mail service.
+func NewMails(d Deps, m Mails) propertyv1.MailServiceServer { return &mails{Deps: d, Mails: m} }
+
+type mails struct {
+	propertyv1.UnimplementedMailServiceServer
+	Deps
+	Mails
+}
+
+func (s *mails) ListMails(ctx context.Context, r *propertyv1.ListMailsRequest) (*propertyv1.ListMailsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.GetPageToken() != "" && !id.Valid(id.Mail, r.GetPageToken()) {
+		return nil, badPageToken()
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	view := s.DB.View(ctx)
+	rows, err := mail.List(view, propertyID, mail.Filter{ReservationID: r.GetReservationId(), State: r.GetState(), After: r.GetPageToken(), Limit: size + 1})
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.MailList{}
+	if len(rows) > size {
+		rows = rows[:size]
+		list.NextPageToken = rows[size-1].ID
+	}
+	for _, row := range rows {
+		m, err := s.message(view, row)
+		if err != nil {
+			return nil, err
+		}
+		list.List = append(list.List, m)
+	}
+	return &propertyv1.ListMailsResponse{Data: list}, nil
+}
+
+func (s *mails) GetMail(ctx context.Context, r *propertyv1.GetMailRequest) (*propertyv1.GetMailResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	row, err := mail.Get(view, propertyID, r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.GetMailResponse{}
+	if out.Data, err = s.message(view, row); err != nil {
+		return nil, err
+	}
+	text, err := mail.OpenText(ctx, s.Keys, row)
+	if err != nil || text == nil {
+		return out, err
+	}
+	out.Text = &propertyv1.MailText{To: text.To, Subject: text.Subject, Text: text.Text, Html: text.HTML}
+	return out, nil
+}
+
+func (s *mails) message(view *db.Tx, row *mail.Row) (*propertyv1.Mail, error) {
+	to, err := mail.Recipient(view, s.Keys, row)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.Mail{
+		Id: row.ID, Kind: row.Kind, ReservationId: row.ReservationID, MaskedTo: mail.Mask(to), State: row.State, Attempts: int32(row.Attempts),
+		Failure: row.Failure, Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
+	}, nil
+}
+
+func (s *mails) PreviewInvitations(ctx context.Context, r *propertyv1.PreviewInvitationsRequest) (*propertyv1.PreviewInvitationsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := s.Preview(s.DB.View(ctx), propertyID, r.GetIntegrationId())
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.PreviewInvitationsResponse{Data: invitationsMessage(counts)}, nil
+}
+
+func (s *mails) SetInvitations(ctx context.Context, r *propertyv1.SetInvitationsRequest) (*propertyv1.SetInvitationsResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetInvitationsResponse, error) {
+		if err := s.Switch(tx, propertyID, r.GetIntegrationId(), r.GetEnabled()); err != nil {
+			return nil, err
+		}
+		counts, err := s.Preview(tx, propertyID, r.GetIntegrationId())
+		return &propertyv1.SetInvitationsResponse{Data: invitationsMessage(counts)}, err
+	})
+}
+
+func invitationsMessage(c mail.Counts) *propertyv1.Invitations {
+	return &propertyv1.Invitations{Enabled: c.Enabled, DueNow: int32(c.Now), DueLater: int32(c.Later), WithoutAddress: int32(c.NoAddress)}
+}

@@ -1,0 +1,107 @@
+package mail
+
+import (
+	"strings"
+	"time"
+)
+
+// Stay is what decides whether the guests of a reservation are invited.
+type Stay struct {
+	State     string // the PMS's state
+	From, To  time.Time
+	Email     string    // the booker's address, or ""
+	InvitedAt time.Time // when the booker was invited for this stay or its group; zero: not yet
+	Reminded  bool
+	Finished  bool // every guest has filled in the form
+}
+
+// Schedule is when a property's guests get their mails.
+type Schedule struct {
+	InviteDays, RemindDays int
+	Zone                   *time.Location
+}
+
+// Due is what a stay needs from the sweep.
+type Due string
+
+const (
+	DueNothing    Due = ""
+	DueInvitation Due = "invitation"
+	DueReminder   Due = "reminder"
+	DueNoAddress  Due = "noAddress" // an invitation is due, and no address reaches the guest
+)
+
+// DueMail decides which mail a stay needs now, and when the next decision is due: zero if never, unless the stay changes.
+func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
+	if s.State != "confirmed" || !s.To.After(now) {
+		return DueNothing, time.Time{}
+	}
+	if s.InvitedAt.IsZero() {
+		if at := daysBefore(s.From, when.InviteDays, when.Zone); now.Before(at) {
+			return DueNothing, at
+		}
+		if !Reaches(s.Email) {
+			return DueNoAddress, time.Time{}
+		}
+		return DueInvitation, when.remindAt(s.From, now)
+	}
+	if s.Reminded || s.Finished || !s.From.After(now) || !Reaches(s.Email) {
+		return DueNothing, time.Time{}
+	}
+	at := when.remindAt(s.From, s.InvitedAt)
+	switch {
+	case at.IsZero():
+		return DueNothing, time.Time{}
+	case now.Before(at):
+		return DueNothing, at
+	}
+	return DueReminder, time.Time{}
+}
+
+// remindAt returns when the booker of a stay is reminded: zero if never. A reminder within a day of the invitation would be a second
+// mail about the same thing.
+func (w Schedule) remindAt(from, invited time.Time) time.Time {
+	at := daysBefore(from, w.RemindDays, w.Zone)
+	if w.RemindDays <= 0 || at.Before(invited.Add(24*time.Hour)) {
+		return time.Time{}
+	}
+	return at
+}
+
+// daysBefore returns the begin of the day that is some days before another, in the property's time zone.
+func daysBefore(at time.Time, days int, zone *time.Location) time.Time {
+	if zone == nil {
+		zone = time.UTC
+	}
+	y, m, d := at.In(zone).Date()
+	return time.Date(y, m, d-days, 0, 0, 0, 0, zone)
+}
+
+// relays are domains of the addresses with which booking agencies hide those of their guests. Mails to them are filtered, lose their
+// links, or end when the agency closes the address.
+var relays = []string{
+	"guest.booking.com", "property.booking.com", "m.expediapartnercentral.com", "expediapartnercentral.com", "guest.expedia.com", "guest.airbnb.com", "reply.airbnb.com",
+	"airbnb.com", "guest.agoda.com", "agoda-messaging.com", "messages.homeaway.com", "messages.vrbo.com", "guest.trip.com", "guest.hostelworld.com", "guest.hotelbeds.com",
+	"guest.ctrip.com", "reply.tripadvisor.com", "guest.hrs.com", "guest.despegar.com", "guest.traveloka.com", "booking.com", "expedia.com", "hotels.com", "agoda.com", "vrbo.com",
+}
+
+// Reaches reports whether an address reaches a guest: it exists, and it is not an agency's.
+func Reaches(address string) bool {
+	name, domain, ok := strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
+	return ok && name != "" && domain != "" && !isRelay(domain)
+}
+
+func isRelay(domain string) bool {
+	for _, relay := range relays {
+		if domain == relay || strings.HasSuffix(domain, "."+relay) {
+			return true
+		}
+	}
+	return false
+}
+
+// Counts say how many bookers of an integration would be invited.
+type Counts struct {
+	Enabled               bool
+	Now, Later, NoAddress int
+}

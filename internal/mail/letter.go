@@ -1,0 +1,147 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"latchkey.dev/internal/keyring"
+)
+
+// Letter is the content of a mail, in the reader's language.
+type Letter struct {
+	Property   string
+	Language   string // a BCP 47 tag
+	Accent     string // #RRGGBB; empty: the default
+	Subject    string
+	Paragraphs []string
+	Code       *Code
+	Facts      []Fact
+	Buttons    []Button
+	Closing    []string // Closing are paragraphs after the buttons, such as the address of the property
+}
+
+// Fact is a line of a table: what, and its value.
+type Fact struct{ Label, Value string }
+
+// Button is a link.
+type Button struct{ Label, URL string }
+
+// Code is a PIN with its heading.
+type Code struct{ Label, Digits string }
+
+// Grouped returns the digits in groups of three.
+func (c Code) Grouped() string {
+	var groups []string
+	for rest := c.Digits; rest != ""; {
+		n := min(3, len(rest))
+		if len(rest) == 4 {
+			n = 2 // 4 digits read better as 2 and 2
+		}
+		groups, rest = append(groups, rest[:n]), rest[n:]
+	}
+	return strings.Join(groups, " ")
+}
+
+// Text is what a recipient reads.
+type Text struct {
+	To      string `json:"to"`
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	HTML    string `json:"html"`
+}
+
+//go:embed letter.html
+var letterHTML string
+
+var letterTemplate = template.Must(template.New("letter").Parse(letterHTML))
+
+// Compose renders a letter as plain text and as HTML. Each of both is complete.
+func Compose(to string, l Letter) (Text, error) {
+	out := Text{To: to, Subject: oneLine(l.Subject), Text: l.plain()}
+	var b bytes.Buffer
+	if l.Accent == "" {
+		l.Accent = defaultAccent
+	}
+	if err := letterTemplate.Execute(&b, l); err != nil {
+		return Text{}, fmt.Errorf("render a mail: %w", err)
+	}
+	out.HTML = b.String()
+	return out, nil
+}
+
+// defaultAccent is the colour of links and buttons.
+const defaultAccent = "#0B5D66"
+
+func (l Letter) plain() string {
+	var b strings.Builder
+	part := func(lines ...string) {
+		if len(lines) > 0 {
+			b.WriteString(strings.Join(lines, "\n") + "\n\n")
+		}
+	}
+	for _, p := range l.Paragraphs {
+		part(p)
+	}
+	if l.Code != nil {
+		part(l.Code.Label, "    "+l.Code.Grouped())
+	}
+	facts := make([]string, len(l.Facts))
+	for i, f := range l.Facts {
+		facts[i] = f.Label + ": " + f.Value
+	}
+	part(facts...)
+	for _, link := range l.Buttons {
+		part(link.Label+":", link.URL)
+	}
+	for _, p := range l.Closing {
+		part(p)
+	}
+	b.WriteString("-- \n" + oneLine(l.Property) + "\n")
+	return b.String()
+}
+
+// oneLine replaces line breaks and other control characters, which a header must not contain.
+func oneLine(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// SealText encrypts a text for the mailbox.
+func SealText(ctx context.Context, keys *keyring.Ring, propertyID, mailID string, t Text) ([]byte, error) {
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return nil, fmt.Errorf("write a mail: %w", err)
+	}
+	sealed, err := keys.Seal(ctx, propertyID, textPurpose(mailID), raw)
+	if err != nil {
+		return nil, fmt.Errorf("seal a mail: %w", err)
+	}
+	return sealed, nil
+}
+
+// OpenText decrypts the text of a mail in the mailbox. It returns nil if the mail has none.
+func OpenText(ctx context.Context, keys *keyring.Ring, row *Row) (*Text, error) {
+	if len(row.Text) == 0 {
+		return nil, nil
+	}
+	raw, err := keys.Open(ctx, row.PropertyID, textPurpose(row.ID), row.Text)
+	if err != nil {
+		return nil, fmt.Errorf("open a mail: %w", err)
+	}
+	t := &Text{}
+	if err := json.Unmarshal(raw, t); err != nil {
+		return nil, fmt.Errorf("read a mail: %w", err)
+	}
+	return t, nil
+}
+
+func textPurpose(mailID string) string { return "mailText/" + mailID }

@@ -1,0 +1,229 @@
+// Package mail orders mails, renders their texts, and sends them by a property's mail server, or stores them in the property's mailbox
+// if it has none.
+//
+// A mail is a row without a text: who gets what kind of mail about which reservation. Its text, with links and PINs, exists only while
+// the mail is sent, or sealed in the mailbox.
+package mail
+
+import (
+	"fmt"
+	"strings"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/checkinsettings"
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/jobs"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/message"
+)
+
+// Kind is what a mail is about. Its texts in the catalogue begin with "mail." and the kind.
+type Kind string
+
+const (
+	Invitation Kind = "invitation" // the guest can fill in the form
+	Reminder   Kind = "reminder"   // the form is not finished, and the arrival is near
+	RoomReady  Kind = "roomReady"  // the room became ready after the guest asked
+	Key        Kind = "key"        // the stay has started: PIN and rooms
+	KeyChanged Kind = "keyChanged" // another PIN or another room
+	Companion  Kind = "companion"  // a companion's own link
+	Link       Kind = "link"       // a new link, which a guest or staff asked for
+	Staff      Kind = "staff"      // a check-in that stopped
+)
+
+// Kinds are all kinds.
+var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Companion, Link, Staff}
+
+// HasLink reports whether mails of this kind contain a link that signs the guest in.
+func (k Kind) HasLink() bool { return k != Staff && k != Key && k != KeyChanged }
+
+// HasPIN reports whether mails of this kind contain the stay's PIN.
+func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }
+
+// State is how far a mail is.
+type State string
+
+const (
+	// Waiting mails were not sent yet, or their latest attempt failed before the mail server could take them.
+	Waiting State = "waiting"
+	// Sending is stored directly before the text is transmitted. Whoever finds it later does not know whether the mail server took the
+	// mail, and does not send it again: see [Row].
+	Sending  State = "sending"
+	Sent     State = "sent"
+	InBox    State = "mailbox"  // in the property's mailbox, because it has no mail server
+	Failed   State = "failed"   // given up
+	Bounced  State = "bounced"  // the mail server refused the recipient
+	Canceled State = "canceled" // it lost its reason before it was sent
+)
+
+// Failure is why a mail was not sent.
+type Failure string
+
+const (
+	FailedConnection     Failure = "connection"
+	FailedTLS            Failure = "tls"
+	FailedAuthentication Failure = "authentication"
+	FailedSender         Failure = "sender"
+	FailedRecipient      Failure = "recipient"
+	FailedRefused        Failure = "refused"
+	// FailedUnanswered means that the connection or the server ended while the text was transmitted.
+	FailedUnanswered Failure = "unanswered"
+	// FailedAddress means that there is no address that reaches the guest.
+	FailedAddress Failure = "noAddress"
+)
+
+// FailureText returns the sentence that says why a mail was not sent.
+func FailureText(f Failure) message.Message { return message.Message{Kind: "mailFailure." + string(f)} }
+
+// Row is a mail as stored.
+//
+// No mail is sent twice: Sending is committed after the mail server has accepted sender and recipient and before the text is
+// transmitted. Before that point a mail is tried at least once; from it on, at most once. A mail that is found in Sending by a later
+// attempt failed as "unanswered", and staff decide whether to send it again.
+type Row = ent.Mail
+
+// Mail is a mail to order.
+type Mail struct {
+	PropertyID    string
+	Kind          Kind
+	ReservationID string
+	GuestID       string // of a companion; empty: the booker
+	// To is the recipient. Empty: the address of the guest when the mail is sent; for [Staff], the property's staffEmail.
+	To string
+	// OnceKey identifies the occasion: the mail is ordered once. It begins with an id of the property. Empty: each call orders a mail.
+	OnceKey string
+	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data.
+	Params map[string]string
+}
+
+// Order stores a mail and the job that sends it, in the transaction of the change that causes the mail. It returns the mail's id, or ""
+// if no mail is due: it was ordered before, or it is for staff and the property has no staffEmail.
+func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, error) {
+	if m.Kind == Staff && m.To == "" {
+		to, err := staffAddress(tx, m.PropertyID)
+		if err != nil || to == "" {
+			return "", err
+		}
+		m.To = to
+	}
+	if m.Kind == Staff {
+		if err := StaffText(m.Params).Check(); err != nil {
+			return "", fmt.Errorf("order a mail: %w", err)
+		}
+	}
+	mailID := id.New(id.Mail)
+	address, err := SealAddress(tx, keys, m.PropertyID, mailID, m.To)
+	if err != nil {
+		return "", err
+	}
+	if m.OnceKey != "" {
+		ordered, err := tx.Mail.Query().Where(entmail.PropertyID(m.PropertyID), entmail.OnceKey(m.OnceKey)).Exist(tx.Context())
+		if err != nil {
+			return "", fmt.Errorf("look for a mail: %w", err)
+		}
+		if ordered {
+			return "", nil
+		}
+	}
+	create := tx.Mail.Create().SetID(mailID).SetPropertyID(m.PropertyID).SetKind(string(m.Kind)).SetReservationID(m.ReservationID).
+		SetGuestID(m.GuestID).SetAddress(address).SetParameters(m.Params).SetState(string(Waiting)).SetCreatedAt(tx.Now())
+	if m.OnceKey != "" {
+		create.SetOnceKey(m.OnceKey)
+	}
+	if err := create.Exec(tx.Context()); err != nil {
+		return "", fmt.Errorf("store a mail: %w", err)
+	}
+	return mailID, queue.Insert(tx, jobs.SendMail{PropertyID: m.PropertyID, MailID: mailID})
+}
+
+func staffAddress(tx *db.Tx, propertyID string) (string, error) {
+	row, err := tx.CheckInSettings.Query().Where(checkinsettings.PropertyID(propertyID), checkinsettings.ID(propertyID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("load the address of staff: %w", err)
+	}
+	return row.StaffEmail, nil
+}
+
+// SealAddress encrypts the recipient of a mail.
+func SealAddress(tx *db.Tx, keys *keyring.Ring, propertyID, mailID, address string) ([]byte, error) {
+	if address == "" {
+		return []byte{}, nil
+	}
+	sealed, err := keys.Seal(tx.Context(), propertyID, addressPurpose(mailID), []byte(address))
+	if err != nil {
+		return nil, fmt.Errorf("seal the recipient of a mail: %w", err)
+	}
+	return sealed, nil
+}
+
+// Recipient returns the address of a mail, or "" if it is not known yet.
+func Recipient(view *db.Tx, keys *keyring.Ring, row *Row) (string, error) {
+	if len(row.Address) == 0 {
+		return "", nil
+	}
+	raw, err := keys.Open(view.Context(), row.PropertyID, addressPurpose(row.ID), row.Address)
+	if err != nil {
+		return "", fmt.Errorf("open the recipient of a mail: %w", err)
+	}
+	return string(raw), nil
+}
+
+func addressPurpose(mailID string) string { return "mail/" + mailID }
+
+// Get returns a mail of a property.
+func Get(view *db.Tx, propertyID, mailID string) (*Row, error) {
+	row, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ID(mailID)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.NotFoundReason, "there is no such mail at this property")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a mail: %w", err)
+	}
+	return row, nil
+}
+
+// Filter selects mails of a property. Its zero value selects all.
+type Filter struct {
+	ReservationID, State string
+	After                string // After is the id of the last mail of the former page
+	Limit                int
+}
+
+// List returns mails of a property, newest first.
+func List(view *db.Tx, propertyID string, f Filter) ([]*Row, error) {
+	q := view.Mail.Query().Where(entmail.PropertyID(propertyID))
+	if f.ReservationID != "" {
+		q = q.Where(entmail.ReservationID(f.ReservationID))
+	}
+	if f.State != "" {
+		q = q.Where(entmail.State(f.State))
+	}
+	if f.After != "" {
+		q = q.Where(entmail.IDLT(f.After))
+	}
+	rows, err := q.Order(entmail.ByID(sql.OrderDesc())).Limit(f.Limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list mails: %w", err)
+	}
+	return rows, nil
+}
+
+// Mask returns an address that may be shown: its first letter and its domain.
+func Mask(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 1 {
+		return ""
+	}
+	for _, first := range address {
+		return string(first) + "…" + address[at:]
+	}
+	return ""
+}

@@ -1,0 +1,184 @@
+package mail
+
+import (
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/message"
+)
+
+// Occasion is everything that a mail says, as data.
+type Occasion struct {
+	Kind       Kind
+	Reader     message.Reader
+	Property   string
+	Accent     string
+	DeskPhone  string
+	Address    string
+	Directions string
+	FirstName  string
+	Stays      []OccasionStay // Stays is one stay, or the stays of a group
+	Codes      []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
+	// Confirmed means that each lock has confirmed the code.
+	Confirmed bool
+	Now       time.Time
+	// Stop is the message of a mail to staff.
+	Stop message.Message
+}
+
+// OccasionStay is a reservation in a mail.
+type OccasionStay struct {
+	Number   string
+	Room     string
+	From, To time.Time
+	Link     string
+}
+
+// DoorCode is a PIN. Door is empty for the room's.
+type DoorCode struct{ Door, Digits string }
+
+// Letter puts an occasion into words.
+func (o Occasion) Letter() Letter {
+	l := Letter{Property: o.Property, Language: o.language(), Accent: o.Accent}
+	if len(o.Stays) == 0 {
+		o.Stays = []OccasionStay{{}}
+	}
+	first := o.Stays[0]
+	if o.Kind == Staff {
+		return o.staffLetter(l, first)
+	}
+	params := message.Params{"property": o.Property}
+	l.Subject = o.text("subject", params)
+	if o.FirstName != "" {
+		l.Paragraphs = append(l.Paragraphs, o.common("hello", message.Params{"name": o.FirstName}))
+	} else {
+		l.Paragraphs = append(l.Paragraphs, o.common("helloNameless", nil))
+	}
+	params["from"] = first.From
+	l.Paragraphs = append(l.Paragraphs, o.text("text", params))
+	l.Facts = o.facts(first)
+	o.addCodes(&l, first)
+	o.addButtons(&l)
+	o.addClosing(&l)
+	return l
+}
+
+func (o Occasion) language() string {
+	if o.Reader.Language == "" {
+		return message.English
+	}
+	return o.Reader.Language
+}
+
+// text returns a text of the mail's kind.
+func (o Occasion) text(part string, params message.Params) string {
+	return o.common(string(o.Kind)+"."+part, params)
+}
+
+func (o Occasion) common(name string, params message.Params) string {
+	return o.Reader.Text(message.Message{Kind: "mail." + name, Params: params})
+}
+
+func (o Occasion) fact(name, value string) []Fact {
+	if value == "" {
+		return nil
+	}
+	return []Fact{{o.common("fact."+name, nil), value}}
+}
+
+func (o Occasion) facts(s OccasionStay) (all []Fact) {
+	switch {
+	case o.Kind.HasPIN():
+		all = append(all, o.fact("room", s.Room)...)
+		all = append(all, o.fact("until", o.common("fact.dayUntil", message.Params{"at": s.To}))...)
+	case len(o.Stays) == 1:
+		all = append(all, o.fact("number", s.Number)...)
+		all = append(all, o.fact("from", o.common("fact.dayFrom", message.Params{"at": s.From}))...)
+		all = append(all, o.fact("to", o.common("fact.dayUntil", message.Params{"at": s.To}))...)
+	}
+	return all
+}
+
+func (o Occasion) addCodes(l *Letter, s OccasionStay) {
+	if !o.Kind.HasPIN() || len(o.Codes) == 0 {
+		return
+	}
+	for _, c := range o.Codes {
+		if c.Door == "" {
+			l.Code = &Code{o.common("code", nil), c.Digits}
+			continue
+		}
+		l.Facts = append(l.Facts, Fact{o.common("codeOf", message.Params{"door": c.Door}), Code{Digits: c.Digits}.Grouped()})
+	}
+	switch {
+	case !o.Confirmed:
+		l.Closing = append(l.Closing, o.common("codeLikely", nil))
+	case s.From.After(o.Now):
+		l.Closing = append(l.Closing, o.common("codeWorks", message.Params{"from": s.From}))
+	default:
+		l.Closing = append(l.Closing, o.common("codeWorksNow", nil))
+	}
+	if o.DeskPhone != "" {
+		l.Closing = append(l.Closing, o.common("help", message.Params{"phone": o.DeskPhone}))
+	} else {
+		l.Closing = append(l.Closing, o.common("helpDesk", nil))
+	}
+}
+
+// addButtons adds a link for each stay.
+func (o Occasion) addButtons(l *Letter) {
+	if !o.Kind.HasLink() {
+		return
+	}
+	for _, s := range o.Stays {
+		if s.Link == "" {
+			continue
+		}
+		label := o.text("button", nil)
+		if len(o.Stays) > 1 {
+			label = o.common("buttonOf", message.Params{"button": label, "number": s.Number})
+		}
+		l.Buttons = append(l.Buttons, Button{label, s.Link})
+	}
+	if len(l.Buttons) > 0 {
+		l.Closing = append(l.Closing, o.common("linkPrivate", nil))
+	}
+}
+
+func (o Occasion) addClosing(l *Letter) {
+	if o.Address != "" {
+		l.Closing = append(l.Closing, o.common("address", message.Params{"address": inLine(o.Address)}))
+	}
+	if o.Directions != "" {
+		l.Closing = append(l.Closing, o.common("directions", message.Params{"directions": inLine(o.Directions)}))
+	}
+	if o.DeskPhone != "" && !o.Kind.HasPIN() {
+		l.Closing = append(l.Closing, o.common("phone", message.Params{"phone": o.DeskPhone}))
+	}
+}
+
+func (o Occasion) staffLetter(l Letter, s OccasionStay) Letter {
+	l.Subject = o.text("subject", message.Params{"number": s.Number})
+	l.Paragraphs = []string{o.Reader.Text(o.Stop)}
+	if s.Link != "" {
+		l.Buttons = []Button{{o.text("button", message.Params{"number": s.Number}), s.Link}}
+	}
+	return l
+}
+
+// inLine joins the lines of a text.
+func inLine(s string) string { return strings.Join(strings.FieldsFunc(s, isLineEnd), ", ") }
+
+func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
+
+// StaffText returns the message of a mail to staff: the parameter "kind" names a text of the catalogue, and the others are its
+// parameters.
+func StaffText(params map[string]string) message.Message {
+	m := message.Message{Kind: params["kind"], Params: message.Params{}}
+	for name, value := range params {
+		if name != "kind" {
+			m.Params[name] = value
+		}
+	}
+	return m
+}

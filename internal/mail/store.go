@@ -1,0 +1,60 @@
+package mail
+
+import (
+	"fmt"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/checkinsettings"
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/ent/mailsettings"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+)
+
+// Move changes the state of a mail if it is still in a former state. It reports whether it was.
+func Move(tx *db.Tx, row *Row, from, to State, set func(*ent.MailUpdate)) (bool, error) {
+	update := tx.Mail.Update().Where(entmail.PropertyID(row.PropertyID), entmail.ID(row.ID), entmail.State(string(from))).SetState(string(to))
+	if to == Sent || to == InBox {
+		update.SetSentAt(tx.Now())
+	}
+	if set != nil {
+		set(update)
+	}
+	n, err := update.Save(tx.Context())
+	if err != nil {
+		return false, fmt.Errorf("change the state of a mail: %w", err)
+	}
+	return n == 1, nil
+}
+
+// Settings returns the mail settings of a property, or nil if it has none.
+func Settings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
+	row, err := view.MailSettings.Query().Where(mailsettings.PropertyID(propertyID), mailsettings.ID(propertyID)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the mail settings: %w", err)
+	}
+	return row, nil
+}
+
+// Look is how a property presents itself to guests.
+type Look = ent.CheckInSettings
+
+// LookOf returns the property's check-in settings, or their defaults.
+func LookOf(view *db.Tx, propertyID string) (*Look, error) {
+	row, err := view.CheckInSettings.Query().Where(checkinsettings.PropertyID(propertyID), checkinsettings.ID(propertyID)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return &Look{ID: propertyID, PropertyID: propertyID, InviteDays: checkinsettings.DefaultInviteDays, RemindDays: checkinsettings.DefaultRemindDays, Language: checkinsettings.DefaultLanguage}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the check-in settings: %w", err)
+	}
+	return row, nil
+}
+
+// LinkSecret returns the secret of the link to a reservation in a mail. A retry of the mail has the same link.
+func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {
+	return keys.DeriveToken(keyring.GuestLink, mailID, reservationID)
+}

@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
+)
+
+// rendered is a mail that can be sent now, or why it cannot.
+type rendered struct {
+	canceled bool          // the mail has lost its reason
+	wait     time.Duration // the mail waits for its code to be on the locks
+	text     mail.Text     // without a recipient if no address reaches the guest
+	links    []guest.MailedLink
+}
+
+// keepLinks is how long a link works after the end of the stay.
+const keepLinks = 7 * 24 * time.Hour
+
+// storeLinks stores the hashes of the links in a mail. A retry stores nothing new.
+func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring) error {
+	for _, l := range r.links {
+		if err := l.Store(tx, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// render collects what a mail says and puts it into words.
+func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
+	view := m.DB.View(ctx)
+	house, err := property.Get(view, row.PropertyID)
+	if err != nil {
+		return rendered{}, err
+	}
+	look, err := mail.LookOf(view, row.PropertyID)
+	if err != nil {
+		return rendered{}, err
+	}
+	zone, err := clock.Zone(house.TimeZone)
+	if err != nil {
+		zone = time.UTC // an unknown time zone must not hold back mails
+	}
+	o := mail.Occasion{
+		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: look.Language, Zone: zone}, Property: house.Name, Accent: look.Accent,
+		DeskPhone: look.DeskPhone, Address: look.Address, Directions: look.Directions, Now: view.Now(),
+	}
+	out := rendered{}
+	to, err := mail.Recipient(view, m.Keys, row)
+	if err != nil {
+		return rendered{}, err
+	}
+	if row.ReservationID != "" {
+		if err := m.addStay(view, row, house, &o, &out, &to); err != nil || out.canceled || out.wait > 0 {
+			return out, err
+		}
+	}
+	if o.Kind == mail.Staff {
+		o.Stop = mail.StaffText(row.Parameters)
+	}
+	out.text, err = mail.Compose(to, o.Letter())
+	return out, err
+}
+
+// addStay adds a stay to a mail: its dates, its room, and links or PINs.
+func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.Occasion, out *rendered, to *string) error {
+	stay, err := reservation.Get(view, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
+	if err != nil {
+		return err
+	}
+	if o.Kind != mail.Staff && hasEnded(stay, o.Kind, view.Now()) {
+		out.canceled = true
+		return nil
+	}
+	booker, err := m.Reservations.Booker(view.Context(), stay)
+	if err != nil {
+		return err
+	}
+	if row.GuestID == "" && o.Kind != mail.Staff {
+		if booker.FirstName != nil {
+			o.FirstName = *booker.FirstName
+		}
+		if *to == "" && booker.Email != nil && mail.Reaches(*booker.Email) {
+			*to = *booker.Email
+		}
+	}
+	stays := []*ent.Reservation{stay}
+	if o.Kind == mail.Invitation || o.Kind == mail.Reminder {
+		if stays, err = sameBooking(view, m.Reservations, stay, *to); err != nil {
+			return err
+		}
+	}
+	for _, stay := range stays {
+		one := mail.OccasionStay{Number: stay.PmsNumber, From: stay.FromAt, To: stay.ToAt}
+		if one.Room, err = roomName(view, stay); err != nil {
+			return err
+		}
+		if o.Kind.HasLink() {
+			secret := mail.LinkSecret(m.Keys, row.ID, stay.ID)
+			one.Link = m.BaseURL() + "/g/l/" + secret
+			out.links = append(out.links, guest.MailedLink{PropertyID: row.PropertyID, ReservationID: stay.ID, GuestID: row.GuestID, Secret: secret, Address: *to, ExpiresAt: stay.ToAt.Add(keepLinks)})
+		}
+		o.Stays = append(o.Stays, one)
+	}
+	if o.Kind.HasPIN() {
+		return m.addCodes(view, row, stay, house, o, out)
+	}
+	return nil
+}
+
+// hasEnded reports whether a mail about a stay has lost its reason.
+func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
+	switch access.State(stay.State) {
+	case access.Confirmed:
+		return kind.HasPIN() || !stay.ToAt.After(now)
+	case access.Started:
+		return kind == mail.Invitation || kind == mail.Reminder || kind == mail.RoomReady
+	}
+	return true
+}
+
+// roomName returns the name of a stay's room, with the dorm of a bed.
+func roomName(view *db.Tx, stay *ent.Reservation) (string, error) {
+	place, err := reservation.PlaceOf(view, stay)
+	if err != nil {
+		return "", fmt.Errorf("find the room of a stay: %w", err)
+	}
+	if place.Space == nil {
+		return "", nil
+	}
+	if place.Parent == nil || strings.Contains(place.Space.Name, place.Parent.Name) {
+		return place.Space.Name, nil
+	}
+	return place.Parent.Name + " · " + place.Space.Name, nil
+}
+
+const (
+	// keyPatience is how long a mail with a code waits for the locks to confirm the code. After that it says that they have not.
+	keyPatience = 90 * time.Second
+	keyInterval = 3 * time.Second // time between two checks
+)
+
+// addCodes adds the PINs of a stay. They exist only here and in the text that is sent.
+func (m Mails) addCodes(view *db.Tx, row *mail.Row, stay *ent.Reservation, house *property.Row, o *mail.Occasion, out *rendered) error {
+	shown, err := access.RevealPINs(access.Reconciler{Tx: view, Keys: m.Keys}, row.PropertyID, stay.ID)
+	if err != nil {
+		return err
+	}
+	plan, err := m.Reservations.Plan(view, stay, house)
+	if err != nil {
+		return err
+	}
+	o.Confirmed = shown.PIN != "" && isConfirmed(plan)
+	if !o.Confirmed && view.Now().Before(row.CreatedAt.Add(keyPatience)) {
+		out.wait = keyInterval
+		return nil
+	}
+	if shown.PIN == "" {
+		out.canceled = true // the stay has no code, such as in a room without a lock
+		return nil
+	}
+	o.Codes = append(o.Codes, mail.DoorCode{Digits: shown.PIN})
+	for _, g := range shown.Gates {
+		if g.PIN != shown.PIN {
+			o.Codes = append(o.Codes, mail.DoorCode{Door: g.Name, Digits: g.PIN})
+		}
+	}
+	return nil
+}
+
+// isConfirmed reports whether the locks of all doors of a plan have confirmed the code.
+func isConfirmed(plan access.Plan) bool {
+	for _, d := range plan.Doors {
+		if !d.Left && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {
+			return false
+		}
+	}
+	return len(plan.Doors) > 0
+}
