@@ -9,7 +9,7 @@ import (
 // wireMail creates the jobs that send mails, and the sweep that invites guests.
 func (s *Server) wireMail(p *parts) {
 	p.mails = worker.Mails{DB: s.db, Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, BaseURL: s.PublicURL, Log: s.log}
-	p.invitations = worker.Invitations{DB: s.db, Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, Every: s.sweep}
+	p.invitations = worker.Invitations{Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, Every: s.sweep}
 }
 
 // PublicURL returns the address with which links to pages begin, without a slash at its end.

@@ -17,7 +17,6 @@ import (
 
 // Invitations orders the mails that invite guests to fill in their details before they arrive, and remind them.
 type Invitations struct {
-	DB           *db.DB
 	Keys         *keyring.Ring
 	Jobs         *jobs.Queue
 	Reservations reservation.Service
@@ -62,17 +61,17 @@ func (v Invitations) Sweep() Sweep {
 		every = 3 * time.Second
 	}
 	var p progress
-	return Sweep{Name: "invitations", Every: every, Run: func(ctx context.Context) error {
-		if err := v.enqueue(ctx, &p); err != nil {
+	return Sweep{Name: "invitations", Every: every, Run: func(ctx context.Context, d *db.DB) error {
+		if err := enqueueInvitations(ctx, d, &p); err != nil {
 			return err
 		}
-		return v.orderDue(ctx)
+		return v.orderDue(ctx, d)
 	}}
 }
 
-// enqueue adds rows for reservations that came within the horizon or changed since the last sweep.
-func (v Invitations) enqueue(ctx context.Context, p *progress) error {
-	view := v.DB.View(ctx)
+// enqueueInvitations adds rows for reservations that came within the horizon or changed since the last sweep.
+func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
+	view := d.View(ctx)
 	last, err := reservation.LastChange(view)
 	if err != nil {
 		return err
@@ -93,7 +92,7 @@ func (v Invitations) enqueue(ctx context.Context, p *progress) error {
 		after = now.Add(-invitationHorizon) // guests whose stay has begun can still check in
 	}
 	for n := int64(1); n > 0; {
-		err := v.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		err := d.Write(ctx, func(tx *db.Tx) (err error) {
 			n, err = rowsOf(tx.ExecContext(tx.Context(), enqueueNear, now, now, after, until, invitationBatch))
 			return err
 		})
@@ -103,7 +102,7 @@ func (v Invitations) enqueue(ctx context.Context, p *progress) error {
 	}
 	p.near = until
 	if last > p.change {
-		err := v.DB.Write(ctx, func(tx *db.Tx) error {
+		err := d.Write(ctx, func(tx *db.Tx) error {
 			_, err := tx.ExecContext(tx.Context(), enqueueMoved, now, now, p.change-changesOverlap, last, now.Add(-invitationHorizon), until)
 			return err
 		})
@@ -116,15 +115,15 @@ func (v Invitations) enqueue(ctx context.Context, p *progress) error {
 }
 
 // orderDue evaluates the rows that are due.
-func (v Invitations) orderDue(ctx context.Context) error {
+func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 	for range maxArrivalBatches {
-		view := v.DB.View(ctx)
+		view := d.View(ctx)
 		rows, err := view.Invitation.Query().Where(invitation.NextAtLTE(view.Now())).Order(invitation.ByNextAt()).Limit(invitationBatch).All(ctx)
 		if err != nil {
 			return fmt.Errorf("find due invitations: %w", err)
 		}
 		for _, row := range rows {
-			if err := v.evaluate(ctx, row); err != nil {
+			if err := v.evaluate(ctx, d, row); err != nil {
 				return fmt.Errorf("evaluate the invitation of %s: %w", row.ID, err)
 			}
 		}
@@ -136,8 +135,8 @@ func (v Invitations) orderDue(ctx context.Context) error {
 }
 
 // evaluate decides about one reservation, in one transaction with the mail that it orders.
-func (v Invitations) evaluate(ctx context.Context, row *ent.Invitation) error {
-	return v.DB.Write(ctx, func(tx *db.Tx) error {
+func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
 		stay, err := reservation.Get(tx, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
 		if err != nil {
 			return err

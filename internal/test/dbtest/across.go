@@ -76,6 +76,8 @@ var acrossProperties = map[string]string{
 	"credential.List":                     "the operator's tokens belong to no property",
 	"credential.Revoke":                   "the operator's tokens belong to no property",
 	"credential.Sweep":                    sweep,
+	"worker.Invitations.orderDue":         sweep,
+	"worker.enqueueInvitations":           sweep,
 	"worker.deleteExpiredAnswers":         sweep,
 
 	"api/idem.(*Memory).loadAnswer":  secret,
