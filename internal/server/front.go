@@ -73,6 +73,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterBridgeServiceHandlerClient(ctx, mux, propertyv1.NewBridgeServiceClient(conn)),
 		propertyv1.RegisterLockServiceHandlerClient(ctx, mux, propertyv1.NewLockServiceClient(conn)),
 		propertyv1.RegisterNoticeServiceHandlerClient(ctx, mux, propertyv1.NewNoticeServiceClient(conn)),
+		propertyv1.RegisterMailServiceHandlerClient(ctx, mux, propertyv1.NewMailServiceClient(conn)),
 		propertyv1.RegisterSmartKeyServiceHandlerClient(ctx, mux, propertyv1.NewSmartKeyServiceClient(conn)),
 		guestv1.RegisterSmartKeyServiceHandlerClient(ctx, mux, guestv1.NewSmartKeyServiceClient(conn)),
 		propertyv1.RegisterCodeServiceHandlerClient(ctx, mux, propertyv1.NewCodeServiceClient(conn)),
