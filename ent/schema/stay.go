@@ -280,7 +280,7 @@ func (Invitation) Fields() []ent.Field {
 		property(),
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
 		moment("seen_at"), // updated_at of the reservation when it was last evaluated
-		maybe("next_at"), // when the next mail may be due
+		maybe("next_at"),  // when the next mail may be due
 		field.Bytes("address_mac").Optional().Comment("Keyed hash of the address that was invited."),
 		maybe("invited_at"),
 		maybe("reminded_at"),
