@@ -77,7 +77,7 @@ func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Profile: sandbox.LockoutProfile, Options: server.Options{Logger: logger, Version: version}})
+	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Profile: sandbox.LockoutProfile, Play: true, Options: server.Options{Logger: logger, Version: version}})
 	if err != nil && ctx.Err() != nil {
 		return errStopped
 	}
@@ -131,6 +131,10 @@ type ready struct {
 	Keypad      string `json:"keypad"`
 	Sandbox     string `json:"sandbox"`
 	Socket      string `json:"socket"`
+	Mailbox     string `json:"mailbox"`
+	Kiosk       string `json:"kiosk"`
+	Guest       string `json:"guest"`
+	KioskCode   string `json:"kioskCode"`
 }
 
 // writeReady writes the file of --ready-file by renaming it, so that a waiting program never reads an incomplete file.
@@ -139,6 +143,7 @@ func (c *demoCommand) writeReady(w *sandbox.World) error {
 		HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), Bridge: w.Server.BridgeAddr(),
 		ClientToken: w.ClientToken, AccessToken: w.AccessToken, APIKey: w.APIKey, StaffToken: w.StaffToken, PropertyID: w.PropertyID,
 		Keypad: w.KeypadURL(), Sandbox: w.PMSURL(), Socket: w.Server.SocketPath(),
+		Mailbox: w.PlayURL() + "mail", Kiosk: "http://" + w.Server.HTTPAddr() + "/k", Guest: "http://" + w.Server.HTTPAddr() + "/g", KioskCode: w.KioskCode(),
 	}, "", "  ")
 	if err != nil {
 		return err
@@ -161,6 +166,7 @@ func awaitStop(ctx context.Context, w *sandbox.World) error {
 }
 
 func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.World) error {
+	fmt.Fprintf(std.out, "Open this page to play:  %s\n\n", w.PlayURL())
 	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")
 	if err := w.RunDemo(ctx, &narrator{ctx: ctx, out: std.out}); err != nil && ctx.Err() != nil {
 		return errStopped

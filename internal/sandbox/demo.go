@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -120,13 +121,24 @@ func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
 func newBooking(number, last string, nights int, more map[string]any) map[string]any {
 	now := time.Now()
 	b := map[string]any{
-		"pmsNumber": number, "state": "confirmed", "booker": map[string]any{"lastName": last, "email": strings.ToLower(last) + "@example.com"},
+		"pmsNumber": number, "state": "confirmed", "booker": map[string]any{"lastName": last, "email": mailAddress(last)},
 		"fromDate": now.Format(time.DateOnly), "toDate": now.AddDate(0, 0, nights).Format(time.DateOnly), "adultCount": 1,
 	}
 	for k, v := range more {
 		b[k] = v
 	}
 	return b
+}
+
+// mailAddress returns an address for a family name. Characters other than a to z are left out.
+func mailAddress(name string) string {
+	local := strings.Map(func(r rune) rune {
+		if r < 'a' || r > 'z' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+	return cmp.Or(local, "guest") + "@example.com"
 }
 
 func (s *demo) createBookings(ctx context.Context) ([]string, error) {

@@ -32,6 +32,11 @@ type PMS struct {
 	reservations map[string]map[string]any
 	calls        []Call
 	failStatus   int
+	desk         desk
+
+	ctx     context.Context // ctx ends when the PMS closes
+	cancel  context.CancelFunc
+	running sync.WaitGroup // running counts the updates that follow a checkIn
 }
 
 // Space is one entry of getSpaces.
@@ -59,9 +64,19 @@ const (
 
 // NewPMS makes a PMS that has these spaces.
 func NewPMS(token string, spaces []Space) *PMS {
-	return &PMS{
-		Token: token, client: &http.Client{Timeout: 15 * time.Second}, spaces: spaces, reservations: map[string]map[string]any{},
+	p := &PMS{
+		Token: token, client: &http.Client{Timeout: 15 * time.Second}, spaces: spaces, reservations: map[string]map[string]any{}, desk: newDesk(),
 	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// Close stops the updates that are on their way and the calls that hang.
+func (p *PMS) Close() {
+	p.mu.Lock()
+	p.cancel()
+	p.mu.Unlock()
+	p.running.Wait()
 }
 
 // SetCredentials sets the PMS's credentials at the service.

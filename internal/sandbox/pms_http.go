@@ -60,45 +60,6 @@ func (p *PMS) authorized(action string, next func(http.ResponseWriter, *http.Req
 	}
 }
 
-var reservationNotFound = errorBody("reservationNotFound", "no such reservation")
-
-func (p *PMS) serveCheckInStatus(w http.ResponseWriter, r *http.Request, _ []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	held, ok := p.reservations[r.URL.Query().Get("reservationId")]
-	if !ok {
-		writeJSON(w, http.StatusNotFound, reservationNotFound)
-		return
-	}
-	out := map[string]any{"owing": 0, "owingCurrency": "EUR", "roomReady": true}
-	for _, f := range []string{"owing", "owingCurrency", "roomReady"} {
-		if v, ok := held[f]; ok {
-			out[f] = v
-		}
-	}
-	writeJSON(w, http.StatusOK, out)
-}
-
-// serveCheckIn checks a guest in and, as a PMS does, then pushes the changed reservation.
-func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) {
-	var asked struct {
-		ReservationID string `json:"reservationId"`
-	}
-	_ = json.Unmarshal(body, &asked)
-	p.mu.Lock()
-	_, ok := p.reservations[asked.ReservationID]
-	p.mu.Unlock()
-	if !ok {
-		writeJSON(w, http.StatusNotFound, reservationNotFound)
-		return
-	}
-	if _, err := p.Push(r.Context(), asked.ReservationID, map[string]any{"state": "started"}); err != nil {
-		writeJSON(w, http.StatusBadGateway, errorBody("pushFailed", err.Error()))
-		return
-	}
-	writeJSON(w, http.StatusOK, map[string]any{})
-}
-
 // serveChange serves changes of a reservation by hand: the PMS pushes the change to the service and returns the answer.
 func (p *PMS) serveChange(w http.ResponseWriter, r *http.Request) {
 	var fields map[string]any

@@ -46,11 +46,17 @@ func (w *World) setUp(ctx context.Context, c Config) error {
 			return err
 		}
 	}
-	return nil
+	if !c.Play {
+		return nil
+	}
+	if err := w.setUpCheckIn(ctx); err != nil {
+		return err
+	}
+	return w.openPlay()
 }
 
 func (w *World) createProperty(ctx context.Context, _ Config) error {
-	name, zone := "Hostel Miramar", "Europe/Lisbon"
+	name, zone := demoProperty, demoZone
 	p, err := adminv1.NewPropertyServiceClient(w.admin).CreateProperty(ctx, &adminv1.CreatePropertyRequest{
 		Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone},
 	})

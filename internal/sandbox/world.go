@@ -39,11 +39,16 @@ type World struct {
 	admin   *grpc.ClientConn
 	public  *grpc.ClientConn
 
-	mu       sync.Mutex
-	agent    *agent.Bridge
-	stops    []func()
-	running  sync.WaitGroup
-	failures chan error
+	play net.Listener // play is the listener of the play page, or nil
+
+	mu        sync.Mutex
+	agent     *agent.Bridge
+	kioskID   string
+	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk
+	kioskCode string
+	stops     []func()
+	running   sync.WaitGroup
+	failures  chan error
 }
 
 // Config configures a World.
@@ -64,6 +69,8 @@ type Config struct {
 	MaxBridgeRetry time.Duration
 	// WrapDriver, if set, wraps the driver of the virtual locks.
 	WrapDriver func(driver.Driver) driver.Driver
+	// Play sets up self check-in, with a kiosk, and serves the play page.
+	Play bool
 	// PhoneListener, if set, makes the bridge serve phones directly.
 	PhoneListener *agent.Local
 }
@@ -110,6 +117,19 @@ func (w *World) openPMSAndKeypads() (err error) {
 	w.PMS = NewPMS("pms-secret", PMSSpaces())
 	w.serveHTTP(w.pms, w.PMS.Handler())
 	w.serveHTTP(w.keypads, http.HandlerFunc(w.servePress))
+	return nil
+}
+
+// openPlay serves the play page.
+func (w *World) openPlay() (err error) {
+	if w.play, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return err
+	}
+	page, err := newPlay(w)
+	if err != nil {
+		return err
+	}
+	w.serveHTTP(w.play, page)
 	return nil
 }
 
@@ -216,6 +236,9 @@ func (w *World) Close() (err error) {
 	w.mu.Unlock()
 	for i := len(stops) - 1; i >= 0; i-- {
 		stops[i]()
+	}
+	if w.PMS != nil {
+		w.PMS.Close()
 	}
 	w.running.Wait()
 	for _, conn := range []*grpc.ClientConn{w.admin, w.public} {

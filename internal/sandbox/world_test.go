@@ -14,14 +14,15 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-func build(t *testing.T) *World {
+func build(t *testing.T, c Config) *World {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := config.Default()
 	cfg.DataDir = filepath.Join(dir, "data")
 	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	cfg.Drain = 10 * time.Millisecond
-	w, err := Build(t.Context(), Config{Server: cfg, Dir: dir, Options: server.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}})
+	c.Server, c.Dir, c.Options = cfg, dir, server.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	w, err := Build(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func build(t *testing.T) *World {
 }
 
 func TestSpine(t *testing.T) {
-	w := build(t)
+	w := build(t, Config{})
 	ctx := context.Background()
 	a, err := w.PMS.Push(ctx, "B1", map[string]any{
 		"pmsNumber": "1001", "booker": map[string]any{"lastName": "Lovelace"}, "state": "confirmed", "roomId": "R101",

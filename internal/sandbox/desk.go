@@ -1,0 +1,266 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/pms"
+)
+
+// Conduct is how the PMS answers getCheckInStatus and checkIn for one reservation.
+type Conduct string
+
+const (
+	Normal   Conduct = ""         // Normal answers, and sends the update after a check-in
+	Fails    Conduct = "fails"    // Fails answers 500
+	Lies     Conduct = "lies"     // Lies answers 200 with an error in the body
+	Hangs    Conduct = "hangs"    // Hangs does not answer
+	NoUpdate Conduct = "noUpdate" // NoUpdate checks the guest in and never sends the change
+)
+
+const (
+	maxHang     = time.Minute // maxHang is longer than the service waits for an answer
+	maxKeys     = 1000        // maxKeys is how many idempotency keys the PMS remembers
+	pushTimeout = 15 * time.Second
+)
+
+// Conducts are all values of Conduct.
+var Conducts = []Conduct{Normal, Fails, Lies, Hangs, NoUpdate}
+
+// desk is the state of the PMS's front desk.
+type desk struct {
+	conducts map[string]Conduct // conducts has the conduct of each reservation that is not Normal
+	keys     map[string]string  // keys has the reservation of each idempotency key with which a guest was checked in
+	keyOrder []string
+	checkIns map[string]int // checkIns counts the effects of checkIn per reservation
+}
+
+func newDesk() desk {
+	return desk{conducts: map[string]Conduct{}, keys: map[string]string{}, checkIns: map[string]int{}}
+}
+
+// Booking is a reservation as the desk lists it.
+type Booking struct {
+	ID       string
+	Fields   map[string]any
+	Conduct  Conduct
+	CheckIns int // CheckIns is how often checkIn of the service had an effect
+}
+
+// Text returns a field that is a string, or "".
+func (b Booking) Text(name string) string { return stringIn(b.Fields, name) }
+
+// Bookings lists the reservations of the PMS by pmsNumber and id.
+func (p *PMS) Bookings() []Booking {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]Booking, 0, len(p.reservations))
+	for id, fields := range p.reservations {
+		out = append(out, Booking{ID: id, Fields: maps.Clone(fields), Conduct: p.desk.conducts[id], CheckIns: p.desk.checkIns[id]})
+	}
+	slices.SortFunc(out, func(a, b Booking) int {
+		return cmp.Or(cmp.Compare(a.Text("pmsNumber"), b.Text("pmsNumber")), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// SetConduct changes how the PMS answers for a reservation.
+func (p *PMS) SetConduct(id string, c Conduct) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c == Normal {
+		delete(p.desk.conducts, id)
+	} else {
+		p.desk.conducts[id] = c
+	}
+}
+
+// SetRoomReady changes what getCheckInStatus says of the room. The PMS sends no update: the service has to ask.
+func (p *PMS) SetRoomReady(id string, ready bool) error {
+	return p.mergeReservation(id, map[string]any{"roomReady": ready})
+}
+
+// SetOwing changes the unpaid amount and sends the update.
+func (p *PMS) SetOwing(ctx context.Context, id string, amount float64) (Answer, error) {
+	return p.Push(ctx, id, map[string]any{"owing": amount, "owingCurrency": "EUR"})
+}
+
+// CheckInCount returns how often checkIn of the service had an effect on a reservation.
+func (p *PMS) CheckInCount(id string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.desk.checkIns[id]
+}
+
+// conductOf returns the conduct and the fields of a reservation.
+func (p *PMS) conductOf(id string) (c Conduct, fields map[string]any, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fields, known = p.reservations[id]
+	return p.desk.conducts[id], maps.Clone(fields), known
+}
+
+// answerByConduct answers a call for a reservation that is not answered normally. It reports whether it did.
+func (p *PMS) answerByConduct(w http.ResponseWriter, r *http.Request, c Conduct) bool {
+	switch c {
+	case Fails:
+		writeJSON(w, http.StatusInternalServerError, errorBody("pmsBroken", "the PMS answers with an error: the play page switches this off"))
+	case Lies:
+		writeJSON(w, http.StatusOK, errorBody("pmsBroken", "the PMS answers 200 with an error: the play page switches this off"))
+	case Hangs:
+		select {
+		case <-r.Context().Done():
+		case <-p.ctx.Done():
+		case <-time.After(maxHang):
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+var reservationNotFound = errorBody("reservationNotFound", "no such reservation")
+
+// serveCheckInStatus answers getCheckInStatus.
+func (p *PMS) serveCheckInStatus(w http.ResponseWriter, r *http.Request, _ []byte) {
+	c, fields, known := p.conductOf(r.URL.Query().Get("reservationId"))
+	if p.answerByConduct(w, r, c) {
+		return
+	}
+	if !known {
+		writeJSON(w, http.StatusNotFound, reservationNotFound)
+		return
+	}
+	writeJSON(w, http.StatusOK, statusOf(fields))
+}
+
+// statusOf returns the answer of getCheckInStatus for a reservation.
+func statusOf(fields map[string]any) map[string]any {
+	out := map[string]any{"owing": 0, "owingCurrency": "EUR", "roomReady": true}
+	for _, f := range []string{"owing", "owingCurrency", "roomReady"} {
+		if v, ok := fields[f]; ok {
+			out[f] = v
+		}
+	}
+	return out
+}
+
+// serveCheckIn checks a guest in. As a PMS does, it sends the changed reservation after the answer. The same Idempotency-Key has no
+// second effect.
+func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) {
+	var asked struct {
+		ReservationID string `json:"reservationId"`
+	}
+	if err := json.Unmarshal(body, &asked); err != nil {
+		writeJSON(w, http.StatusBadRequest, errorBody("badJson", "the body must be a JSON object with reservationId"))
+		return
+	}
+	id := asked.ReservationID
+	c, fields, known := p.conductOf(id)
+	if p.answerByConduct(w, r, c) {
+		return
+	}
+	if !known {
+		writeJSON(w, http.StatusNotFound, reservationNotFound)
+		return
+	}
+	first := p.takeKey(r.Header.Get(pms.HeaderIdempotencyKey), id)
+	if first {
+		if refusal := refuseCheckIn(fields); refusal != nil {
+			p.dropKey(r.Header.Get(pms.HeaderIdempotencyKey))
+			writeJSON(w, http.StatusUnprocessableEntity, refusal)
+			return
+		}
+	}
+	if !first {
+		writeJSON(w, http.StatusOK, map[string]any{})
+		return
+	}
+	p.countCheckIn(id)
+	writeJSON(w, http.StatusOK, map[string]any{})
+	if c == NoUpdate {
+		_ = p.mergeReservation(id, map[string]any{"state": "started"})
+		return
+	}
+	p.runLater(func() {
+		ctx, cancel := context.WithTimeout(p.ctx, pushTimeout)
+		defer cancel()
+		if _, err := p.Push(ctx, id, map[string]any{"state": "started"}); err != nil && p.ctx.Err() == nil {
+			slog.Warn("the simulated PMS could not send an update", slog.Any("error", err))
+		}
+	})
+}
+
+// refuseCheckIn returns why the PMS does not check a guest in, or nil.
+func refuseCheckIn(fields map[string]any) map[string]any {
+	status := statusOf(fields)
+	state := stringIn(fields, "state")
+	switch {
+	case state != "confirmed" && state != "started":
+		return errorBody("notConfirmed", "the reservation is not confirmed")
+	case amountOf(status["owing"]) > 0:
+		return errorBody("owing", "the stay is not paid")
+	case status["roomReady"] == false:
+		return errorBody("roomNotReady", "the room is not ready")
+	}
+	return nil
+}
+
+// amountOf returns an amount of a reservation's field.
+func amountOf(v any) float64 {
+	switch v := v.(type) {
+	case float64:
+		return v
+	case int:
+		return float64(v)
+	}
+	return 0
+}
+
+// runLater runs a function in the background, unless the PMS is closed.
+func (p *PMS) runLater(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() == nil {
+		p.running.Go(f)
+	}
+}
+
+// takeKey remembers an idempotency key. It reports whether the key is new. An empty key is always new.
+func (p *PMS) takeKey(key, id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, taken := p.desk.keys[key]; taken {
+		return false
+	}
+	if key == "" {
+		return true
+	}
+	p.desk.keys[key] = id
+	p.desk.keyOrder = append(p.desk.keyOrder, key)
+	if len(p.desk.keyOrder) > maxKeys {
+		delete(p.desk.keys, p.desk.keyOrder[0])
+		p.desk.keyOrder = p.desk.keyOrder[1:]
+	}
+	return true
+}
+
+// dropKey forgets a key of a call that had no effect.
+func (p *PMS) dropKey(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.desk.keys, key)
+	p.desk.keyOrder = slices.DeleteFunc(p.desk.keyOrder, func(k string) bool { return k == key })
+}
+
+func (p *PMS) countCheckIn(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.desk.checkIns[id]++
+}

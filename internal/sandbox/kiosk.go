@@ -1,0 +1,45 @@
+package sandbox
+
+import (
+	"context"
+	"net/http"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// kiosk returns the last part of the address in the QR code of the demo's kiosk, and the kiosk's enrolment code.
+func (w *World) kiosk() (door, code string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.kioskDoor, w.kioskCode
+}
+
+// KioskCode returns the code with which the demo's check-in tablet enrols, or "". It works once.
+func (w *World) KioskCode() string {
+	_, code := w.kiosk()
+	return code
+}
+
+// NewKioskCode ends the credential of the demo's tablet and makes a new enrolment code.
+func (w *World) NewKioskCode(ctx context.Context) (string, error) {
+	w.mu.Lock()
+	id := w.kioskID
+	w.mu.Unlock()
+	k, err := propertyv1.NewKioskServiceClient(w.public).ResetKiosk(w.Staff(ctx), &propertyv1.ResetKioskRequest{Id: id})
+	if err != nil {
+		return "", err
+	}
+	w.setKiosk(k.GetData(), k.GetCode())
+	return k.GetCode(), nil
+}
+
+func (w *World) setKiosk(k *propertyv1.Kiosk, code string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kioskID, w.kioskDoor, w.kioskCode = k.GetId(), k.GetDoor(), code
+}
+
+func (p *play) renewKioskCode(rw http.ResponseWriter, r *http.Request) {
+	_, err := p.w.NewKioskCode(r.Context())
+	p.say(rw, r, "kiosk", outcome(err, "The tablet has to enrol again. The new code works once, within an hour."))
+}

@@ -1,0 +1,160 @@
+package sandbox
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// faults are the faults of one lock that last.
+type faults struct{ offline, jammed, lowBattery, late bool }
+
+// String names the faults, or is empty.
+func (f faults) String() string {
+	var out []string
+	for _, one := range []struct {
+		on   bool
+		text string
+	}{{f.offline, "offline"}, {f.jammed, "jammed"}, {f.lowBattery, "battery 8 %"}, {f.late, "next code lands late"}} {
+		if one.on {
+			out = append(out, one.text)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// doorView is one door with its keypad.
+type doorView struct {
+	ID, Name   string
+	Kind, Said string
+	Faults     string
+	Acts       []act
+}
+
+// keypadKeys are the keys of a keypad.
+var keypadKeys = []option{
+	{ID: "1", Text: "1"}, {ID: "2", Text: "2"}, {ID: "3", Text: "3"}, {ID: "4", Text: "4"}, {ID: "5", Text: "5"}, {ID: "6", Text: "6"},
+	{ID: "7", Text: "7"}, {ID: "8", Text: "8"}, {ID: "9", Text: "9"}, {ID: "clear", Text: "Clear"}, {ID: "0", Text: "0"}, {ID: "enter", Text: "Enter"},
+}
+
+// doorNames are the doors in the order of the page.
+func doorNames() []string {
+	return slices.Concat([]string{FrontDoor}, RoomNames, []string{DormName}, BedNames)
+}
+
+func (p *play) viewDoors() (out []doorView) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range doorNames() {
+		id := p.w.Spaces[name]
+		f, last := p.faults[id], p.presses[id]
+		v := doorView{ID: id, Name: name, Kind: last.Kind, Said: last.Text, Faults: f.String()}
+		if slices.Contains(BedNames, name) {
+			v.Name = "Locker of " + name
+		}
+		if v.Said == "" {
+			v.Said = "Closed."
+		}
+		for _, one := range []struct {
+			on                       bool
+			do, text, undo, undoText string
+		}{
+			{f.offline, "offline", "Take offline", "online", "Bring online"}, {f.jammed, "jam", "Jam the bolt", "free", "Free the bolt"},
+			{f.lowBattery, "drain", "Drain the battery", "charge", "Change the battery"},
+		} {
+			if one.on {
+				v.Acts = append(v.Acts, act{one.undo, one.undoText})
+			} else {
+				v.Acts = append(v.Acts, act{one.do, one.text})
+			}
+		}
+		v.Acts = append(v.Acts, act{"late", "Next code lands late"})
+		out = append(out, v)
+	}
+	return out
+}
+
+var refusals = map[string]string{
+	"wrongPin": "Refused: the lock does not have this PIN.", "outsideWindow": "Refused: the PIN is not valid now.",
+	"jammed": "The bolt is jammed.", "noPower": "The lock has no power.", "keypadPaused": "The keypad is paused after too many wrong PINs. Wait a moment.",
+}
+
+// pressNote describes the outcome of a PIN typed at a keypad.
+func pressNote(press sim.Press, at string) note {
+	if press.Opened {
+		return note{"ok", "Opened, " + at}
+	}
+	text, ok := refusals[press.Reason]
+	if !ok {
+		text = "Refused: " + press.Reason
+	}
+	return note{"bad", text}
+}
+
+func (p *play) typePIN(rw http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	address, ok := p.w.doors[id]
+	if !ok {
+		http.NotFound(rw, r)
+		return
+	}
+	pin := strings.ReplaceAll(r.FormValue("pin"), " ", "")
+	n := note{"bad", "Type a PIN first."}
+	if pin != "" {
+		press, err := p.w.House.Press(address, slot.PIN(pin))
+		if n = pressNote(press, p.clock(time.Now())); err != nil {
+			n = note{"bad", err.Error()}
+		}
+	}
+	p.mu.Lock()
+	p.presses[id] = n
+	p.mu.Unlock()
+	http.Redirect(rw, r, "/#door-"+id, http.StatusSeeOther)
+}
+
+// batteries of a lock, in percent.
+const (
+	fullBattery = 90
+	lowBattery  = 8
+)
+
+func (p *play) changeLock(rw http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	address, ok := p.w.doors[id]
+	if !ok {
+		http.NotFound(rw, r)
+		return
+	}
+	p.mu.Lock()
+	f := p.faults[id]
+	house := p.w.House
+	switch do := r.FormValue("do"); do {
+	case "offline", "online":
+		f.offline = do == "offline"
+		house.SetOffline(address, f.offline)
+	case "jam", "free":
+		f.jammed = do == "jam"
+		house.SetJammed(address, f.jammed)
+	case "drain", "charge":
+		f.lowBattery = do == "drain"
+		percent := uint32(fullBattery)
+		if f.lowBattery {
+			percent = lowBattery
+		}
+		house.SetBattery(address, percent)
+	case "late":
+		// The operation gets no answer, and takes effect at the end of its lifetime.
+		if err := house.Inject(address, sim.Fault{Kind: sim.Late, After: operationLifetime}); err != nil {
+			p.presses[id] = note{"bad", err.Error()}
+			break
+		}
+		p.presses[id] = note{"warn", "The next code that is written gets no answer and lands late."}
+	}
+	p.faults[id] = f
+	p.mu.Unlock()
+	http.Redirect(rw, r, "/#door-"+id, http.StatusSeeOther)
+}

@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// openPage gets a page of the play page, or posts a form to it, and returns the text of the page that follows.
+func openPage(t *testing.T, w *World, path string, form url.Values) (int, string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := http.Client{Jar: jar}
+	address := strings.TrimSuffix(w.PlayURL(), "/") + path
+	var a *http.Response
+	if form == nil {
+		a, err = c.Get(address)
+	} else {
+		a, err = c.PostForm(address, form)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, string(text)
+}
+
+func post(t *testing.T, w *World, path, want string, pairs ...string) string {
+	t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	status, text := openPage(t, w, path, form)
+	if status != 200 || !strings.Contains(text, want) {
+		t.Fatalf("%s %v: answered %d without %q: %s", path, pairs, status, want, text)
+	}
+	return text
+}
+
+// A person creates a reservation on the page, checks the guest in at the desk, and sees the lights of the doors.
+func TestPlayPage(t *testing.T) {
+	w := build(t, Config{Play: true})
+	post(t, w, "/desk", "booking number 2001", "name", "Okafor <b>", "place", "D4-A")
+	if _, text := openPage(t, w, "/", nil); strings.Contains(text, "Okafor <b>") || !strings.Contains(text, "Dorm 4, Bed A") {
+		t.Error("the page shows the name unescaped, or another place", text)
+	}
+	for _, step := range []struct{ do, value, want string }{
+		{"owe", "", "owes 84.00 EUR"}, {"pay", "", "the stay is paid"}, {"notReady", "", "room not ready"}, {"ready", "", "The room is ready"},
+		{"move", "R103", "now for Room 103"}, {"conduct", "hangs", "does not answer for this reservation"}, {"conduct", "", "answers normally"},
+		{"conduct", "unknown", "Choose how the PMS answers"}, {"checkIn", "", "checked in at the desk"},
+	} {
+		field := "place"
+		if step.do == "conduct" {
+			field = "conduct"
+		}
+		post(t, w, "/desk/B-2001", step.want, "do", step.do, field, step.value)
+	}
+	var pin string
+	err := w.Await(t.Context(), "the PIN is on the lock of Room 103", func(ctx context.Context) (bool, error) {
+		a, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=B-2001&extend=pin,access", nil)
+		pin = stringIn(a.Data(), "pin")
+		return err == nil && pin != "" && len(w.House.Slots("Room 103")) > 0, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := "/doors/" + w.Spaces["Room 103"]
+	post(t, w, door, "Opened, ", "pin", pin)
+	post(t, w, door, "does not have this PIN", "pin", "000000")
+	post(t, w, door+"/lock", "Lock: jammed", "do", "jam")
+	post(t, w, door, "The bolt is jammed", "pin", pin)
+	post(t, w, door+"/lock", "Lock: offline, jammed", "do", "offline")
+}
+
+// The page answers only requests of its own origin.
+func TestPlayPageRefusesOtherSites(t *testing.T) {
+	w := build(t, Config{Play: true})
+	for name, change := range map[string]func(*http.Request){
+		"a rebound name":       func(r *http.Request) { r.Host = "evil.example" },
+		"a form of other site": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", w.PlayURL()+"kiosk", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(r)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		if a.StatusCode < 400 || a.Header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: answered %d, %v", name, a.StatusCode, a.Header)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// The demo property.
+const (
+	demoProperty = "Hostel Miramar"
+	demoZone     = "Europe/Lisbon"
+	demoKiosk    = "Lobby"
+)
+
+const houseRules = "Quiet from 22:00 to 7:00.\nNo smoking inside.\nCheck-out is until 11:00."
+
+// setUpCheckIn sets the rules of self check-in, switches invitations on and creates a kiosk.
+func (w *World) setUpCheckIn(ctx context.Context) error {
+	staff := w.Staff(ctx)
+	rule, rules, phone, email, accent := "none", houseRules, "+351 21 000 0000", "desk@miramar.example", "#0b5d66"
+	address, directions := "Rua do Mar 7\n1100-001 Lisbon", "From the station, follow the tram for two stops. The blue door is ours."
+	settings := &propertyv1.CheckInSettingsChange{
+		Rule: &rule, HouseRules: &rules, DeskPhone: &phone, StaffEmail: &email, Accent: &accent, Address: &address, Directions: &directions,
+		MandatoryGroups: &propertyv1.MandatoryGroups{List: []string{"identity"}},
+	}
+	_, err := propertyv1.NewCheckInServiceClient(w.public).UpdateCheckInSettings(staff, &propertyv1.UpdateCheckInSettingsRequest{Settings: settings})
+	if err := named("set the rules of check-in", err); err != nil {
+		return err
+	}
+	_, err = propertyv1.NewMailServiceClient(w.public).SetInvitations(staff, &propertyv1.SetInvitationsRequest{IntegrationId: w.IntegrationID, Enabled: true})
+	if err := named("switch invitations on", err); err != nil {
+		return err
+	}
+	k, err := propertyv1.NewKioskServiceClient(w.public).CreateKiosk(staff, &propertyv1.CreateKioskRequest{Name: demoKiosk})
+	if err := named("create a kiosk", err); err != nil {
+		return err
+	}
+	w.setKiosk(k.GetData(), k.GetCode())
+	return nil
+}
+
+// named adds what was done to an error. A service that this server does not have yet is no error.
+func named(what string, err error) error {
+	if err == nil || status.Code(err) == codes.Unimplemented {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
