@@ -30,7 +30,7 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	v := stageView{CheckIn: c}
 	switch c.GetStage() {
 	case "calling", "waiting":
-		p.Refresh = waitSeconds
+		p.Back, p.Refresh = "", waitSeconds
 	case "identityCheck", "signature":
 		p.Refresh = 5
 	case "stopped":
@@ -130,6 +130,9 @@ func (x *exchange) keyPage(v keyView) error {
 	}
 	if v.Pins.GetPin() == "" && !v.Shown && len(v.Doors) == 0 {
 		v.Moving, p.Refresh = true, waitSeconds // the access is being planned
+	}
+	if x.flow.Kiosk {
+		p.Back = "" // the check-in is complete
 	}
 	p.Idle = "guest"
 	if v.Pins.GetPin() != "" {
