@@ -36,7 +36,9 @@ type focused struct {
 func (p *Page) KeyboardWalk() {
 	p.t.Helper()
 	total := evaluate[int](p, `(() => {
-		document.activeElement?.blur();
+		document.body.tabIndex = -1; // the next Tab starts before the first element
+		document.body.focus();
+		document.body.removeAttribute("tabindex");
 		scrollTo(0, 0);
 		window.latchkeyReachable = `+reachable+`;
 		return window.latchkeyReachable.length;

@@ -53,10 +53,11 @@ func (p *Page) Fits() {
 		for (const e of document.body.querySelectorAll("*")) {
 			if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
 			const s = getComputedStyle(e), box = e.getBoundingClientRect();
-			if (box.width <= 1 || box.height <= 1) continue; // only for screen readers
+			if (box.width <= 1 || box.height <= 1 || box.right <= 0) continue; // only for screen readers, or until it has the focus
 			let scrolls = false;
 			for (let a = e; a && a !== document.body; a = a.parentElement) scrolls ||= ["auto", "scroll"].includes(getComputedStyle(a).overflowX);
 			if (scrolls) continue;
+			if (e.matches("input, textarea, select")) continue; // their text scrolls
 			if (box.right > width + 1 || box.left < -1) faults.push(name(e) + " reaches from " + Math.round(box.left) + " to " + Math.round(box.right) + " px");
 			if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && (s.overflowX === "hidden" || s.overflowX === "clip")) faults.push(name(e) + " is cut off");
 		}
@@ -73,7 +74,7 @@ func (p *Page) Targets(least int) {
 		if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true}) || getComputedStyle(e).display === "inline") return [];
 		const boxes = [e, ...(e.labels ?? [])].map(n => n.getBoundingClientRect());
 		const high = Math.max(...boxes.map(b => b.height)), wide = Math.max(...boxes.map(b => b.width));
-		if (high <= 1 || wide <= 1) return []; // only for screen readers
+		if (high <= 1 || wide <= 1 || e.getBoundingClientRect().right <= 0) return []; // only for screen readers, or until it has the focus
 		return high < %[1]d - 0.5 || wide < %[1]d - 0.5 ? [e.outerHTML.slice(0, 120) + " is " + Math.round(wide) + " × " + Math.round(high)] : [];
 	})`, least)) {
 		p.t.Errorf("%s: the target %s px, less than %d", p.Address(), strings.TrimSpace(fault), least)

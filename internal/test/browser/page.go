@@ -225,3 +225,15 @@ func call[P, R any](p *Page, command cdp.Command[P, R], params P) R {
 	p.check(err)
 	return r
 }
+
+// Script runs a JavaScript expression on the page.
+func (p *Page) Script(expression string) {
+	p.t.Helper()
+	evaluate[any](p, `(`+expression+`, true)`)
+}
+
+// SetCookie stores a cookie for an address on the page's device.
+func (p *Page) SetCookie(address, name, value string) {
+	p.t.Helper()
+	call(p, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: address})
+}

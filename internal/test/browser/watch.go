@@ -77,6 +77,18 @@ func (w *watcher) report(t testing.TB) {
 	}
 }
 
+// For returns the same page for a subtest, which fails for what the page reports from now on.
+func (p *Page) For(t testing.TB) *Page {
+	p.watcher.report(p.t)
+	p.watcher.Lock()
+	p.watcher.tolerated = nil
+	p.watcher.Unlock()
+	sub := *p
+	sub.t = t
+	t.Cleanup(func() { p.watcher.report(t) })
+	return &sub
+}
+
 // Tolerate names a part of a console message that from now on does not fail the test.
 func (p *Page) Tolerate(message string) { p.watcher.tolerate(message) }
 

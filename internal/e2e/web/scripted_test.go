@@ -1,0 +1,155 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web"
+)
+
+// scripted answers the calls of pages with fixed values, so that a test can show a page in any state.
+type scripted struct {
+	link    *guestv1.Link
+	stay    *guestv1.Stay
+	form    *guestv1.Form
+	kiosk   *kioskv1.Kiosk
+	pins    *guestv1.Pins
+	choices []*guestv1.Choice
+	fail    error // of writing calls
+	pinFail error
+}
+
+// moment is the time of the scripted pages.
+var moment = time.Date(2026, 11, 21, 14, 5, 0, 0, time.UTC)
+
+// serve starts a server of the pages and returns its address.
+func (s *scripted) serve(t *testing.T) string {
+	t.Helper()
+	pages, err := web.New(web.API{
+		Links: links{script: s}, Stays: stays{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
+		As: func(ctx context.Context, _ *http.Request, _, _ string) context.Context { return ctx },
+		Fault: func(err error) *fault.Fault {
+			var f *fault.Fault
+			if !errors.As(err, &f) {
+				t.Errorf("a page failed: %v", err)
+				return fault.New(fault.Internal, "", "")
+			}
+			return f
+		},
+	}, web.Options{
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Secure: func(*http.Request) bool { return false },
+		Now:    func() time.Time { return moment },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(pages)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+type links struct {
+	guestv1.LinkServiceClient
+	script *scripted
+}
+
+func (c links) GetLink(context.Context, *guestv1.GetLinkRequest, ...grpc.CallOption) (*guestv1.GetLinkResponse, error) {
+	if c.script.link == nil {
+		return nil, fault.New(fault.NotFound, "", "")
+	}
+	return &guestv1.GetLinkResponse{Data: c.script.link}, nil
+}
+
+func (c links) RenewLink(context.Context, *guestv1.RenewLinkRequest, ...grpc.CallOption) (*guestv1.RenewLinkResponse, error) {
+	return &guestv1.RenewLinkResponse{}, c.script.fail
+}
+
+func (c links) GetDoor(context.Context, *guestv1.GetDoorRequest, ...grpc.CallOption) (*guestv1.GetDoorResponse, error) {
+	return &guestv1.GetDoorResponse{Data: c.script.kiosk.GetProperty()}, nil
+}
+
+func (c links) FindStay(context.Context, *guestv1.FindStayRequest, ...grpc.CallOption) (*guestv1.FindStayResponse, error) {
+	return &guestv1.FindStayResponse{Data: &guestv1.Found{Choices: c.script.choices}}, c.script.fail
+}
+
+type stays struct {
+	guestv1.StayServiceClient
+	script *scripted
+}
+
+func (c stays) GetStay(context.Context, *guestv1.GetStayRequest, ...grpc.CallOption) (*guestv1.GetStayResponse, error) {
+	return &guestv1.GetStayResponse{Data: c.script.stay}, nil
+}
+
+func (c stays) RevealPin(context.Context, *guestv1.RevealPinRequest, ...grpc.CallOption) (*guestv1.RevealPinResponse, error) {
+	return &guestv1.RevealPinResponse{Data: c.script.pins}, c.script.pinFail
+}
+
+func (c stays) EndSession(context.Context, *guestv1.EndSessionRequest, ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {
+	return &guestv1.EndSessionResponse{}, nil
+}
+
+type forms struct {
+	guestv1.FormServiceClient
+	script *scripted
+}
+
+func (c forms) GetForm(_ context.Context, r *guestv1.GetFormRequest, _ ...grpc.CallOption) (*guestv1.GetFormResponse, error) {
+	if r.GetGuestId() != c.script.form.GetGuestId() {
+		return nil, fault.New(fault.NotFound, "", "")
+	}
+	return &guestv1.GetFormResponse{Data: c.script.form}, nil
+}
+
+func (c forms) SaveStep(context.Context, *guestv1.SaveStepRequest, ...grpc.CallOption) (*guestv1.SaveStepResponse, error) {
+	return &guestv1.SaveStepResponse{Data: c.script.form}, c.script.fail
+}
+
+func (c forms) InviteCompanion(context.Context, *guestv1.InviteCompanionRequest, ...grpc.CallOption) (*guestv1.InviteCompanionResponse, error) {
+	return &guestv1.InviteCompanionResponse{}, c.script.fail
+}
+
+type checkIns struct {
+	guestv1.CheckInServiceClient
+	script *scripted
+}
+
+func (c checkIns) GetCheckIn(context.Context, *guestv1.GetCheckInRequest, ...grpc.CallOption) (*guestv1.GetCheckInResponse, error) {
+	return &guestv1.GetCheckInResponse{Data: c.script.stay.GetCheckIn()}, nil
+}
+
+func (c checkIns) RequestHelp(context.Context, *guestv1.RequestHelpRequest, ...grpc.CallOption) (*guestv1.RequestHelpResponse, error) {
+	return &guestv1.RequestHelpResponse{}, nil
+}
+
+type kiosks struct {
+	kioskv1.KioskServiceClient
+	script *scripted
+}
+
+func (c kiosks) EnrolKiosk(context.Context, *kioskv1.EnrolKioskRequest, ...grpc.CallOption) (*kioskv1.EnrolKioskResponse, error) {
+	return &kioskv1.EnrolKioskResponse{Data: &kioskv1.Enrolled{Token: "lkt_scripted"}}, c.script.fail
+}
+
+func (c kiosks) GetKiosk(context.Context, *kioskv1.GetKioskRequest, ...grpc.CallOption) (*kioskv1.GetKioskResponse, error) {
+	return &kioskv1.GetKioskResponse{Data: c.script.kiosk}, nil
+}
+
+func (c kiosks) FindStay(context.Context, *kioskv1.FindStayRequest, ...grpc.CallOption) (*kioskv1.FindStayResponse, error) {
+	return &kioskv1.FindStayResponse{Data: &guestv1.Found{Choices: c.script.choices}}, c.script.fail
+}
+
+func (c kiosks) RequestHelp(context.Context, *kioskv1.RequestHelpRequest, ...grpc.CallOption) (*kioskv1.RequestHelpResponse, error) {
+	return &kioskv1.RequestHelpResponse{}, nil
+}

@@ -1,0 +1,386 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/test/browser"
+)
+
+// state is a page in one state.
+type state struct {
+	name  string
+	path  string
+	given func(*scripted)
+	act   func(*browser.Page) // what the guest does before the page is checked
+}
+
+// The names are as long as the product allows to look good, and the room's name is as long as a room's name may be.
+const (
+	longRoom  = "Garden View Family Suite with Terrace 204"
+	longGiven = "Maximiliana Hubertina Wilhelmina Sophie"
+	longName  = "von Wittgenstein-Schwarzenberg y Echeverría de la Torre"
+)
+
+func long(s *scripted) {
+	s.stay.SpaceName, s.stay.ParentSpaceName = longRoom[:40], "Dormitory on the second floor, left wing"
+	s.stay.Guests[0].FirstName, s.stay.Guests[0].LastName = longGiven, longName
+	s.stay.Property.Name = "Boutique Hostel & Guesthouse Miramar do Oceano"
+	s.kiosk.Property.Name = s.stay.Property.Name
+	for _, d := range s.stay.Doors {
+		d.Name = longRoom[:40]
+	}
+	for _, step := range s.form.Steps {
+		for _, f := range step.Fields {
+			if f.Value != "" && f.Kind == "text" {
+				f.Value = longName
+			}
+		}
+	}
+}
+
+// base is a stay on the day of arrival with two guests, and an open form.
+func base() *scripted {
+	at := func(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(moment.Add(d)) }
+	face := &guestv1.PropertyFace{
+		Id: "prp_1", Name: "Hostel Miramar", TimeZone: "Europe/Lisbon", Language: "en", DeskPhone: "+351 21 555 01 00", Accent: "#0b5d66",
+		Address: "Rua das Flores 12\n1200-195 Lisboa\nPortugal", Directions: "Five minutes on foot from Cais do Sodré.\nThe entrance is the green door.",
+	}
+	return &scripted{
+		link: &guestv1.Link{Property: face, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23"},
+		stay: &guestv1.Stay{
+			Id: "stay1", Property: face, Number: "8790", State: "confirmed", From: at(time.Hour), To: at(45 * time.Hour), SpaceName: "Bed 1", ParentSpaceName: "Room 204",
+			AdultCount: 2, ChildCount: 1, PartnerName: "Mews", MaskedEmail: "a…@example.com",
+			Guests: []*guestv1.StayGuest{
+				{Id: "g1", Role: "main", FirstName: "Ana", LastName: "Silva", Complete: true},
+				{Id: "g2", Role: "companion", FirstName: "Tomás", LastName: "Silva", Invited: true},
+				{Id: "g3", Role: "companion", Child: true},
+			},
+			Tasks: []*guestv1.Task{
+				{Kind: "you", State: "done"}, {Kind: "companions", State: "todo"}, {Kind: "arrival", State: "todo"}, {Kind: "houseRules", State: "todo"}, {Kind: "sharing", State: "blocked"},
+			},
+			HouseRules: "Quiet from 22:00 to 7:00.\nNo smoking in the house.\nThe kitchen closes at midnight.",
+			Shared: []*guestv1.SharedGroup{
+				{Name: "identity", Fields: []string{"firstName", "lastName", "nationality"}}, {Name: "contact", Fields: []string{"email", "mobile"}},
+				{Name: "document", Fields: []string{"document.type", "document.number"}},
+			},
+			CheckIn: &guestv1.CheckIn{Stage: "start"},
+		},
+		form: form(),
+		kiosk: &kioskv1.Kiosk{
+			Id: "ksk_1", Name: "Lobby", Property: face, Challenge: "challenge", Door: "dor_2XK7M4PQRS", Now: at(0),
+		},
+		pins: &guestv1.Pins{Pin: "480271"},
+	}
+}
+
+func form() *guestv1.Form {
+	law := &guestv1.FormReason{Kind: "law", Source: "RD 933/2021", Url: "https://www.boe.es/eli/es/rd/2021/10/26/933", KeptUntil: "2029-11-23"}
+	step := func(name string, reason *guestv1.FormReason, fields ...*guestv1.FormField) *guestv1.FormStep {
+		return &guestv1.FormStep{Name: name, Fields: fields, Reason: reason}
+	}
+	return &guestv1.Form{GuestId: "g1", Next: "citizenship", Rule: "ES", Steps: []*guestv1.FormStep{
+		step("name", law,
+			&guestv1.FormField{Name: "firstName", Kind: "text", Required: true, Value: "Ana", Autocomplete: "given-name", MaxLength: 100},
+			&guestv1.FormField{Name: "lastName", Kind: "text", Required: true, Value: "Silva", Autocomplete: "family-name", MaxLength: 100},
+			&guestv1.FormField{Name: "secondLastName", Kind: "text", MaxLength: 100}),
+		step("citizenship", law,
+			&guestv1.FormField{Name: "nationality", Kind: "country", Required: true, Value: "PT"},
+			&guestv1.FormField{Name: "otherNationality", Kind: "country"}),
+		step("birth", law,
+			&guestv1.FormField{Name: "birthDate", Kind: "date", Required: true, Value: "1990-03-27"},
+			&guestv1.FormField{Name: "sex", Kind: "choice", Required: true, Options: []string{"F", "M", "X"}}),
+		step("address", law,
+			&guestv1.FormField{Name: "address.street", Kind: "text", Required: true, MaxLength: 200}, &guestv1.FormField{Name: "address.postcode", Kind: "text", Required: true, MaxLength: 20},
+			&guestv1.FormField{Name: "address.city", Kind: "text", Required: true, MaxLength: 100}, &guestv1.FormField{Name: "address.country", Kind: "country", Required: true}),
+		step("document", law,
+			&guestv1.FormField{Name: "document.type", Kind: "choice", Required: true, Options: []string{"passport", "idCard", "driversLicense", "residencePermit"}},
+			&guestv1.FormField{Name: "document.number", Kind: "text", Required: true, MaxLength: 40},
+			&guestv1.FormField{Name: "document.supportNumber", Kind: "text", MaxLength: 40}),
+		step("contact", law,
+			&guestv1.FormField{Name: "email", Kind: "email", Value: "ana@example.com", Autocomplete: "email"}, &guestv1.FormField{Name: "mobile", Kind: "phone", Autocomplete: "tel"}),
+		step("property", &guestv1.FormReason{Kind: "property"},
+			&guestv1.FormField{Name: "property.breakfast", Kind: "choice", Label: "Would you like breakfast?", Options: []string{"Yes", "No"}},
+			&guestv1.FormField{Name: "property.plate", Kind: "text", Label: "Number plate of your car", MaxLength: 20}),
+	}}
+}
+
+// stage sets the stage of the check-in.
+func stage(name string, stops ...*guestv1.CheckInStop) func(*scripted) {
+	return func(s *scripted) {
+		s.stay.CheckIn = &guestv1.CheckIn{Stage: name, Stops: stops, AskedAt: timestamppb.New(moment.Add(-time.Minute)), OpensOn: "2026-11-28", MissingGuestIds: []string{"g1", "g3"}}
+	}
+}
+
+func stop(reason string) func(*scripted) {
+	return stage("stopped", &guestv1.CheckInStop{Reason: reason, Amount: "84.00", Currency: "EUR", Retry: true})
+}
+
+// started is a stay after the check-in, with the evidence of the code at its doors.
+func started(pin, reason string) func(*scripted) {
+	return func(s *scripted) {
+		stage("checkedIn")(s)
+		s.stay.State = "started"
+		s.stay.Doors = []*guestv1.StayDoor{{Id: "d1", Name: "Room 204", Kind: "space", Pin: pin, Reason: reason}, {Id: "d2", Name: "Gate", Kind: "gate", Pin: "verified", PinConfirmedAt: timestamppb.New(moment)}}
+	}
+}
+
+func both(steps ...func(*scripted)) func(*scripted) {
+	return func(s *scripted) {
+		for _, f := range steps {
+			f(s)
+		}
+	}
+}
+
+func press(button, heading string) func(*browser.Page) {
+	return func(p *browser.Page) { p.Next(button, heading) }
+}
+
+// wrong sends a form that comes back with its faults.
+func wrong(p *browser.Page) {
+	p.Tolerate("status of 422")
+	p.Click("Continue")
+	p.Wait("#errors")
+}
+
+func failing(f *fault.Fault) func(*scripted) { return func(s *scripted) { s.fail = f } }
+
+var guestStates = []state{
+	{name: "link", path: "/g/l/lkl_x"},
+	{name: "link-bound", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Bound = true }},
+	{name: "link-renewed", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Bound = true }, act: func(p *browser.Page) { p.Click("Send me a new link"); p.WaitText("on its way") }},
+	{name: "unknown", path: "/g/l/lkl_x", given: func(s *scripted) { s.link = nil }, act: func(p *browser.Page) { p.Tolerate("status of 404") }},
+	{name: "stay", path: "/g/stays/stay1"},
+	{name: "stay-long", path: "/g/stays/stay1", given: long},
+	{name: "stay-not-today", path: "/g/stays/stay1", given: both(stage("notToday"), func(s *scripted) {
+		for _, t := range s.stay.Tasks {
+			t.State = "done"
+		}
+	})},
+	{name: "stay-started", path: "/g/stays/stay1", given: started("verified", "")},
+	{name: "stay-ended", path: "/g/stays/stay1", given: stage("ended")},
+	{name: "form-name", path: "/g/stays/stay1/form/g1/name"},
+	{name: "form-name-long", path: "/g/stays/stay1/form/g1/name", given: long},
+	{name: "form-wrong", path: "/g/stays/stay1/form/g1/document", given: failing(fault.Fields(
+		fault.Field{Path: "answers.document.type", Reason: "required"}, fault.Field{Path: "answers.document.number", Reason: "badCharacter"})), act: wrong},
+	{name: "form-birth-wrong", path: "/g/stays/stay1/form/g1/birth", given: failing(fault.Fields(
+		fault.Field{Path: "answers.birthDate", Reason: "notADate"}, fault.Field{Path: "answers.sex", Reason: "required"})), act: wrong},
+	{name: "form-citizenship", path: "/g/stays/stay1/form/g1/citizenship"},
+	{name: "form-birth", path: "/g/stays/stay1/form/g1/birth"},
+	{name: "form-address", path: "/g/stays/stay1/form/g1/address"},
+	{name: "form-contact", path: "/g/stays/stay1/form/g1/contact"},
+	{name: "form-property", path: "/g/stays/stay1/form/g1/property"},
+	{name: "check", path: "/g/stays/stay1/form/check"},
+	{name: "check-long", path: "/g/stays/stay1/form/check", given: long},
+	{name: "people", path: "/g/stays/stay1/people"},
+	{name: "people-long", path: "/g/stays/stay1/people", given: long},
+	{name: "arrival", path: "/g/stays/stay1/form/arrival"},
+	{name: "rules", path: "/g/stays/stay1/form/rules"},
+	{name: "rules-accepted", path: "/g/stays/stay1/form/rules", given: func(s *scripted) { s.stay.HouseRulesAcceptedAt = timestamppb.New(moment) }},
+	{name: "share", path: "/g/stays/stay1/form/share"},
+	{name: "find", path: "/q/dor_2XK7M4PQRS"},
+	{name: "find-wrong", path: "/q/dor_2XK7M4PQRS", given: failing(fault.New(fault.NotFound, "", "")), act: find("Find your booking")},
+	{name: "find-too-many", path: "/q/dor_2XK7M4PQRS", given: failing(fault.New(fault.Exhausted, "", "")), act: find("Find your booking")},
+	{name: "which", path: "/q/dor_2XK7M4PQRS", given: choices, act: find("Which room is yours?")},
+	{name: "checkin-start", path: "/g/stays/stay1/checkin"},
+	{name: "checkin-not-today", path: "/g/stays/stay1/checkin", given: stage("notToday")},
+	{name: "checkin-details", path: "/g/stays/stay1/checkin", given: stage("details")},
+	{name: "checkin-confirm", path: "/g/stays/stay1/checkin", given: stage("confirmDetails")},
+	{name: "checkin-rules", path: "/g/stays/stay1/checkin", given: stage("houseRules")},
+	{name: "checkin-ready", path: "/g/stays/stay1/checkin", given: stage("ready")},
+	{name: "checkin-waiting", path: "/g/stays/stay1/checkin", given: both(stage("waiting"), func(s *scripted) { s.stay.CheckIn.AcceptedAt = timestamppb.New(moment) })},
+	{name: "checkin-late", path: "/g/stays/stay1/checkin", given: both(stage("waiting"), func(s *scripted) { s.stay.CheckIn.Late, s.stay.CheckIn.AcceptedAt = true, timestamppb.New(moment) })},
+	{name: "checkin-owing", path: "/g/stays/stay1/checkin", given: stop("owing")},
+	{name: "checkin-room", path: "/g/stays/stay1/checkin", given: stop("roomNotReady")},
+	{name: "checkin-pms", path: "/g/stays/stay1/checkin", given: stop("partnerError")},
+	{name: "checkin-identity", path: "/g/stays/stay1/checkin", given: stage("identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"})},
+	{name: "checkin-desk", path: "/g/stays/stay1/checkin", given: stage("atDesk", &guestv1.CheckInStop{Reason: "minorAlone"})},
+	{name: "checkin-ended", path: "/g/stays/stay1/checkin", given: stage("ended")},
+	{name: "key", path: "/g/stays/stay1/key", given: started("verified", "")},
+	{name: "key-long", path: "/g/stays/stay1/key", given: both(started("verified", ""), long)},
+	{name: "key-gate", path: "/g/stays/stay1/key", given: both(started("used", ""), func(s *scripted) {
+		s.pins.Gates = []*guestv1.GatePin{{GateId: "gat_1", Name: "Gate", Pin: "13579246"}}
+	})},
+	{name: "key-planned", path: "/g/stays/stay1/key", given: started("sent", "")},
+	{name: "key-unconfirmed", path: "/g/stays/stay1/key", given: started("unconfirmed", "")},
+	{name: "key-failed", path: "/g/stays/stay1/key", given: started("failed", "lockOffline")},
+	{name: "key-desk", path: "/g/stays/stay1/key", given: both(started("", ""), func(s *scripted) { s.pins = nil; s.pinFail = fault.New(fault.NotFound, "", "") })},
+	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Help is on its way")},
+	{name: "forgotten", path: "/g/stays/stay1", act: func(p *browser.Page) {
+		p.Click("Forget this device")
+		p.Next("Forget my stay on this device", "forgotten")
+	}},
+}
+
+var kioskStates = []state{
+	{name: "enrol", path: "/k/enrol"},
+	{name: "enrol-wrong", path: "/k/enrol", given: failing(fault.New(fault.NotFound, "", "")), act: func(p *browser.Page) {
+		p.Tolerate("status of 422")
+		p.Fill("Enrolment code", "ABCD-EFGH")
+		p.Click("Set up")
+		p.WaitText("not valid")
+	}},
+	{name: "start", path: "/k/"},
+	{name: "start-long", path: "/k/", given: long},
+	{name: "start-closed", path: "/k/", given: func(s *scripted) { s.kiosk.Closed = "partnerUnavailable" }},
+	{name: "start-larger", path: "/k/", act: func(p *browser.Page) { p.Click("Larger text") }},
+	{name: "find", path: "/k/find"},
+	{name: "find-wrong", path: "/k/find", given: failing(fault.New(fault.NotFound, "", "")), act: findAtKiosk("not find that booking")},
+	{name: "which", path: "/k/find", given: choices, act: findAtKiosk("Which room is yours?")},
+	{name: "you", path: "/k/you"},
+	{name: "you-long", path: "/k/you", given: long},
+	{name: "form", path: "/k/form/document", given: stage("details")},
+	{name: "form-address", path: "/k/form/address", given: stage("details")},
+	{name: "confirm", path: "/k/confirm", given: stage("confirmDetails")},
+	{name: "rules", path: "/k/confirm", given: stage("houseRules")},
+	{name: "ready", path: "/k/confirm", given: stage("ready")},
+	{name: "asking", path: "/k/asking", given: stage("calling")},
+	{name: "owing", path: "/k/stop", given: stop("owing")},
+	{name: "room", path: "/k/stop", given: stop("roomNotReady")},
+	{name: "identity", path: "/k/stop", given: stage("identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"})},
+	{name: "not-today", path: "/k/stop", given: stage("notToday")},
+	{name: "code", path: "/k/code", given: started("verified", "")},
+	{name: "code-long", path: "/k/code", given: both(started("unconfirmed", ""), long)},
+	{name: "code-shown", path: "/k/code", given: both(started("verified", ""), func(s *scripted) { s.pinFail = fault.New(fault.Precondition, "", "") })},
+	{name: "code-failed", path: "/k/code", given: started("failed", "lockOffline")},
+	{name: "closed", path: "/k/closed"},
+	{name: "cut", path: "/k/cut"},
+	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("has been told") }},
+	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
+	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").hidden = false`) }},
+}
+
+func choices(s *scripted) {
+	s.choices = []*guestv1.Choice{{Id: "c1", SpaceName: "Room 204", Initials: "A. S."}, {Id: "c2", SpaceName: longRoom[:40], Initials: "T. S."}, {Id: "c3", Initials: "M. O."}}
+}
+
+func find(heading string) func(*browser.Page) {
+	return func(p *browser.Page) {
+		p.Tolerate("status of 422")
+		p.Fill("Booking number", "8790")
+		p.Fill("Family name", "Silva")
+		p.Click("Continue")
+		p.WaitText(heading)
+		if heading == "Find your booking" {
+			p.Wait("#errors")
+		}
+	}
+}
+
+func findAtKiosk(text string) func(*browser.Page) {
+	return func(p *browser.Page) {
+		p.Tolerate("status of 422")
+		p.Script(`location.pathname`)
+		p.Fill("Booking number", "8790")
+		p.Fill("Family name", "Silva")
+		p.Click("Continue")
+		p.WaitText(text)
+	}
+}
+
+// setting is how a browser shows a page.
+type setting struct {
+	size      browser.Size
+	dark      bool
+	scriptOff bool
+}
+
+func (s setting) String() string {
+	name := fmt.Sprint(s.size)
+	if s.dark {
+		name += "-dark"
+	}
+	if s.scriptOff {
+		name += "-noscript"
+	}
+	return name
+}
+
+func (s setting) options() []browser.Option {
+	options := []browser.Option{browser.WithSize(s.size), browser.ReducedMotion}
+	if s.dark {
+		options = append(options, browser.Dark)
+	}
+	if s.scriptOff {
+		options = append(options, browser.WithoutScript)
+	}
+	return options
+}
+
+// guestSettings and kioskSettings are the first of them in each test run, and all of them in the full matrix.
+var (
+	guestSettings = []setting{
+		{size: browser.Narrow}, {size: browser.Phone, dark: true}, {size: browser.Tablet, scriptOff: true}, {size: browser.Desktop}, {size: browser.Phone, scriptOff: true},
+	}
+	kioskSettings = []setting{{size: browser.Kiosk}, {size: browser.Tablet}, {size: browser.Narrow}}
+)
+
+func matrix(settings []setting) []setting {
+	if all {
+		return settings
+	}
+	return settings[:1]
+}
+
+// Each page in each state follows the rules of accessibility, fits, keeps still while it loads, and can be used with the keyboard alone.
+func TestGuestPages(t *testing.T) { checkStates(t, guestStates, guestSettings, 48) }
+
+func TestKioskPages(t *testing.T) { checkStates(t, kioskStates, kioskSettings, 72) }
+
+func checkStates(t *testing.T, states []state, settings []setting, target int) {
+	for _, m := range matrix(settings) {
+		t.Run(m.String(), func(t *testing.T) {
+			p := browser.Open(t, m.options()...)
+			for _, s := range states {
+				t.Run(s.name, func(t *testing.T) { s.check(t, p.For(t), target) })
+			}
+		})
+	}
+}
+
+func (s state) check(t *testing.T, p *browser.Page, target int) {
+	script := base()
+	if s.given != nil {
+		s.given(script)
+	}
+	address := script.serve(t)
+	for _, name := range []string{"lk-stay-stay1", "lk-kiosk", "lk-visit"} {
+		p.SetCookie(address, name, "x")
+	}
+	if strings.HasPrefix(s.path, "/k/find") && s.act != nil {
+		enrolScripted(p, address, script)
+	}
+	if s.name == "unknown" {
+		p.Tolerate("status of 404")
+	}
+	p.Visit(address + s.path)
+	p.LayoutShift()
+	if s.act != nil {
+		s.act(p)
+	}
+	p.Screenshot(strings.ReplaceAll(t.Name(), "/", "_"))
+	p.Axe()
+	p.Fits()
+	p.Targets(target)
+	if s.name != "still" && s.name != "waiting" { // a dialog above the page has the focus
+		p.KeyboardWalk()
+	}
+}
+
+// enrolScripted gives the tablet its key, which signs each search.
+func enrolScripted(p *browser.Page, address string, s *scripted) {
+	fail := s.fail
+	s.fail = nil
+	p.Visit(address + "/k/enrol")
+	p.Fill("Enrolment code", "ABCD-EFGH")
+	p.Next("Set up", "Welcome")
+	s.fail = fail
+}
