@@ -119,18 +119,31 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, chang
 // crashed. It is three heartbeats of 15 s plus 15 s for the write.
 const MaxSilence = time.Minute
 
-// IsOnline reports whether a bridge has a session with a recent heartbeat.
-func IsOnline(br *ent.Bridge, now time.Time) bool {
-	return br.Online && br.RevokedAt == nil && br.LastSeenAt != nil && now.Sub(*br.LastSeenAt) <= MaxSilence
+// Link are the columns of a bridge that say whether it is online.
+type Link struct {
+	Online                        bool
+	OfflineReason                 string
+	LastSeenAt, LinkAt, RevokedAt *time.Time
+}
+
+func linkOf(br *ent.Bridge) Link {
+	return Link{br.Online, br.OfflineReason, br.LastSeenAt, br.LinkAt, br.RevokedAt}
+}
+
+func IsOnline(br *ent.Bridge, now time.Time) bool { return linkOf(br).IsOnline(now) }
+
+// IsOnline reports whether the bridge has a session with a recent heartbeat.
+func (l Link) IsOnline(now time.Time) bool {
+	return l.Online && l.RevokedAt == nil && l.LastSeenAt != nil && now.Sub(*l.LastSeenAt) <= MaxSilence
 }
 
 // MoveTimeout is how long unlock commands wait for a bridge whose node is draining and that should soon connect to another node. It is
 // short enough to carry out the command before MaxDeadline.
 const MoveTimeout = 8 * time.Second
 
-// IsMoving reports whether a bridge has no session because its node asked it to move at most MoveTimeout ago.
-func IsMoving(br *ent.Bridge, now time.Time) bool {
-	return !br.Online && br.RevokedAt == nil && br.OfflineReason == string(ShuttingDown) && br.LinkAt != nil && now.Sub(*br.LinkAt) <= MoveTimeout
+// IsMoving reports whether the bridge has no session because its node asked it to move at most MoveTimeout ago.
+func (l Link) IsMoving(now time.Time) bool {
+	return !l.Online && l.RevokedAt == nil && l.OfflineReason == string(ShuttingDown) && l.LinkAt != nil && now.Sub(*l.LinkAt) <= MoveTimeout
 }
 
 // Location is the node with a bridge's session.
@@ -148,5 +161,5 @@ func Locate(tx *db.Tx, propertyID, bridgeID string, now time.Time) (Location, er
 	if IsOnline(br, now) {
 		return Location{Node: br.Node}, nil
 	}
-	return Location{Moving: IsMoving(br, now)}, nil
+	return Location{Moving: linkOf(br).IsMoving(now)}, nil
 }

@@ -1,14 +1,11 @@
 package lock
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
-	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
@@ -62,27 +59,6 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 	}
 	return storeDesired(tx, keys, lk, row, generation, p)
 }
-
-// slotUsage lists the slots of a lock that ever had a code, the longest empty first. Each check-in reads all slots of
-// its locks, and ent scans them several times slower than this SQL.
-func slotUsage(tx *db.Tx, lk *ent.Lock) (seats []slotUse, err error) {
-	rows, err := tx.QueryContext(tx.Context(), slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
-	if err != nil {
-		return nil, fmt.Errorf("list the slots of lock %s: %w", lk.ID, err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var s slotUse
-		if err := rows.Scan(&s.id, &s.number, &s.free); err != nil {
-			return nil, fmt.Errorf("list the slots of lock %s: %w", lk.ID, err)
-		}
-		seats = append(seats, s)
-	}
-	return seats, rows.Err()
-}
-
-const slotUsageSQL = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3
-	ORDER BY COALESCE(seen_at, changed_at), number`
 
 // CountFreeSlots counts the slots of a lock that a new code can use.
 func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
@@ -192,39 +168,6 @@ func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	return nil
 }
 
-// updateSlotRow returns errSlotMoved if another transaction changed the slot after it was loaded.
-func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
-	later, err := encodeWindows(row.Later)
-	if err != nil {
-		return err
-	}
-	done, err := tx.ExecContext(tx.Context(), updateSlotSQL, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
-		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once, row.Since, row.Former,
-		was.ID, was.PropertyID, was.Generation)
-	if err != nil {
-		return fmt.Errorf("store the code of lock %s slot %d: %w", row.LockID, row.Number, err)
-	}
-	n, err := done.RowsAffected()
-	if err == nil && n == 0 {
-		return errSlotMoved
-	}
-	return err
-}
-
-// updateSlotSQL does without the SELECT that follows ent's update: a check-in updates a slot for each door.
-const updateSlotSQL = `UPDATE slots SET generation = $1, present = TRUE, grant_id = $2, pin_id = $3, door_id = $4, stay_space_id = $5,
-	pin = $6, not_before = $7, not_after = $8, claimant = $9, inherited = $10, evidence = $11, result = '', rule = '', used_at = NULL,
-	changed_at = $12, later = $13, once = $14, since = $15, former = $16 WHERE id = $17 AND property_id = $18 AND generation = $19`
-
-// encodeWindows encodes windows as JSON for their column, or as NULL if there are none.
-func encodeWindows(all []schema.SlotWindow) (any, error) {
-	if len(all) == 0 {
-		return nil, nil
-	}
-	raw, err := json.Marshal(all)
-	return string(raw), err
-}
-
 // SlotsOfGrant loads every slot of a grant. A cleared slot belongs to its last grant until another grant gets it.
 func SlotsOfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
 	return SlotsOfGrants(tx, propertyID, grantID)
@@ -241,21 +184,6 @@ func SlotsOfGrants(tx *db.Tx, propertyID string, grantIDs ...string) ([]*ent.Slo
 	}
 	return all, nil
 }
-
-// nextGeneration increments the lock's generation and returns it. Call it before reading the slots: on PostgreSQL the
-// row lock of this update serializes concurrent changes of one lock.
-func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
-	found, err := tx.ReadOne(nextGenerationSQL, []any{lk.ID, lk.PropertyID}, &lk.Generation)
-	if err == nil && !found {
-		err = lockNotFound(lk.ID)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("increment the generation of lock %s: %w", lk.ID, err)
-	}
-	return lk.Generation, nil
-}
-
-const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
 
 // activeEnrolment returns the enrolment of the lock's bridge if the bridge is online, else "". A code for an online
 // bridge is marked as sent in the commit that stores the code.

@@ -94,45 +94,45 @@ func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, oper
 	if remaining <= 0 {
 		return UnlockCommand{}, ErrTooLate
 	}
-	lk, br, err := commandTarget(tx, propertyID, lockID)
+	to, err := loadCommandTarget(tx, propertyID, lockID)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
-	if !lk.Capabilities.RemoteUnlock {
+	if !to.capabilities.RemoteUnlock {
 		return UnlockCommand{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be unlocked remotely", lockID)
 	}
-	online := bridge.IsOnline(br, tx.Now())
-	if !online && !bridge.IsMoving(br, tx.Now()) {
+	online := to.link.IsOnline(tx.Now())
+	if !online && !to.link.IsMoving(tx.Now()) {
 		return UnlockCommand{}, ErrBridgeOffline
 	}
-	if online && !here.canReach(br.Node) {
+	if online && !here.canReach(to.node) {
 		return UnlockCommand{}, ErrNodeUnreachable
 	}
 	state := CommandStored
-	if online && here.is(br.Node) {
+	if online && here.is(to.node) {
 		state = CommandClaimed
 	}
-	a := &ent.Act{
-		ID: id.New(id.Act), PropertyID: propertyID, LockID: lockID, Operation: operation,
-		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(remaining), CreatedAt: tx.Now(),
+	c := command{
+		id: id.New(id.Act), propertyID: propertyID, lockID: lockID, operation: operation,
+		actor: actor, grantID: grantID, state: state, deadline: tx.Now().Add(remaining), createdAt: tx.Now(),
 	}
-	if err := insertCommand(tx, a); err != nil {
+	if err := insertCommand(tx, c); err != nil {
 		return UnlockCommand{}, err
 	}
-	command := newUnlockCommand(a, lk, br)
+	unlock := newUnlockCommand(c, to.address, to.bridgeID, to.node)
 	if state == CommandClaimed {
-		command.Epoch = br.Epoch
+		unlock.Epoch = to.epoch
 	}
 	if !online {
-		command.Node = ""
+		unlock.Node = ""
 	}
-	return command, nil
+	return unlock, nil
 }
 
-func newUnlockCommand(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
+func newUnlockCommand(c command, address, bridgeID, node string) UnlockCommand {
 	return UnlockCommand{
-		PropertyID: a.PropertyID, ActID: a.ID, BridgeID: br.ID, Node: br.Node,
-		Address: lk.Address, Operation: a.Operation, Deadline: a.Deadline,
+		PropertyID: c.propertyID, ActID: c.id, BridgeID: bridgeID, Node: node,
+		Address: address, Operation: c.operation, Deadline: c.deadline,
 	}
 }
 
@@ -155,11 +155,11 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 	if err != nil {
 		return UnlockCommand{}, err
 	}
-	a, lk, err := commandOnBridge(tx, br.ID, actID)
+	c, address, _, err := commandOnBridge(tx, br.ID, actID)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
-	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(a.PropertyID), entact.State(CommandStored), entact.DeadlineGT(tx.Now())).
+	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(c.propertyID), entact.State(CommandStored), entact.DeadlineGT(tx.Now())).
 		SetState(CommandClaimed).Save(ctx)
 	if err != nil {
 		return UnlockCommand{}, err
@@ -167,7 +167,7 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 	if n == 0 {
 		return UnlockCommand{}, errCommandTaken
 	}
-	return newUnlockCommand(a, lk, br), nil
+	return newUnlockCommand(c, address, br.ID, br.Node), nil
 }
 
 var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the command was sent before, or its deadline has passed")
@@ -175,7 +175,7 @@ var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the comm
 // FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown. A late report replaces
 // unknown. The other outcomes are final.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
-	a, lk, err := commandOnBridge(tx, bridgeID, actID)
+	c, _, door, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -187,21 +187,21 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 	switch {
 	case at.IsZero() || at.After(tx.Now()):
 		at = tx.Now()
-	case at.Before(a.CreatedAt): // the bridge's clock is behind
-		at = a.CreatedAt
+	case at.Before(c.createdAt): // the bridge's clock is behind
+		at = c.createdAt
 	}
 	result = text.Truncate(result, 32)
-	ended, err := endCommand(tx, a, outcome, result, at)
+	ended, err := endCommand(tx, c, outcome, result, at)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if !ended {
-		return GetCommand(tx, a.PropertyID, actID)
+		return GetCommand(tx, c.propertyID, actID)
 	}
-	if outcome == CommandDone && a.Operation != SmartKeyCheck {
-		err = appendOpened(tx, a, lk, at)
+	if outcome == CommandDone && c.operation != SmartKeyCheck {
+		err = appendOpened(tx, c, door, at)
 	}
-	return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: result, At: at}, err
+	return Outcome{ActID: c.id, LockID: c.lockID, State: outcome, Result: result, At: at}, err
 }
 
 // CancelCommand ends a command that no session has claimed, so that it is never sent. With unsent it also ends a

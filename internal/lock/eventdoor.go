@@ -39,17 +39,17 @@ func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 }
 
 // doorAt returns the door that a lock was on at a time; empty if it was on none, or if the door is not known any more.
-func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
-	if lk.DoorSince == nil || !at.Before(*lk.DoorSince) {
-		return valueOrZero(lk.DoorID), nil
+func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
+	if lk.since == nil || !at.Before(*lk.since) {
+		return valueOrZero(lk.doorID), nil
 	}
-	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.PropertyID), entevent.Subject(event.Inside(lk.ID)),
+	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.propertyID), entevent.Subject(event.Inside(lk.lockID)),
 		entevent.Kind(string(event.LockMoved)), entevent.OccurredAtGT(at)).Order(entevent.BySubjectSequence()).First(tx.Context())
 	if ent.IsNotFound(err) { // the record of the move was deleted with other old events
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("load the former door of lock %s: %w", lk.ID, err)
+		return "", fmt.Errorf("load the former door of lock %s: %w", lk.lockID, err)
 	}
 	door, _ := next.Body["doorBefore"].(string)
 	return door, nil
@@ -57,7 +57,7 @@ func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 
 // setEventDoor sets the door of an event that happened at a lock at a time. row is the slot whose code was typed; nil: no code, or not
 // known.
-func setEventDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h LockEvent, at time.Time) error {
+func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, row *ent.Slot, h LockEvent, at time.Time) error {
 	ofLock, err := doorAt(tx, lk, at)
 	if err != nil {
 		return err
@@ -84,13 +84,13 @@ func eventDoor(ofLock, ofCode, clock string) string {
 }
 
 // appendOpened records that a command opened a door. The event has a grant if a guest's phone sent the command.
-func appendOpened(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
-	e := newLockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
+func appendOpened(tx *db.Tx, c command, lk doorOf, at time.Time) error {
+	e := newDoorEvent(lk, event.DoorOpened, map[string]any{"actId": c.id, "actor": c.actor})
 	if err := setEventDoor(tx, &e, lk, nil, LockEvent{}, at); err != nil {
 		return err
 	}
-	if a.GrantID != "" {
-		e.Body["grantId"], e.GrantID = a.GrantID, a.GrantID
+	if c.grantID != "" {
+		e.Body["grantId"], e.GrantID = c.grantID, c.grantID
 	}
 	e.OccurredAt = at
 	return event.Append(tx, e)

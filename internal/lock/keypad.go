@@ -59,7 +59,7 @@ func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 	}
 	until := at.Add(min(max(h.Until.Sub(began), 0), MaxKeypadPause))
 	e := asInternal(newLockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
-	if err := setEventDoor(tx, &e, lk, nil, h, at); err != nil {
+	if err := setEventDoor(tx, &e, doorOfLock(lk), nil, h, at); err != nil {
 		return err
 	}
 	e.OccurredAt = at

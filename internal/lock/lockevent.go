@@ -150,7 +150,7 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, row *ent.Slot, h LockEvent) (event.Event, error) {
 	e := newLockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
 	e.OccurredAt = timeOf(h, row, tx.Now())
-	if err := setEventDoor(tx, &e, lk, row, h, e.OccurredAt); err != nil {
+	if err := setEventDoor(tx, &e, doorOfLock(lk), row, h, e.OccurredAt); err != nil {
 		return event.Event{}, err
 	}
 	grantID := h.GrantID

@@ -249,9 +249,13 @@ func limitRules(rules []string) []string {
 
 // newLockEvent returns an event at the door that the lock is on now.
 func newLockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
-	body["lockId"] = lk.ID
-	if lk.DoorID != nil {
-		body["doorId"] = *lk.DoorID
+	return newDoorEvent(doorOfLock(lk), kind, body)
+}
+
+func newDoorEvent(lk doorOf, kind event.Kind, body map[string]any) event.Event {
+	body["lockId"] = lk.lockID
+	if lk.doorID != nil {
+		body["doorId"] = *lk.doorID
 	}
-	return event.Event{PropertyID: lk.PropertyID, Subject: lk.ID, Kind: kind, Body: body}
+	return event.Event{PropertyID: lk.propertyID, Subject: lk.lockID, Kind: kind, Body: body}
 }

@@ -136,19 +136,7 @@ func TestUpdateInPlaceChangesNoIndex(t *testing.T) {
 // Both databases refuse to prepare a statement that names a column they do not have.
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		for _, statement := range []string{
-			loadQuery, insertStatement, updateStatement, updateInPlace, insertChange, enqueueArrival, enqueueArrivals, requeueArrival,
-			accessEvents, lastOfGrants, lastOfSubject, insertNames(2),
-		} {
-			if err := d.Write(t.Context(), func(tx *db.Tx) error {
-				s, err := tx.SQL().PrepareContext(t.Context(), statement)
-				if err != nil {
-					return err
-				}
-				return s.Close()
-			}); err != nil {
-				t.Errorf("%s: %v", statement, err)
-			}
-		}
+		dbtest.PrepareAll(t, d, loadQuery, insertStatement, updateStatement, updateInPlace, insertChange, enqueueArrival, enqueueArrivals, requeueArrival,
+			accessEvents, lastOfGrants, lastOfSubject, insertNames(2))
 	})
 }

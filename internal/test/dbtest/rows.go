@@ -113,3 +113,19 @@ func findColumn(m *schema.Table, name string) *schema.Column {
 	}
 	return nil
 }
+
+// PrepareAll prepares hand-written statements. A database refuses a statement that names a table or a column that it does not have.
+func PrepareAll(t *testing.T, d *db.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if err := d.Write(t.Context(), func(tx *db.Tx) error {
+			s, err := tx.SQL().PrepareContext(t.Context(), statement)
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		}); err != nil {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+}
