@@ -35,6 +35,8 @@ type Kiosk struct {
 	EnrolledAt *time.Time `json:"enrolled_at,omitempty"`
 	// SeenAt holds the value of the "seen_at" field.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
+	// ProvedAt holds the value of the "proved_at" field.
+	ProvedAt *time.Time `json:"proved_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -49,7 +51,7 @@ func (*Kiosk) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case kiosk.FieldID, kiosk.FieldPropertyID, kiosk.FieldName, kiosk.FieldDoor:
 			values[i] = new(sql.NullString)
-		case kiosk.FieldCodeExpiresAt, kiosk.FieldEnrolledAt, kiosk.FieldSeenAt, kiosk.FieldCreatedAt:
+		case kiosk.FieldCodeExpiresAt, kiosk.FieldEnrolledAt, kiosk.FieldSeenAt, kiosk.FieldProvedAt, kiosk.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -129,6 +131,13 @@ func (_m *Kiosk) assignValues(columns []string, values []any) error {
 				_m.SeenAt = new(time.Time)
 				*_m.SeenAt = value.Time
 			}
+		case kiosk.FieldProvedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field proved_at", values[i])
+			} else if value.Valid {
+				_m.ProvedAt = new(time.Time)
+				*_m.ProvedAt = value.Time
+			}
 		case kiosk.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -205,6 +214,11 @@ func (_m *Kiosk) String() string {
 	builder.WriteString(", ")
 	if v := _m.SeenAt; v != nil {
 		builder.WriteString("seen_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ProvedAt; v != nil {
+		builder.WriteString("proved_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -98,6 +98,20 @@ func (_c *KioskCreate) SetNillableSeenAt(v *time.Time) *KioskCreate {
 	return _c
 }
 
+// SetProvedAt sets the "proved_at" field.
+func (_c *KioskCreate) SetProvedAt(v time.Time) *KioskCreate {
+	_c.mutation.SetProvedAt(v)
+	return _c
+}
+
+// SetNillableProvedAt sets the "proved_at" field if the given value is not nil.
+func (_c *KioskCreate) SetNillableProvedAt(v *time.Time) *KioskCreate {
+	if v != nil {
+		_c.SetProvedAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *KioskCreate) SetCreatedAt(v time.Time) *KioskCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -263,6 +277,10 @@ func (_c *KioskCreate) createSpec() (*Kiosk, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.SeenAt(); ok {
 		_spec.SetField(kiosk.FieldSeenAt, field.TypeTime, value)
 		_node.SeenAt = &value
+	}
+	if value, ok := _c.mutation.ProvedAt(); ok {
+		_spec.SetField(kiosk.FieldProvedAt, field.TypeTime, value)
+		_node.ProvedAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(kiosk.FieldCreatedAt, field.TypeTime, value)

@@ -139,6 +139,26 @@ func (_u *KioskUpdate) ClearSeenAt() *KioskUpdate {
 	return _u
 }
 
+// SetProvedAt sets the "proved_at" field.
+func (_u *KioskUpdate) SetProvedAt(v time.Time) *KioskUpdate {
+	_u.mutation.SetProvedAt(v)
+	return _u
+}
+
+// SetNillableProvedAt sets the "proved_at" field if the given value is not nil.
+func (_u *KioskUpdate) SetNillableProvedAt(v *time.Time) *KioskUpdate {
+	if v != nil {
+		_u.SetProvedAt(*v)
+	}
+	return _u
+}
+
+// ClearProvedAt clears the value of the "proved_at" field.
+func (_u *KioskUpdate) ClearProvedAt() *KioskUpdate {
+	_u.mutation.ClearProvedAt()
+	return _u
+}
+
 // Mutation returns the KioskMutation object of the builder.
 func (_u *KioskUpdate) Mutation() *KioskMutation {
 	return _u.mutation
@@ -237,6 +257,12 @@ func (_u *KioskUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.SeenAtCleared() {
 		_spec.ClearField(kiosk.FieldSeenAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ProvedAt(); ok {
+		_spec.SetField(kiosk.FieldProvedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ProvedAtCleared() {
+		_spec.ClearField(kiosk.FieldProvedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -370,6 +396,26 @@ func (_u *KioskUpdateOne) ClearSeenAt() *KioskUpdateOne {
 	return _u
 }
 
+// SetProvedAt sets the "proved_at" field.
+func (_u *KioskUpdateOne) SetProvedAt(v time.Time) *KioskUpdateOne {
+	_u.mutation.SetProvedAt(v)
+	return _u
+}
+
+// SetNillableProvedAt sets the "proved_at" field if the given value is not nil.
+func (_u *KioskUpdateOne) SetNillableProvedAt(v *time.Time) *KioskUpdateOne {
+	if v != nil {
+		_u.SetProvedAt(*v)
+	}
+	return _u
+}
+
+// ClearProvedAt clears the value of the "proved_at" field.
+func (_u *KioskUpdateOne) ClearProvedAt() *KioskUpdateOne {
+	_u.mutation.ClearProvedAt()
+	return _u
+}
+
 // Mutation returns the KioskMutation object of the builder.
 func (_u *KioskUpdateOne) Mutation() *KioskMutation {
 	return _u.mutation
@@ -498,6 +544,12 @@ func (_u *KioskUpdateOne) sqlSave(ctx context.Context) (_node *Kiosk, err error)
 	}
 	if _u.mutation.SeenAtCleared() {
 		_spec.ClearField(kiosk.FieldSeenAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ProvedAt(); ok {
+		_spec.SetField(kiosk.FieldProvedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ProvedAtCleared() {
+		_spec.ClearField(kiosk.FieldProvedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Kiosk{config: _u.config}

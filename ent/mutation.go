@@ -22543,6 +22543,7 @@ type KioskMutation struct {
 	public_key      *[]byte
 	enrolled_at     *time.Time
 	seen_at         *time.Time
+	proved_at       *time.Time
 	created_at      *time.Time
 	clearedFields   map[string]struct{}
 	done            bool
@@ -23056,6 +23057,55 @@ func (m *KioskMutation) ResetSeenAt() {
 	delete(m.clearedFields, kiosk.FieldSeenAt)
 }
 
+// SetProvedAt sets the "proved_at" field.
+func (m *KioskMutation) SetProvedAt(t time.Time) {
+	m.proved_at = &t
+}
+
+// ProvedAt returns the value of the "proved_at" field in the mutation.
+func (m *KioskMutation) ProvedAt() (r time.Time, exists bool) {
+	v := m.proved_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProvedAt returns the old "proved_at" field's value of the Kiosk entity.
+// If the Kiosk object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KioskMutation) OldProvedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProvedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProvedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProvedAt: %w", err)
+	}
+	return oldValue.ProvedAt, nil
+}
+
+// ClearProvedAt clears the value of the "proved_at" field.
+func (m *KioskMutation) ClearProvedAt() {
+	m.proved_at = nil
+	m.clearedFields[kiosk.FieldProvedAt] = struct{}{}
+}
+
+// ProvedAtCleared returns if the "proved_at" field was cleared in this mutation.
+func (m *KioskMutation) ProvedAtCleared() bool {
+	_, ok := m.clearedFields[kiosk.FieldProvedAt]
+	return ok
+}
+
+// ResetProvedAt resets all changes to the "proved_at" field.
+func (m *KioskMutation) ResetProvedAt() {
+	m.proved_at = nil
+	delete(m.clearedFields, kiosk.FieldProvedAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *KioskMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -23126,7 +23176,7 @@ func (m *KioskMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *KioskMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 11)
 	if m.property_id != nil {
 		fields = append(fields, kiosk.FieldPropertyID)
 	}
@@ -23153,6 +23203,9 @@ func (m *KioskMutation) Fields() []string {
 	}
 	if m.seen_at != nil {
 		fields = append(fields, kiosk.FieldSeenAt)
+	}
+	if m.proved_at != nil {
+		fields = append(fields, kiosk.FieldProvedAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, kiosk.FieldCreatedAt)
@@ -23183,6 +23236,8 @@ func (m *KioskMutation) Field(name string) (ent.Value, bool) {
 		return m.EnrolledAt()
 	case kiosk.FieldSeenAt:
 		return m.SeenAt()
+	case kiosk.FieldProvedAt:
+		return m.ProvedAt()
 	case kiosk.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -23212,6 +23267,8 @@ func (m *KioskMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldEnrolledAt(ctx)
 	case kiosk.FieldSeenAt:
 		return m.OldSeenAt(ctx)
+	case kiosk.FieldProvedAt:
+		return m.OldProvedAt(ctx)
 	case kiosk.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -23286,6 +23343,13 @@ func (m *KioskMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetSeenAt(v)
 		return nil
+	case kiosk.FieldProvedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProvedAt(v)
+		return nil
 	case kiosk.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -23341,6 +23405,9 @@ func (m *KioskMutation) ClearedFields() []string {
 	if m.FieldCleared(kiosk.FieldSeenAt) {
 		fields = append(fields, kiosk.FieldSeenAt)
 	}
+	if m.FieldCleared(kiosk.FieldProvedAt) {
+		fields = append(fields, kiosk.FieldProvedAt)
+	}
 	return fields
 }
 
@@ -23372,6 +23439,9 @@ func (m *KioskMutation) ClearField(name string) error {
 		return nil
 	case kiosk.FieldSeenAt:
 		m.ClearSeenAt()
+		return nil
+	case kiosk.FieldProvedAt:
+		m.ClearProvedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Kiosk nullable field %s", name)
@@ -23407,6 +23477,9 @@ func (m *KioskMutation) ResetField(name string) error {
 		return nil
 	case kiosk.FieldSeenAt:
 		m.ResetSeenAt()
+		return nil
+	case kiosk.FieldProvedAt:
+		m.ResetProvedAt()
 		return nil
 	case kiosk.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -862,7 +862,7 @@ func init() {
 	// kiosk.DoorValidator is a validator for the "door" field. It is called by the builders before save.
 	kiosk.DoorValidator = kioskDescDoor.Validators[0].(func(string) error)
 	// kioskDescCreatedAt is the schema descriptor for created_at field.
-	kioskDescCreatedAt := kioskFields[10].Descriptor()
+	kioskDescCreatedAt := kioskFields[11].Descriptor()
 	// kiosk.DefaultCreatedAt holds the default value on creation for the created_at field.
 	kiosk.DefaultCreatedAt = kioskDescCreatedAt.Default.(func() time.Time)
 	// kioskDescID is the schema descriptor for id field.

@@ -31,6 +31,8 @@ const (
 	FieldEnrolledAt = "enrolled_at"
 	// FieldSeenAt holds the string denoting the seen_at field in the database.
 	FieldSeenAt = "seen_at"
+	// FieldProvedAt holds the string denoting the proved_at field in the database.
+	FieldProvedAt = "proved_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the kiosk in the database.
@@ -49,6 +51,7 @@ var Columns = []string{
 	FieldPublicKey,
 	FieldEnrolledAt,
 	FieldSeenAt,
+	FieldProvedAt,
 	FieldCreatedAt,
 }
 
@@ -111,6 +114,11 @@ func ByEnrolledAt(opts ...sql.OrderTermOption) OrderOption {
 // BySeenAt orders the results by the seen_at field.
 func BySeenAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSeenAt, opts...).ToFunc()
+}
+
+// ByProvedAt orders the results by the proved_at field.
+func ByProvedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldProvedAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

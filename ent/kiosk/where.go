@@ -109,6 +109,11 @@ func SeenAt(v time.Time) predicate.Kiosk {
 	return predicate.Kiosk(sql.FieldEQ(FieldSeenAt, v))
 }
 
+// ProvedAt applies equality check predicate on the "proved_at" field. It's identical to ProvedAtEQ.
+func ProvedAt(v time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldEQ(FieldProvedAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Kiosk {
 	return predicate.Kiosk(sql.FieldEQ(FieldCreatedAt, v))
@@ -607,6 +612,56 @@ func SeenAtIsNil() predicate.Kiosk {
 // SeenAtNotNil applies the NotNil predicate on the "seen_at" field.
 func SeenAtNotNil() predicate.Kiosk {
 	return predicate.Kiosk(sql.FieldNotNull(FieldSeenAt))
+}
+
+// ProvedAtEQ applies the EQ predicate on the "proved_at" field.
+func ProvedAtEQ(v time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldEQ(FieldProvedAt, v))
+}
+
+// ProvedAtNEQ applies the NEQ predicate on the "proved_at" field.
+func ProvedAtNEQ(v time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldNEQ(FieldProvedAt, v))
+}
+
+// ProvedAtIn applies the In predicate on the "proved_at" field.
+func ProvedAtIn(vs ...time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldIn(FieldProvedAt, vs...))
+}
+
+// ProvedAtNotIn applies the NotIn predicate on the "proved_at" field.
+func ProvedAtNotIn(vs ...time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldNotIn(FieldProvedAt, vs...))
+}
+
+// ProvedAtGT applies the GT predicate on the "proved_at" field.
+func ProvedAtGT(v time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldGT(FieldProvedAt, v))
+}
+
+// ProvedAtGTE applies the GTE predicate on the "proved_at" field.
+func ProvedAtGTE(v time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldGTE(FieldProvedAt, v))
+}
+
+// ProvedAtLT applies the LT predicate on the "proved_at" field.
+func ProvedAtLT(v time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldLT(FieldProvedAt, v))
+}
+
+// ProvedAtLTE applies the LTE predicate on the "proved_at" field.
+func ProvedAtLTE(v time.Time) predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldLTE(FieldProvedAt, v))
+}
+
+// ProvedAtIsNil applies the IsNil predicate on the "proved_at" field.
+func ProvedAtIsNil() predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldIsNull(FieldProvedAt))
+}
+
+// ProvedAtNotNil applies the NotNil predicate on the "proved_at" field.
+func ProvedAtNotNil() predicate.Kiosk {
+	return predicate.Kiosk(sql.FieldNotNull(FieldProvedAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

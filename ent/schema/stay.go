@@ -183,6 +183,7 @@ func (Kiosk) Fields() []ent.Field {
 		field.Bytes("public_key").Optional().Comment("SubjectPublicKeyInfo."),
 		maybe("enrolled_at"),
 		maybe("seen_at"),
+		maybe("proved_at"),
 		created(),
 	}
 }

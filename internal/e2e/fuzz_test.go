@@ -40,7 +40,7 @@ func targets(t testing.TB, a *tenant) []target {
 		if text == "" || slices.Contains(lasting, string(r.Desc.Name())) {
 			text = strings.Replace(matrix[r.Name].body, untouched, "{}", 1)
 		}
-		as := map[string]e2etest.Caller{"partner": a.Partner(), "property": a.Owner(), "admin": e2etest.Operator(), "enrol": e2etest.Anonymous(), "guest": e2etest.Anonymous()}[matrix[r.Name].area]
+		as := map[string]e2etest.Caller{"partner": a.Partner(), "property": a.Owner(), "admin": e2etest.Operator(), "enrol": e2etest.Anonymous(), "guest": e2etest.Anonymous(), "session": a.guest(), "kiosk": a.kiosk()}[matrix[r.Name].area]
 		req := a.fill(t, r, text)
 		raw, err := proto.Marshal(req)
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 // rule is one row of the access matrix: who may call an RPC. It is written by hand, so that a slip in the proto's own
 // rule is seen.
 type rule struct {
-	area  string // partner, property, admin, guest (anybody), enrol or bridge
+	area  string // partner, property, admin, guest (anybody), session, kiosk, enrol or bridge
 	need  string // the scope of a partner, the least role of staff
 	body  string // a request that changes nothing here, as JSON
 	wants codes.Code
@@ -139,6 +139,31 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.SmartKeyService/Present":      {"guest", "", `{"presentation":"AA=="}`, invalid},
 	"latchkey.guest.v1.SmartKeyService/GetLists":     {"guest", "", `{"token":"AA=="}`, invalid},
 
+	"latchkey.guest.v1.LinkService/GetLink":          {"guest", "", `{"link":"lkl_0"}`, notFound},
+	"latchkey.guest.v1.LinkService/BindLink":         {"guest", "", `{"link":"lkl_0"}`, notFound},
+	"latchkey.guest.v1.LinkService/RenewLink":        {"guest", "", `{"link":"lkl_0"}`, ok},
+	"latchkey.guest.v1.LinkService/GetDoor":          {"guest", "", `{"door":"none"}`, notFound},
+	"latchkey.guest.v1.LinkService/FindStay":         {"guest", "", `{"door":"none","number":"1","familyName":"x"}`, notFound},
+	"latchkey.guest.v1.StayService/GetStay":          {"session", "", `{}`, ok},
+	"latchkey.guest.v1.StayService/RevealPin":        {"session", "", `{}`, codes.FailedPrecondition},
+	"latchkey.guest.v1.StayService/EndSession":       {"session", "", untouched, invalid},
+	"latchkey.guest.v1.FormService/GetForm":          {"session", "", `{"guestId":"gst_0"}`, notFound},
+	"latchkey.guest.v1.FormService/SaveStep":         {"session", "", `{"guestId":"gst_0","step":"name"}`, notFound},
+	"latchkey.guest.v1.FormService/SetParty":         {"session", "", `{}`, invalid},
+	"latchkey.guest.v1.FormService/InviteCompanion":  {"session", "", `{"guestId":"gst_0","email":"ada@example.com"}`, notFound},
+	"latchkey.guest.v1.FormService/RemoveCompanion":  {"session", "", `{"guestId":"gst_0"}`, notFound},
+	"latchkey.guest.v1.FormService/SetArrival":       {"session", "", `{"time":"noon"}`, invalid},
+	"latchkey.guest.v1.FormService/AcceptHouseRules": {"session", "", untouched, invalid},
+	"latchkey.guest.v1.FormService/SetSharing":       {"session", "", `{"groups":["none"]}`, invalid},
+	"latchkey.kiosk.v1.KioskService/EnrolKiosk":      {"guest", "", `{}`, invalid},
+	"latchkey.kiosk.v1.KioskService/GetKiosk":        {"kiosk", "", `{}`, ok},
+	"latchkey.kiosk.v1.KioskService/FindStay":        {"kiosk", "", `{}`, invalid},
+	"latchkey.kiosk.v1.KioskService/RequestHelp":     {"kiosk", "", untouched, invalid},
+	"latchkey.property.v1.KioskService/CreateKiosk":  {"property", "owner", `{}`, invalid},
+	"latchkey.property.v1.KioskService/ListKiosks":   {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.KioskService/ResetKiosk":   {"property", "owner", `{"id":"ksk_0"}`, notFound},
+	"latchkey.property.v1.KioskService/DeleteKiosk":  {"property", "owner", `{"id":"ksk_0"}`, notFound},
+
 	"latchkey.lock.v1.EnrolmentService/Enroll":        {"enrol", "", `{}`, invalid},
 	"latchkey.lock.v1.BridgeService/Connect":          {"bridge", "", ``, codes.Unimplemented},
 	"latchkey.lock.v1.BridgeService/RenewCertificate": {"bridge", "", `{}`, codes.Unimplemented},
@@ -174,7 +199,7 @@ func expected(r rule, w who, p e2etest.Protocol) codes.Code {
 }
 
 // statuses are those of REST for the codes of the matrix.
-var statuses = map[codes.Code]int{ok: 200, invalid: 400, notFound: 404, codes.Unauthenticated: 401, codes.PermissionDenied: 403}
+var statuses = map[codes.Code]int{ok: 200, invalid: 400, notFound: 404, codes.FailedPrecondition: 409, codes.Unauthenticated: 401, codes.PermissionDenied: 403}
 
 func TestMatrixHasARowForEveryRPC(t *testing.T) {
 	listed := map[string]bool{}
@@ -310,6 +335,16 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	must(err)
 	_, endedOperator := operator(1)
 
+	tablet, tabletOfB := e2etest.EnrolTablet(t, a, "Lobby"), e2etest.EnrolTablet(t, b, "Lobby")
+	e2etest.PushReservation(t, a, "MATRIX", map[string]any{"state": "confirmed"})
+	e2etest.PushReservation(t, b, "MATRIX", map[string]any{"state": "confirmed"})
+	session, sessionOfB := tablet.GuestSession(t, "N-MATRIX", "Lovelace"), tabletOfB.GuestSession(t, "N-MATRIX", "Lovelace")
+	endedSession := tablet.GuestSession(t, "N-MATRIX", "Lovelace")
+	mustEnd(t, a, endedSession)
+	former := e2etest.EnrolTablet(t, a, "Cellar")
+	_, err = propertyv1.NewKioskServiceClient(a.Public).ResetKiosk(a.Staff(ctx), &propertyv1.ResetKioskRequest{Id: former.ID})
+	must(err)
+
 	out := []who{
 		{Caller: e2etest.Anonymous()},
 		{Caller: named(a.Partner(), "app of A"), area: "partner", scopes: e2etest.Scopes},
@@ -323,6 +358,10 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		{Caller: e2etest.Bearer("owner of B", b.StaffToken), area: "property", role: 3},
 		{Caller: e2etest.Bearer("operator token", lasting), area: "admin"},
 		{Caller: e2etest.Operator(), area: "admin"},
+		{Caller: e2etest.Bearer("guest of A", session), area: "session"},
+		{Caller: e2etest.Bearer("guest of B", sessionOfB), area: "session"},
+		{Caller: e2etest.Bearer("tablet of A", tablet.Token), area: "kiosk"},
+		{Caller: e2etest.Bearer("tablet of B", tabletOfB.Token), area: "kiosk"},
 		{Caller: socket(e2etest.Bearer("owner over the socket", owner)), area: "property", role: 3},
 		{Caller: socket(a.Partner()), area: "partner", scopes: e2etest.Scopes},
 		{Caller: named(a.Partner().WithHeader("client-token", second.GetClientToken()), "token of A with another app")},
@@ -341,6 +380,7 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	}
 	for name, token := range map[string]string{
 		"revoked access token": gone.GetAccessToken(), "revoked staff": revokedStaff, "revoked operator": revokedOperator,
+		"ended session": endedSession, "token of a reset kiosk": former.Token,
 		"expired access token": ending.GetAccessToken(), "expired staff": endedStaff, "expired operator": endedOperator,
 	} {
 		if strings.HasPrefix(name, "expired") {
@@ -350,6 +390,15 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	}
 	now.by = 2 * time.Minute
 	return out
+}
+
+// mustEnd ends a guest's session by itself.
+func mustEnd(t *testing.T, w *e2etest.World, token string) {
+	t.Helper()
+	r := e2etest.FindRPC("latchkey.guest.v1.StayService/EndSession")
+	if got, err := w.Call(t.Context(), e2etest.GRPC, e2etest.Bearer("guest", token), r, r.Request()); err != nil || !got.OK() {
+		t.Fatalf("a guest did not end a session: %v, %v", got, err)
+	}
 }
 
 // mustServe sees to it that a token that will expire was worth something before.

@@ -26,8 +26,14 @@ import (
 // tenant is a property with one of everything that has an id.
 type tenant struct {
 	*e2etest.World
-	ids map[string]string // by kind
+	ids     map[string]string // by kind
+	tablet  *e2etest.Tablet
+	session string // token of a guest's session
 }
+
+func (a *tenant) guest() e2etest.Caller { return e2etest.Bearer("guest", a.session) }
+
+func (a *tenant) kiosk() e2etest.Caller { return e2etest.Bearer("tablet", a.tablet.Token) }
 
 // furnish gives a property one of everything. What the PMS calls it is the same at every property.
 func furnish(t testing.TB, w *e2etest.World) *tenant {
@@ -81,13 +87,18 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 			ids["int own"] = i.GetId()
 		}
 	}
+	tablet := e2etest.EnrolTablet(t, w, "Lobby")
+	session := tablet.GuestSession(t, "N-SHARED-2", "Lovelace")
+	stay, err := guestv1.NewStayServiceClient(w.Public).GetStay(e2etest.AsGuest(ctx, session), &guestv1.GetStayRequest{})
+	must(err)
+	ids["ksk"], ids["gst"] = tablet.ID, stay.GetData().GetGuests()[0].GetId()
 	ids["phn"] = enrolled(t, w, one.Data()["id"].(string))
 	for kind, v := range ids {
 		if !strings.HasPrefix(v, kind[:3]+"_") {
 			t.Fatalf("the id of a %s is %q", kind, v)
 		}
 	}
-	return &tenant{w, ids}
+	return &tenant{w, ids, tablet, session}
 }
 
 // probes are, for each RPC whose request can name something, a request that is right but for the field that is tried.
@@ -149,6 +160,12 @@ var probes = map[string]string{
 	"latchkey.guest.v1.SmartKeyService/Renew":                        `{"phoneId":"{phn}","possession":"AA=="}`,
 	"latchkey.property.v1.NoticeService/ListNotices":                 `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
+	"latchkey.property.v1.KioskService/ResetKiosk":                   `{"id":"{ksk}"}`,
+	"latchkey.property.v1.KioskService/DeleteKiosk":                  `{"id":"{ksk}"}`,
+	"latchkey.guest.v1.FormService/GetForm":                          `{"guestId":"{gst}"}`,
+	"latchkey.guest.v1.FormService/SaveStep":                         `{"guestId":"{gst}","step":"name","answers":{"firstName":"Ada"}}`,
+	"latchkey.guest.v1.FormService/InviteCompanion":                  `{"guestId":"{gst}","email":"ada@example.com"}`,
+	"latchkey.guest.v1.FormService/RemoveCompanion":                  `{"guestId":"{gst}"}`,
 	"latchkey.admin.v1.TokenService/RevokeStaffToken":                `{"propertyId":"{prp}","id":"{tok staff}"}`,
 	"latchkey.admin.v1.TokenService/RevokeOperatorToken":             `{"id":"{tok staff}"}`,
 	"latchkey.admin.v1.AppService/RevokeClientToken":                 `{"appId":"app_0","id":"{tok staff}"}`,
@@ -278,6 +295,9 @@ func callers(r e2etest.RPC, a *tenant) []e2etest.Caller {
 	case "latchkey.property.v1":
 		return []e2etest.Caller{a.Owner()}
 	case "latchkey.guest.v1":
+		if !r.Access.GetAnonymous() {
+			return []e2etest.Caller{a.guest()}
+		}
 		return nil // anybody: a phone's id is no secret, and opens nothing
 	}
 	return []e2etest.Caller{e2etest.Operator()}

@@ -54,11 +54,13 @@ const (
 	CodeUsed    Kind = "code.used"    // a staff, one-time or backup code opened a door for the first time
 	CodeRead    Kind = "code.read"    // the PIN of a staff, one-time or backup code was shown to a person
 	CodeEnded   Kind = "code.ended"   // a person ended a staff, one-time or backup code
+
+	PINShown Kind = "stay.pinShown" // a guest read the PIN of their stay
 )
 
 var internal = []Kind{
 	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
-	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded,
+	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown,
 }
 
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.

@@ -75,6 +75,22 @@ const (
 	CodeNotFound        Reason = "codeNotFound"
 )
 
+// Reasons why a guest or a check-in tablet is refused.
+const (
+	LinkNotFound     Reason = "linkNotFound"
+	LinkBound        Reason = "linkBound"
+	StayNotFound     Reason = "stayNotFound"
+	TooManyAttempts  Reason = "tooManyAttempts"
+	GuestNotFound    Reason = "guestNotFound"
+	KioskNotFound    Reason = "kioskNotFound"
+	KioskCodeInvalid Reason = "kioskCodeInvalid"
+	ProofInvalid     Reason = "proofInvalid"
+	MinorNeedsAdult  Reason = "minorNeedsAdult"
+	PINNotShown      Reason = "pinNotShown"
+	DoorNotFound     Reason = "doorNotFound"
+	MainGuestOnly    Reason = "mainGuestOnly"
+)
+
 // Reasons why one field is wrong.
 const (
 	Required     Reason = "required"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -19,6 +20,12 @@ type Session struct {
 	ID, Token, PropertyID, ReservationID string
 	ExpiresAt                            time.Time
 }
+
+// Origins of sessions. The origin of a session from a kiosk is the kiosk's id.
+const (
+	OriginMail = "mail"
+	OriginDoor = "door"
+)
 
 // SessionSpec says whose session it is.
 type SessionSpec struct {
@@ -61,18 +68,33 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 	return a, nil
 }
 
-const findSession = `SELECT id, property_id, reservation_id, guest_id, origin FROM guest_sessions
-	WHERE mac = $1 AND expires_at > $2 AND revoked_at IS NULL`
+// findSession finds a session that has not ended. The session of a canceled or erased stay does not count.
+const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s.origin FROM guest_sessions AS s
+	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
+	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 
 // EndSessions ends one session of a reservation, or all of them if sessionID is empty.
 func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
-	update := tx.GuestSession.Update().SetRevokedAt(tx.Now()).
-		Where(guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID), guestsession.RevokedAtIsNil())
+	which := []predicate.GuestSession{guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID)}
 	if sessionID != "" {
-		update.Where(guestsession.ID(sessionID))
+		which = append(which, guestsession.ID(sessionID))
 	}
-	if err := update.Exec(tx.Context()); err != nil {
-		return fmt.Errorf("end a guest's sessions: %w", err)
+	return endSessionsWhere(tx, which...)
+}
+
+func endSessionsOfGuest(tx *db.Tx, propertyID, guestID string) error {
+	return endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.GuestID(guestID))
+}
+
+// EndKioskSessions ends the sessions that began at a kiosk.
+func EndKioskSessions(tx *db.Tx, propertyID, kioskID string) error {
+	return endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.Origin(kioskID))
+}
+
+func endSessionsWhere(tx *db.Tx, which ...predicate.GuestSession) error {
+	err := tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(append(which, guestsession.RevokedAtIsNil())...).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("end sessions of guests: %w", err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/rest"
@@ -78,6 +79,11 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		guestv1.RegisterSmartKeyServiceHandlerClient(ctx, mux, guestv1.NewSmartKeyServiceClient(conn)),
 		propertyv1.RegisterCodeServiceHandlerClient(ctx, mux, propertyv1.NewCodeServiceClient(conn)),
 		propertyv1.RegisterReservationServiceHandlerClient(ctx, mux, propertyv1.NewReservationServiceClient(conn)),
+		propertyv1.RegisterKioskServiceHandlerClient(ctx, mux, propertyv1.NewKioskServiceClient(conn)),
+		guestv1.RegisterLinkServiceHandlerClient(ctx, mux, guestv1.NewLinkServiceClient(conn)),
+		guestv1.RegisterStayServiceHandlerClient(ctx, mux, guestv1.NewStayServiceClient(conn)),
+		guestv1.RegisterFormServiceHandlerClient(ctx, mux, guestv1.NewFormServiceClient(conn)),
+		kioskv1.RegisterKioskServiceHandlerClient(ctx, mux, kioskv1.NewKioskServiceClient(conn)),
 		adminv1.RegisterPropertyServiceHandlerClient(ctx, mux, adminv1.NewPropertyServiceClient(conn)),
 		adminv1.RegisterAppServiceHandlerClient(ctx, mux, adminv1.NewAppServiceClient(conn)),
 		adminv1.RegisterTokenServiceHandlerClient(ctx, mux, adminv1.NewTokenServiceClient(conn)),

@@ -199,6 +199,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	all := p.chain.Registrar(p.grpc, p.local, p.connect)
 	s.registerPartner(p, all)
 	s.registerProperty(p, all)
+	s.registerGuest(p, all)
 	healthv1.RegisterHealthServer(all, p.health)
 	enrolment := &bridgelink.Enrolment{DB: s.db, Keys: s.keys, CA: p.ca, Address: s.advertisedBridgeAddr}
 	direct := p.chain.Registrar(p.grpc)
@@ -301,6 +302,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterCodeServiceServer(to, staff.Code)
 	propertyv1.RegisterReservationServiceServer(to, staff.Reservation)
 	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch}))
+	propertyv1.RegisterKioskServiceServer(to, staff.Kiosk)
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
 	}

@@ -1,5 +1,7 @@
 -- add column "invitations_at" to table: "integrations"
 ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
+-- create index "reservation_property_id_channel_number" to table: "reservations"
+CREATE INDEX `reservation_property_id_channel_number` ON `reservations` (`property_id`, `channel_number`) WHERE channel_number IS NOT NULL;
 -- create "attempts" table
 CREATE TABLE `attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `notified_at` datetime NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `attempts_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "attempts_property_id" to table: "attempts"
@@ -43,7 +45,7 @@ CREATE INDEX `invitation_property_id` ON `invitations` (`property_id`);
 -- create index "invitation_next_at" to table: "invitations"
 CREATE INDEX `invitation_next_at` ON `invitations` (`next_at`) WHERE next_at IS NOT NULL;
 -- create "kiosks" table
-CREATE TABLE `kiosks` (`id` text NOT NULL, `name` text NOT NULL, `door` text NOT NULL, `code_mac` blob NULL, `code_expires_at` datetime NULL, `mac` blob NULL, `public_key` blob NULL, `enrolled_at` datetime NULL, `seen_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `kiosks_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+CREATE TABLE `kiosks` (`id` text NOT NULL, `name` text NOT NULL, `door` text NOT NULL, `code_mac` blob NULL, `code_expires_at` datetime NULL, `mac` blob NULL, `public_key` blob NULL, `enrolled_at` datetime NULL, `seen_at` datetime NULL, `proved_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `kiosks_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
 -- create index "kiosks_door_key" to table: "kiosks"
 CREATE UNIQUE INDEX `kiosks_door_key` ON `kiosks` (`door`);
 -- create index "kiosks_code_mac_key" to table: "kiosks"

@@ -998,6 +998,7 @@ var (
 		{Name: "public_key", Type: field.TypeBytes, Nullable: true},
 		{Name: "enrolled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "seen_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "proved_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
@@ -1009,7 +1010,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "kiosks_properties_property",
-				Columns:    []*schema.Column{KiosksColumns[10]},
+				Columns:    []*schema.Column{KiosksColumns[11]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1018,7 +1019,7 @@ var (
 			{
 				Name:    "kiosk_property_id_name",
 				Unique:  true,
-				Columns: []*schema.Column{KiosksColumns[10], KiosksColumns[1]},
+				Columns: []*schema.Column{KiosksColumns[11], KiosksColumns[1]},
 			},
 		},
 	}
@@ -1510,6 +1511,14 @@ var (
 				Name:    "reservation_property_id_pms_number",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[8]},
+			},
+			{
+				Name:    "reservation_property_id_channel_number",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[23]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "channel_number IS NOT NULL",
+				},
 			},
 			{
 				Name:    "reservation_plan_due_at",

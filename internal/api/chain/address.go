@@ -51,5 +51,5 @@ func isInPrefixes(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// clientNetwork returns the network by which a client is counted: its IPv4 address, or its /64 network for IPv6.
-func clientNetwork(a netip.Addr) string { return connlimit.Network(a).String() }
+// ClientNetwork returns the network by which a client is counted: its IPv4 address, or its /64 network for IPv6.
+func ClientNetwork(a netip.Addr) string { return connlimit.Network(a).String() }

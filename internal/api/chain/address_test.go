@@ -45,7 +45,7 @@ func TestClientAddr(t *testing.T) {
 
 func TestClientNetwork(t *testing.T) {
 	for in, want := range map[string]string{"203.0.113.7": "203.0.113.7/32", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64"} {
-		if got := clientNetwork(netip.MustParseAddr(in)); got != want {
+		if got := ClientNetwork(netip.MustParseAddr(in)); got != want {
 			t.Errorf("network(%s) = %s, want %s", in, got, want)
 		}
 	}

@@ -151,9 +151,9 @@ func (c *Chain) limit(_ context.Context, call *Call) error {
 	case known && call.actor.TokenID != "":
 		l, subject = c.tokens, call.actor.TokenID
 	case !known && call.Client.IsValid() && call.method.access.GetAnonymous():
-		subject = "address:" + clientNetwork(call.Client)
+		subject = "address:" + ClientNetwork(call.Client)
 	case !known && call.Client.IsValid():
-		subject = "refused:" + clientNetwork(call.Client)
+		subject = "refused:" + ClientNetwork(call.Client)
 	default:
 		return nil
 	}

@@ -59,7 +59,7 @@ func (a *unfinishedCalls) acquire(call *Call) (release func(), err error) {
 	if call.actor.Kind != "" || !call.Client.IsValid() {
 		return nil, nil
 	}
-	network := clientNetwork(call.Client)
+	network := ClientNetwork(call.Client)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.byNetwork[network] >= maxUnfinished {

@@ -68,6 +68,7 @@ type Services struct {
 	Code        propertyv1.CodeServiceServer
 	Notice      propertyv1.NoticeServiceServer
 	Reservation propertyv1.ReservationServiceServer
+	Kiosk       propertyv1.KioskServiceServer
 }
 
 func New(d Deps) *Services {
@@ -83,6 +84,7 @@ func New(d Deps) *Services {
 		Code:        &codes{Deps: d},
 		Notice:      &notices{Deps: d},
 		Reservation: &reservations{Deps: d},
+		Kiosk:       &kiosks{Deps: d},
 	}
 }
 

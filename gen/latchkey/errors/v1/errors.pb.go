@@ -192,6 +192,30 @@ const (
 	Reason_REASON_LINK_INVALID Reason = 120
 	// 400 or 409. A document from a phone was refused. The message begins with a reason of docs/smartkey.md.
 	Reason_REASON_SMARTKEY_REFUSED Reason = 121
+	// 404. The link is unknown, revoked or expired, or its stay was canceled.
+	Reason_REASON_LINK_NOT_FOUND Reason = 130
+	// 409. The link was opened on another device. Ask for a new one with RenewLink.
+	Reason_REASON_LINK_BOUND Reason = 131
+	// 404. No stay has this number and this family name. Check both, or ask the desk.
+	Reason_REASON_STAY_NOT_FOUND Reason = 132
+	// 429. Too many searches failed. Wait for the time in Retry-After, or ask the desk.
+	Reason_REASON_TOO_MANY_ATTEMPTS Reason = 133
+	// 404. The stay has no guest with this id.
+	Reason_REASON_GUEST_NOT_FOUND Reason = 134
+	// 404. The property has no kiosk with this id.
+	Reason_REASON_KIOSK_NOT_FOUND Reason = 135
+	// 400. The kiosk's enrolment code is unknown, used or older than an hour. Reset the kiosk to get a new one.
+	Reason_REASON_KIOSK_CODE_INVALID Reason = 136
+	// 400. The challenge is unknown, used or older than 15 minutes, or the signature is not by the tablet's key. Get a new challenge.
+	Reason_REASON_PROOF_INVALID Reason = 137
+	// 409. A minor's link is sent only at the request of an adult of the party.
+	Reason_REASON_MINOR_NEEDS_ADULT Reason = 138
+	// 409. The stay shows no PIN to this session: it has no access now, or the PIN was shown or mailed before.
+	Reason_REASON_PIN_NOT_SHOWN Reason = 139
+	// 404. No QR code has this address.
+	Reason_REASON_DOOR_NOT_FOUND Reason = 140
+	// 403. A companion's session reads and changes only the companion's own data.
+	Reason_REASON_MAIN_GUEST_ONLY Reason = 141
 	// The field is required.
 	Reason_REASON_REQUIRED Reason = 100
 	// The value has the wrong JSON type.
@@ -306,6 +330,18 @@ var (
 		73:  "REASON_JOIN_CODE_INVALID",
 		120: "REASON_LINK_INVALID",
 		121: "REASON_SMARTKEY_REFUSED",
+		130: "REASON_LINK_NOT_FOUND",
+		131: "REASON_LINK_BOUND",
+		132: "REASON_STAY_NOT_FOUND",
+		133: "REASON_TOO_MANY_ATTEMPTS",
+		134: "REASON_GUEST_NOT_FOUND",
+		135: "REASON_KIOSK_NOT_FOUND",
+		136: "REASON_KIOSK_CODE_INVALID",
+		137: "REASON_PROOF_INVALID",
+		138: "REASON_MINOR_NEEDS_ADULT",
+		139: "REASON_PIN_NOT_SHOWN",
+		140: "REASON_DOOR_NOT_FOUND",
+		141: "REASON_MAIN_GUEST_ONLY",
 		100: "REASON_REQUIRED",
 		101: "REASON_WRONG_TYPE",
 		102: "REASON_WRONG_VALUE",
@@ -403,6 +439,18 @@ var (
 		"REASON_JOIN_CODE_INVALID":         73,
 		"REASON_LINK_INVALID":              120,
 		"REASON_SMARTKEY_REFUSED":          121,
+		"REASON_LINK_NOT_FOUND":            130,
+		"REASON_LINK_BOUND":                131,
+		"REASON_STAY_NOT_FOUND":            132,
+		"REASON_TOO_MANY_ATTEMPTS":         133,
+		"REASON_GUEST_NOT_FOUND":           134,
+		"REASON_KIOSK_NOT_FOUND":           135,
+		"REASON_KIOSK_CODE_INVALID":        136,
+		"REASON_PROOF_INVALID":             137,
+		"REASON_MINOR_NEEDS_ADULT":         138,
+		"REASON_PIN_NOT_SHOWN":             139,
+		"REASON_DOOR_NOT_FOUND":            140,
+		"REASON_MAIN_GUEST_ONLY":           141,
 		"REASON_REQUIRED":                  100,
 		"REASON_WRONG_TYPE":                101,
 		"REASON_WRONG_VALUE":               102,
@@ -560,7 +608,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xcb\x13\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xa2\x16\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -643,7 +691,19 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x15REASON_BRIDGE_REVOKED\x10H\x12\x1c\n" +
 	"\x18REASON_JOIN_CODE_INVALID\x10I\x12\x17\n" +
 	"\x13REASON_LINK_INVALID\x10x\x12\x1b\n" +
-	"\x17REASON_SMARTKEY_REFUSED\x10y\x12\x13\n" +
+	"\x17REASON_SMARTKEY_REFUSED\x10y\x12\x1a\n" +
+	"\x15REASON_LINK_NOT_FOUND\x10\x82\x01\x12\x16\n" +
+	"\x11REASON_LINK_BOUND\x10\x83\x01\x12\x1a\n" +
+	"\x15REASON_STAY_NOT_FOUND\x10\x84\x01\x12\x1d\n" +
+	"\x18REASON_TOO_MANY_ATTEMPTS\x10\x85\x01\x12\x1b\n" +
+	"\x16REASON_GUEST_NOT_FOUND\x10\x86\x01\x12\x1b\n" +
+	"\x16REASON_KIOSK_NOT_FOUND\x10\x87\x01\x12\x1e\n" +
+	"\x19REASON_KIOSK_CODE_INVALID\x10\x88\x01\x12\x19\n" +
+	"\x14REASON_PROOF_INVALID\x10\x89\x01\x12\x1d\n" +
+	"\x18REASON_MINOR_NEEDS_ADULT\x10\x8a\x01\x12\x19\n" +
+	"\x14REASON_PIN_NOT_SHOWN\x10\x8b\x01\x12\x1a\n" +
+	"\x15REASON_DOOR_NOT_FOUND\x10\x8c\x01\x12\x1b\n" +
+	"\x16REASON_MAIN_GUEST_ONLY\x10\x8d\x01\x12\x13\n" +
 	"\x0fREASON_REQUIRED\x10d\x12\x15\n" +
 	"\x11REASON_WRONG_TYPE\x10e\x12\x16\n" +
 	"\x12REASON_WRONG_VALUE\x10f\x12\x17\n" +

@@ -290,7 +290,10 @@ type FormField struct {
 	// The label of a property's own field. Labels of other fields are in the catalogue by their name.
 	Label string `protobuf:"bytes,7,opt,name=label,proto3" json:"label,omitempty"`
 	// The most characters.
-	MaxLength     int32 `protobuf:"varint,8,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
+	MaxLength int32 `protobuf:"varint,8,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
+	// There is an answer, which this session may not see: it was given in another session, and this one rests on two facts only. An empty
+	// answer keeps it.
+	Withheld      bool `protobuf:"varint,9,opt,name=withheld,proto3" json:"withheld,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -379,6 +382,13 @@ func (x *FormField) GetMaxLength() int32 {
 		return x.MaxLength
 	}
 	return 0
+}
+
+func (x *FormField) GetWithheld() bool {
+	if x != nil {
+		return x.Withheld
+	}
+	return false
 }
 
 // FormReason is why a step is asked, and how long the answers are kept.
@@ -1108,7 +1118,7 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x125\n" +
-	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xdd\x01\n" +
+	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xf9\x01\n" +
 	"\tFormField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
@@ -1118,7 +1128,8 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\fautocomplete\x18\x06 \x01(\tR\fautocomplete\x12\x14\n" +
 	"\x05label\x18\a \x01(\tR\x05label\x12\x1d\n" +
 	"\n" +
-	"max_length\x18\b \x01(\x05R\tmaxLength\"i\n" +
+	"max_length\x18\b \x01(\x05R\tmaxLength\x12\x1a\n" +
+	"\bwithheld\x18\t \x01(\bR\bwithheld\"i\n" +
 	"\n" +
 	"FormReason\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +

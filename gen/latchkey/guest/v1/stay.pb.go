@@ -1001,12 +1001,12 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x03pin\x18\x03 \x01(\tB\x03\x80\x01\x01R\x03pin\"-\n" +
 	"\x11EndSessionRequest\x12\x18\n" +
 	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\"\x14\n" +
-	"\x12EndSessionResponse2\xfd\x02\n" +
+	"\x12EndSessionResponse2\x80\x03\n" +
 	"\vStayService\x12l\n" +
 	"\aGetStay\x12!.latchkey.guest.v1.GetStayRequest\x1a\".latchkey.guest.v1.GetStayResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/stay\x12\x7f\n" +
-	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12\x7f\n" +
+	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12\x81\x01\n" +
 	"\n" +
-	"EndSession\x12$.latchkey.guest.v1.EndSessionRequest\x1a%.latchkey.guest.v1.EndSessionResponse\"$\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/guest/session:endB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
+	"EndSession\x12$.latchkey.guest.v1.EndSessionRequest\x1a%.latchkey.guest.v1.EndSessionResponse\"&\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/guest/session:endB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
 var (
 	file_latchkey_guest_v1_stay_proto_rawDescOnce sync.Once

@@ -1,0 +1,34 @@
+package convert
+
+import (
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/property"
+)
+
+// PropertyFace converts what guests see of a property, which the guest and kiosk APIs share.
+func PropertyFace(p *property.Row, s *guest.Settings) *guestv1.PropertyFace {
+	return &guestv1.PropertyFace{
+		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, Language: s.Language, DeskPhone: s.DeskPhone, Accent: s.Accent,
+		Address: s.Address, Directions: s.Directions,
+	}
+}
+
+// GuestSession converts a new session. Its token is shown once.
+func GuestSession(s guest.Session) *guestv1.Session {
+	return &guestv1.Session{Token: s.Token, StayId: s.ReservationID, ExpiresAt: timestamppb.New(s.ExpiresAt)}
+}
+
+// FoundStay converts the result of a search.
+func FoundStay(f guest.Found) *guestv1.Found {
+	out := &guestv1.Found{}
+	if f.Session != nil {
+		out.Session = GuestSession(*f.Session)
+	}
+	for _, c := range f.Choices {
+		out.Choices = append(out.Choices, &guestv1.Choice{Id: c.ID, SpaceName: c.SpaceName, Initials: c.Initials})
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package guest
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+)
+
+// Forms implements FormService.
+type Forms struct {
+	guestv1.UnimplementedFormServiceServer
+	Deps
+}
+
+// GetForm returns the form of one guest.
+func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv1.GetFormResponse, error) {
+	a, err := callerStay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.party(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	m, err := formMessage(p, a, r.GetGuestId())
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetFormResponse{Data: m}, nil
+}
+
+// SaveStep stores the answers of one step.
+func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*guestv1.SaveStepResponse, error) {
+	a, err := callerStay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.SaveStepResponse, error) {
+		p, err := guest.SaveStep(tx, s.Keys, a, r.GetGuestId(), rule.Step(r.GetStep()), r.GetAnswers())
+		if err != nil {
+			return nil, err
+		}
+		m, err := formMessage(p, a, r.GetGuestId())
+		return &guestv1.SaveStepResponse{Data: m}, err
+	})
+}
+
+func formMessage(p *guest.Party, a actor.Actor, guestID string) (*guestv1.Form, error) {
+	form, err := p.FormOf(a, guestID)
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.Form{GuestId: guestID, FromProfile: form.Member.Row.FromProfile}
+	law := p.Rules.Rule
+	if law.Name != "none" {
+		out.Rule = law.Name
+	}
+	steps := map[rule.Step]*guestv1.FormStep{}
+	for _, ask := range form.Asks {
+		step := steps[ask.Step]
+		if step == nil {
+			step = &guestv1.FormStep{Name: string(ask.Step), Complete: true}
+			steps[ask.Step] = step
+			out.Steps = append(out.Steps, step)
+		}
+		step.Fields = append(step.Fields, fieldMessage(form, ask))
+		if form.IsMissing(ask) {
+			step.Complete = false
+		}
+		step.Reason = reasonMessage(step.Reason, ask, law, p.Reservation.ToAt)
+	}
+	for _, step := range out.Steps {
+		if !step.Complete && out.Next == "" {
+			out.Next = step.Name
+		}
+	}
+	return out, nil
+}
+
+func fieldMessage(form guest.Form, ask rule.Ask) *guestv1.FormField {
+	shape := rule.ShapeOf(ask.Field)
+	f := &guestv1.FormField{
+		Name: string(ask.Field), Kind: string(shape.Kind), Required: ask.Required, Options: shape.Options,
+		Autocomplete: shape.Autocomplete, Label: ask.Label, MaxLength: int32(shape.MaxLength),
+	}
+	f.Value, f.Withheld = form.Value(ask.Field)
+	return f
+}
+
+// reasonMessage returns why a step is asked: the law if one of its fields is the law's.
+func reasonMessage(has *guestv1.FormReason, ask rule.Ask, law *rule.Rule, departure time.Time) *guestv1.FormReason {
+	if !ask.ByLaw {
+		if has == nil && ask.Step != rule.NameStep {
+			return &guestv1.FormReason{Kind: "property"}
+		}
+		return has
+	}
+	out := &guestv1.FormReason{Kind: "law", Source: law.Source, Url: law.URL}
+	if until, ok := rule.KeptUntil(law, departure); ok {
+		out.KeptUntil = until.Format(time.DateOnly)
+	}
+	return out
+}
+
+// SetParty stores how many people stay.
+func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
+		return &guestv1.SetPartyResponse{}, guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount()))
+	})
+}
+
+// InviteCompanion mails a link to a companion.
+func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
+		err := guest.InviteCompanion(tx, s.Keys, a, r.GetGuestId(), r.GetEmail())
+		if err == nil && s.MailLink != nil {
+			err = s.MailLink(tx, a.PropertyID, a.ReservationID, r.GetGuestId(), r.GetEmail())
+		}
+		return &guestv1.InviteCompanionResponse{}, err
+	})
+}
+
+// RemoveCompanion deletes a companion with all answers.
+func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionRequest) (*guestv1.RemoveCompanionResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RemoveCompanionResponse, error) {
+		return &guestv1.RemoveCompanionResponse{}, guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId())
+	})
+}
+
+// SetArrival stores the hour of arrival.
+func (s *Forms) SetArrival(ctx context.Context, r *guestv1.SetArrivalRequest) (*guestv1.SetArrivalResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetArrivalResponse, error) {
+		return &guestv1.SetArrivalResponse{}, guest.SetArrival(tx, s.Keys, a, r.GetTime())
+	})
+}
+
+// AcceptHouseRules stores the guest's consent.
+func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRulesRequest) (*guestv1.AcceptHouseRulesResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.AcceptHouseRulesResponse, error) {
+		at, err := guest.AcceptHouseRules(tx, s.Keys, a)
+		return &guestv1.AcceptHouseRulesResponse{AcceptedAt: timestamppb.New(at)}, err
+	})
+}
+
+// SetSharing stores what the PMS may read and what the property keeps.
+func (s *Forms) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest) (*guestv1.SetSharingResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetSharingResponse, error) {
+		return &guestv1.SetSharingResponse{}, guest.SetSharing(tx, s.Keys, a, r.GetGroups(), r.GetKeepProfile())
+	})
+}

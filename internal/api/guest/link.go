@@ -1,0 +1,146 @@
+package guest
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/kiosk"
+	"latchkey.dev/internal/property"
+)
+
+// Links implements LinkService.
+type Links struct {
+	guestv1.UnimplementedLinkServiceServer
+	Deps
+}
+
+// GetLink describes a link without using it, because mail scanners open links.
+func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv1.GetLinkResponse, error) {
+	view := s.DB.View(ctx)
+	l, err := guest.LookUpLink(view, s.Keys, r.GetLink())
+	if err != nil {
+		return nil, err
+	}
+	face, zone, err := faceOf(view, l.Row.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.Link{
+		Property: face, Bound: l.Row.BoundAt != nil,
+		FromDate: l.Reservation.FromAt.In(zone).Format(time.DateOnly), ToDate: l.Reservation.ToAt.In(zone).Format(time.DateOnly),
+	}
+	if l.Row.GuestID == "" {
+		booker, err := s.Reservations.Booker(ctx, l.Reservation)
+		if err != nil {
+			return nil, err
+		}
+		if booker.FirstName != nil {
+			out.Initial = firstLetter(*booker.FirstName)
+		}
+	}
+	return &guestv1.GetLinkResponse{Data: out}, nil
+}
+
+func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Location, error) {
+	p, err := property.Get(view, propertyID)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := guest.LoadSettings(view, propertyID)
+	if err != nil {
+		return nil, nil, err
+	}
+	zone, err := clock.Zone(p.TimeZone)
+	return convert.PropertyFace(p, settings), zone, err
+}
+
+func firstLetter(name string) string {
+	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
+	if first == utf8.RuneError {
+		return ""
+	}
+	return string(unicode.ToUpper(first))
+}
+
+// BindLink binds a link to the caller's device.
+func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
+	var made guest.Session
+	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		made, err = guest.BindLink(tx, s.Keys, r.GetLink())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.BindLinkResponse{Data: convert.GuestSession(made)}, nil
+}
+
+// RenewLink mails a new link to the address of an old one. The answer does not depend on whether the link is known.
+func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*guestv1.RenewLinkResponse, error) {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		renewal, err := guest.RenewLink(tx, s.Keys, r.GetLink())
+		if err != nil || renewal == nil || s.MailLink == nil {
+			return err
+		}
+		return s.MailLink(tx, renewal.PropertyID, renewal.ReservationID, renewal.GuestID, renewal.Address)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.RenewLinkResponse{}, nil
+}
+
+// GetDoor returns the property of a QR code.
+func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv1.GetDoorResponse, error) {
+	view := s.DB.View(ctx)
+	at, err := kiosk.FindDoor(view, r.GetDoor())
+	if err != nil {
+		return nil, err
+	}
+	face, _, err := faceOf(view, at.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetDoorResponse{Data: face}, nil
+}
+
+// FindStay finds a stay from a QR code by two facts.
+func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*guestv1.FindStayResponse, error) {
+	var found guest.Found
+	var refused error
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		at, err := kiosk.FindDoor(tx, r.GetDoor())
+		if err != nil {
+			return err
+		}
+		found, refused, err = guest.Find(tx, s.Keys, guest.Search{
+			PropertyID: at.PropertyID, Number: r.GetNumber(), FamilyName: r.GetFamilyName(), Choice: r.GetChoice(),
+			Address: clientAddress(ctx), Place: at.Name,
+		})
+		return err
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
+}
+
+// clientAddress returns the network by which attempts of a client are counted.
+func clientAddress(ctx context.Context) string {
+	if call := chain.From(ctx); call != nil {
+		return chain.ClientNetwork(call.Client)
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package guest
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
+)
+
+// Deps are the dependencies of the services for guests' pages. All but CheckIn and MailLink are required.
+type Deps struct {
+	DB           *db.DB
+	Memory       *idem.Memory
+	Keys         *keyring.Ring
+	Reservations reservation.Service
+	// CheckIn returns the check-in of a guest's stay.
+	CheckIn func(ctx context.Context, a actor.Actor) (*guestv1.CheckIn, error)
+	// MailLink orders a mail with a new link to the booker, or to a companion if guestID is set.
+	MailLink func(tx *db.Tx, propertyID, reservationID, guestID, address string) error
+}
+
+// callerStay returns the guest's session of a call.
+func callerStay(ctx context.Context) (actor.Actor, error) {
+	a, ok := actor.From(ctx)
+	if !ok || a.Kind != actor.Guest || a.PropertyID == "" || a.ReservationID == "" {
+		return actor.Actor{}, credential.Refused()
+	}
+	return a, nil
+}
+
+// writeAsGuest runs a change of the caller's stay in one transaction.
+func writeAsGuest[R proto.Message](ctx context.Context, d Deps, change func(tx *db.Tx, a actor.Actor) (R, error)) (R, error) {
+	a, err := callerStay(ctx)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return idem.Write(ctx, d.Memory, func(tx *db.Tx) (R, error) { return change(tx, a) })
+}

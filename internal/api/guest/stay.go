@@ -1,0 +1,198 @@
+package guest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/reservation"
+)
+
+// Stays implements StayService.
+type Stays struct {
+	guestv1.UnimplementedStayServiceServer
+	Deps
+}
+
+// party returns the party of a session's stay. It writes only if guests are missing.
+func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
+	p, complete, err := guest.ViewParty(d.DB.View(ctx), d.Keys, a.PropertyID, a.ReservationID)
+	if err != nil || complete {
+		return p, err
+	}
+	err = d.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		p, err = guest.LoadParty(tx, d.Keys, a.PropertyID, a.ReservationID)
+		return err
+	})
+	return p, err
+}
+
+// GetStay returns the stay as the caller's session may see it.
+func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv1.GetStayResponse, error) {
+	a, err := callerStay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.party(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.Stay{
+		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
+		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
+		AdultCount: int32(p.Adults), ChildCount: int32(p.Children), Tasks: tasks(p, a),
+		ArrivalTime: p.Stay.ArrivalTime, HouseRules: p.Settings.HouseRules, HouseRulesAcceptedAt: convert.At(p.Stay.HouseRulesAcceptedAt),
+		Shared: sharedGroups(p), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
+	}
+	for _, m := range p.Visible(a) {
+		out.Guests = append(out.Guests, &guestv1.StayGuest{
+			Id: m.Row.ID, Role: m.Row.Role, FirstName: m.Answers[rule.FirstName], LastName: m.Answers[rule.LastName],
+			Complete: len(m.Missing) == 0, Child: m.Row.Child, Invited: m.Row.InvitedAt != nil,
+		})
+	}
+	if err := s.addReservation(ctx, a, p, out); err != nil {
+		return nil, err
+	}
+	if s.CheckIn != nil {
+		if out.CheckIn, err = s.CheckIn(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	return &guestv1.GetStayResponse{Data: out}, nil
+}
+
+// addReservation adds the space, the doors, the PMS and the masked address.
+func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	view := s.DB.View(ctx)
+	place, err := reservation.PlaceOf(view, p.Reservation)
+	if err != nil {
+		return err
+	}
+	if place.Space != nil {
+		out.SpaceName = place.Space.Name
+	}
+	if place.Parent != nil {
+		out.ParentSpaceName = place.Parent.Name
+	}
+	from, err := partner.Integration(view, a.PropertyID, p.Reservation.IntegrationID)
+	if err != nil {
+		return err
+	}
+	out.PartnerName = from.Name
+	if a.GuestID == "" {
+		booker, err := s.Reservations.Booker(ctx, p.Reservation)
+		if err != nil {
+			return err
+		}
+		if booker.Email != nil {
+			out.MaskedEmail = maskEmail(*booker.Email)
+		}
+	}
+	if p.Reservation.State != string(access.Started) {
+		return nil
+	}
+	plan, err := s.Reservations.Plan(view, p.Reservation, p.Property)
+	if err != nil {
+		return err
+	}
+	for _, d := range plan.Doors {
+		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason})
+	}
+	return nil
+}
+
+// maskEmail shows the first letter and the domain of an address.
+func maskEmail(address string) string {
+	name, domain, ok := strings.Cut(address, "@")
+	if !ok || name == "" {
+		return ""
+	}
+	_, n := utf8.DecodeRuneInString(name)
+	return name[:n] + "…@" + domain
+}
+
+// tasks returns the lines of the task list that a session sees.
+func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
+	add := func(list []*guestv1.Task, kind string, done bool) []*guestv1.Task {
+		state := "todo"
+		if done {
+			state = "done"
+		}
+		return append(list, &guestv1.Task{Kind: kind, State: state})
+	}
+	own := p.Visible(a)
+	list := add(nil, "you", len(own) > 0 && len(own[0].Missing) == 0 && !own[0].Row.FromProfile)
+	if a.GuestID != "" {
+		return list
+	}
+	if len(own) > 1 {
+		list = add(list, "companions", !slices.ContainsFunc(own[1:], func(m guest.Member) bool { return len(m.Missing) > 0 }))
+	}
+	list = add(list, "arrival", p.Stay.ArrivalSetAt != nil)
+	if p.Settings.HouseRules != "" {
+		list = add(list, "houseRules", p.Stay.HouseRulesAcceptedAt != nil)
+	}
+	if len(p.Settings.MandatoryGroups) > 0 {
+		list = add(list, "sharing", p.Stay.SharingSetAt != nil)
+	}
+	return list
+}
+
+// sharedGroups returns the groups that the property marks, with the guest's choices.
+func sharedGroups(p *guest.Party) []*guestv1.SharedGroup {
+	var out []*guestv1.SharedGroup
+	for _, name := range p.Settings.MandatoryGroups {
+		g := &guestv1.SharedGroup{Name: name}
+		for _, f := range rule.Groups[rule.Group(name)] {
+			g.Fields = append(g.Fields, string(f))
+		}
+		if p.Stay.SharingSetAt != nil {
+			shared := slices.Contains(p.Stay.SharedGroups, name)
+			g.Shared = &shared
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// RevealPin shows the PINs and records it.
+func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*guestv1.RevealPinResponse, error) {
+	a, err := callerStay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var shown access.StayPINs
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		shown, err = guest.RevealPINs(tx, s.Keys, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.Pins{Pin: shown.PIN}
+	for _, g := range shown.Gates {
+		out.Gates = append(out.Gates, &guestv1.GatePin{GateId: g.ID, Name: g.Name, Pin: g.PIN})
+	}
+	return &guestv1.RevealPinResponse{Data: out}, nil
+}
+
+// EndSession ends the caller's session, or all sessions of the caller's party.
+func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
+		if r.GetAll() && a.GuestID == "" {
+			return &guestv1.EndSessionResponse{}, guest.EndSessions(tx, a.PropertyID, a.ReservationID, "")
+		}
+		return &guestv1.EndSessionResponse{}, guest.EndSessions(tx, a.PropertyID, a.ReservationID, a.ID)
+	})
+}

@@ -1,0 +1,96 @@
+package e2etest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"testing"
+
+	"google.golang.org/grpc/metadata"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// Tablet is an enrolled check-in tablet with its key.
+type Tablet struct {
+	ID, Token, Door string
+	key             *ecdsa.PrivateKey
+	w               *World
+}
+
+// EnrolTablet creates a kiosk and enrols a tablet for it.
+func EnrolTablet(t testing.TB, w *World, name string) *Tablet {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created, err := propertyv1.NewKioskServiceClient(w.Public).CreateKiosk(w.Staff(t.Context()), &propertyv1.CreateKioskRequest{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enrolled, err := kioskv1.NewKioskServiceClient(w.Public).EnrolKiosk(t.Context(), &kioskv1.EnrolKioskRequest{Code: created.GetCode(), PublicKey: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Tablet{enrolled.GetData().GetKioskId(), enrolled.GetData().GetToken(), created.GetData().GetDoor(), key, w}
+}
+
+// As returns a context with the tablet's token.
+func (k *Tablet) As(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+k.Token)
+}
+
+// Sign signs a challenge with the tablet's key.
+func (k *Tablet) Sign(challenge string) ([]byte, error) {
+	digest := sha256.Sum256([]byte(challenge))
+	r, s, err := ecdsa.Sign(rand.Reader, k.key, digest[:])
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 64)
+	r.FillBytes(out[:32])
+	s.FillBytes(out[32:])
+	return out, nil
+}
+
+// Find searches a stay on the tablet.
+func (k *Tablet) Find(ctx context.Context, number, familyName string) (*guestv1.Found, error) {
+	api := kioskv1.NewKioskServiceClient(k.w.Public)
+	start, err := api.GetKiosk(k.As(ctx), &kioskv1.GetKioskRequest{})
+	if err != nil {
+		return nil, err
+	}
+	signature, err := k.Sign(start.GetData().GetChallenge())
+	if err != nil {
+		return nil, err
+	}
+	found, err := api.FindStay(k.As(ctx), &kioskv1.FindStayRequest{
+		Number: number, FamilyName: familyName, Challenge: start.GetData().GetChallenge(), Signature: signature,
+	})
+	return found.GetData(), err
+}
+
+// GuestSession returns the token of a session that a tablet found.
+func (k *Tablet) GuestSession(t testing.TB, number, familyName string) string {
+	t.Helper()
+	found, err := k.Find(t.Context(), number, familyName)
+	if err != nil || found.GetSession().GetToken() == "" {
+		t.Fatalf("find %s: %v, %v", number, found, err)
+	}
+	return found.GetSession().GetToken()
+}
+
+// AsGuest returns a context with a guest's session.
+func AsGuest(ctx context.Context, token string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+}

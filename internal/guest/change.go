@@ -1,0 +1,156 @@
+package guest
+
+import (
+	"fmt"
+	"time"
+
+	entguest "latchkey.dev/ent/guest"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+)
+
+var (
+	errMainGuestOnly = fault.New(fault.Denied, fault.MainGuestOnly, "only the main guest of the stay can do this")
+	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
+)
+
+// loadOwnParty returns the party of a session that acts for all of it.
+func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
+	if a.GuestID != "" {
+		return nil, errMainGuestOnly
+	}
+	return LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+}
+
+// SetParty stores how many people stay, as the guest says, and adds or removes companions.
+func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int) error {
+	p, err := loadOwnParty(tx, keys, a)
+	if err != nil {
+		return err
+	}
+	err = tx.Stay.Update().Where(entstay.PropertyID(a.PropertyID), entstay.ID(p.Stay.ID)).
+		SetAdultCount(adults).SetChildCount(children).SetPartySet(true).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the size of a party: %w", err)
+	}
+	_, err = ensureParty(tx, p.Reservation)
+	return err
+}
+
+// RemoveCompanion deletes a companion with all answers. The party that the guest names gets smaller by one.
+func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
+	p, m, err := loadCompanion(tx, keys, a, guestID)
+	if err != nil {
+		return err
+	}
+	if err := endGuest(tx, m); err != nil {
+		return err
+	}
+	adults, children := p.Adults, p.Children
+	if m.Row.Child {
+		children--
+	} else {
+		adults--
+	}
+	return SetParty(tx, keys, a, max(adults, 0), max(children, 0))
+}
+
+func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) (*Party, Member, error) {
+	p, err := loadOwnParty(tx, keys, a)
+	if err != nil {
+		return nil, Member{}, err
+	}
+	m, err := p.Member(a, guestID)
+	if err == nil && m.Row.Role == Main {
+		err = errGuestNotFound
+	}
+	return p, m, err
+}
+
+// endGuest deletes a guest and ends the guest's links and sessions.
+func endGuest(tx *db.Tx, m Member) error {
+	if err := RevokeLinks(tx, m.Row.PropertyID, m.Row.ReservationID, m.Row.ID, false); err != nil {
+		return err
+	}
+	if err := endSessionsOfGuest(tx, m.Row.PropertyID, m.Row.ID); err != nil {
+		return err
+	}
+	return deleteGuest(tx, m.Row)
+}
+
+// InviteCompanion stores the address of a companion, to which the caller mails a link. The former link of the companion ends. A minor's
+// link needs a main guest who is an adult.
+func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
+	p, m, err := loadCompanion(tx, keys, a, guestID)
+	if err != nil {
+		return err
+	}
+	if p.IsMinor(m) && (p.IsMinor(p.Members[0]) || p.Members[0].Answers[rule.BirthDate] == "" && p.Members[0].Row.Child) {
+		return errMinor
+	}
+	if err := RevokeLinks(tx, a.PropertyID, a.ReservationID, guestID, false); err != nil {
+		return err
+	}
+	sealed, err := sealPerson(tx.Context(), keys, m.Row, person{m.Answers, m.by, address})
+	if err != nil {
+		return err
+	}
+	err = tx.Guest.Update().Where(entguest.PropertyID(a.PropertyID), entguest.ID(guestID)).SetPerson(sealed).SetInvitedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the invitation of a companion: %w", err)
+	}
+	return nil
+}
+
+// SetArrival stores the hour of arrival, HH:MM; empty: not known.
+func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error {
+	p, err := loadOwnParty(tx, keys, a)
+	if err != nil {
+		return err
+	}
+	err = tx.Stay.Update().Where(entstay.PropertyID(a.PropertyID), entstay.ID(p.Stay.ID)).SetArrivalTime(hour).SetArrivalSetAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the hour of arrival: %w", err)
+	}
+	return nil
+}
+
+// AcceptHouseRules stores that the guest accepted the house rules.
+func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, error) {
+	p, err := loadOwnParty(tx, keys, a)
+	if err != nil {
+		return time.Time{}, err
+	}
+	err = tx.Stay.Update().Where(entstay.PropertyID(a.PropertyID), entstay.ID(p.Stay.ID)).SetHouseRulesAcceptedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return time.Time{}, fmt.Errorf("store the consent to house rules: %w", err)
+	}
+	return tx.Now(), nil
+}
+
+// SetSharing stores which groups of fields the PMS may read during the stay, and whether the property keeps the answers for the next
+// stay. Only a session from a mail changes what is kept: it has proved that the booker's address is the guest's.
+func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, groups []string, keep bool) error {
+	p, err := loadOwnParty(tx, keys, a)
+	if err != nil {
+		return err
+	}
+	update := tx.Stay.Update().Where(entstay.PropertyID(a.PropertyID), entstay.ID(p.Stay.ID)).SetSharedGroups(groups).SetSharingSetAt(tx.Now())
+	if a.Origin == OriginMail {
+		update.SetKeepProfile(keep)
+	}
+	if err := update.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("store what a guest shares: %w", err)
+	}
+	switch {
+	case a.Origin != OriginMail:
+		return nil
+	case keep:
+		return p.saveProfile(tx, keys, p.Members[0].Answers)
+	}
+	return p.deleteProfile(tx, keys)
+}

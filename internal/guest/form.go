@@ -1,0 +1,154 @@
+package guest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/message"
+)
+
+// Form is the form of one guest as a session sees it.
+type Form struct {
+	Member Member
+	Asks   []rule.Ask
+	law    *rule.Rule
+	viewer actor.Actor
+}
+
+// FormOf returns the form of a guest.
+func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
+	m, err := p.Member(a, guestID)
+	if err != nil {
+		return Form{}, err
+	}
+	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Rules.Rule, viewer: a}, nil
+}
+
+// Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session
+// rests on two facts only: whoever knows a number and a name must not read the rest.
+func (f Form) Value(field rule.Field) (value string, withheld bool) {
+	value = f.Member.Answers[field]
+	if value == "" || f.viewer.Origin == OriginMail || field == rule.FirstName || field == rule.LastName || f.Member.by[field] == f.viewer.ID {
+		return value, false
+	}
+	return "", true
+}
+
+// IsMissing reports whether a required answer is missing.
+func (f Form) IsMissing(a rule.Ask) bool { return a.Required && f.Member.Answers[a.Field] == "" }
+
+// problemReasons has the reason of a wrong field for each problem of an answer.
+var problemReasons = map[rule.Problem]fault.Reason{
+	rule.TooLong: fault.TooLong, rule.NotADate: fault.BadFormat, rule.NotPossible: fault.OutOfRange, rule.NotACountry: fault.WrongValue,
+	rule.NotAnOption: fault.WrongValue, rule.NotAnAddress: fault.BadFormat, rule.NotAPhone: fault.BadFormat, rule.BadCharacter: fault.NotPrintable,
+}
+
+// SaveStep stores the answers of one step of a form. If an answer is wrong it stores none and names every wrong field.
+func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
+	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	if err != nil {
+		return nil, err
+	}
+	form, err := p.FormOf(a, guestID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.answer(tx, form, step, answers)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.save(tx, keys, m)
+}
+
+// answer returns a guest with the answers of a step, or all wrong fields.
+func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
+	m := form.Member
+	m.Answers, m.by = maps.Clone(m.Answers), maps.Clone(m.by)
+	zone, err := clock.Zone(p.Property.TimeZone)
+	if err != nil {
+		return Member{}, err
+	}
+	var wrong []fault.Field
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		field := rule.Field(name)
+		if in, ok := rule.StepOf(field); !ok || in != step {
+			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.Unsupported, Message: "is not a field of this step"})
+			continue
+		}
+		value, problem := rule.Clean(field, answers[name], tx.Now().In(zone))
+		if problem != "" {
+			text := message.Reader{Language: message.English}.Text(message.Message{Kind: "problem." + string(problem)})
+			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: problemReasons[problem], Message: text})
+			continue
+		}
+		if _, withheld := form.Value(field); value == "" && withheld {
+			continue // the caller does not see the answer, so an empty field keeps it
+		}
+		m.Answers[field], m.by[field] = value, form.viewer.ID
+	}
+	asks := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty())
+	for _, ask := range asks {
+		if _, sent := answers[string(ask.Field)]; sent && ask.Required && ask.Step == step && m.Answers[ask.Field] == "" && !hasField(wrong, ask.Field) {
+			wrong = append(wrong, fault.Field{Path: answerPath(ask.Field), Reason: fault.Required, Message: "is required"})
+		}
+	}
+	if len(wrong) > 0 {
+		return Member{}, fault.Fields(wrong...)
+	}
+	dropUnasked(m, asks)
+	m.Missing = nil
+	if p.fillsIn(m) {
+		m.Missing = rule.Missing(p.Rules, ruleGuest(m), p.ruleParty())
+	}
+	return m, nil
+}
+
+// dropUnasked removes empty answers, and answers that a changed answer made needless: a closed list must not hold them.
+func dropUnasked(m Member, asks []rule.Ask) {
+	for field, value := range m.Answers {
+		if value == "" || !slices.ContainsFunc(asks, func(a rule.Ask) bool { return a.Field == field }) {
+			delete(m.Answers, field)
+			delete(m.by, field)
+		}
+	}
+}
+
+func answerPath(f rule.Field) string { return "answers." + string(f) }
+
+func hasField(wrong []fault.Field, f rule.Field) bool {
+	return slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == answerPath(f) })
+}
+
+// save stores the answers of a guest.
+func (p *Party) save(tx *db.Tx, keys *keyring.Ring, m Member) error {
+	sealed, err := sealPerson(tx.Context(), keys, m.Row, person{m.Answers, m.by, m.invitedTo})
+	if err != nil {
+		return err
+	}
+	complete := len(m.Missing) == 0
+	err = tx.Guest.Update().Where(entguest.PropertyID(m.Row.PropertyID), entguest.ID(m.Row.ID)).
+		SetPerson(sealed).SetComplete(complete).SetFromProfile(false).SetUpdatedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the answers of a guest: %w", err)
+	}
+	row := *m.Row
+	row.Person, row.Complete, row.FromProfile = sealed, complete, false
+	m.Row = &row
+	for i := range p.Members {
+		if p.Members[i].Row.ID == m.Row.ID {
+			p.Members[i] = m
+		}
+	}
+	if m.Row.Role == Main && p.Stay.KeepProfile {
+		return p.saveProfile(tx, keys, m.Answers)
+	}
+	return nil
+}

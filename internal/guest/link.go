@@ -1,0 +1,194 @@
+package guest
+
+import (
+	"crypto/hmac"
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestlink"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
+)
+
+// keepAfterStay is how long links and the sessions of mailed links work after the end of a stay.
+const keepAfterStay = 7 * 24 * time.Hour
+
+var (
+	errLinkNotFound = fault.New(fault.NotFound, fault.LinkNotFound, "the link is not valid: it is mistyped, replaced or expired, or the stay was canceled; use the link of the latest mail or ask the desk")
+	errLinkBound    = fault.New(fault.Precondition, fault.LinkBound, "the link was opened on another device; ask for a new link")
+)
+
+func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("guestLink", secret) }
+
+// AddressMAC returns the keyed hash of a mail address at one property. Case does not count.
+func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
+	return keys.MAC("guestAddress", propertyID, strings.ToLower(strings.TrimSpace(address)))
+}
+
+// CreateLink creates a link for the mail to an address and returns its secret, which is not stored. guestID is a companion;
+// empty: the link is the booker's and acts for the whole party.
+func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, guestID, address string) (string, error) {
+	row, err := loadReservation(tx, propertyID, reservationID)
+	if err != nil {
+		return "", err
+	}
+	secret := keyring.NewToken(keyring.GuestLink)
+	err = tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(propertyID).SetReservationID(reservationID).SetGuestID(guestID).
+		SetMAC(linkMAC(keys, secret)).SetAddressMAC(AddressMAC(keys, propertyID, address)).
+		SetExpiresAt(row.ToAt.Add(keepAfterStay)).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return "", fmt.Errorf("store a guest's link: %w", err)
+	}
+	return secret, nil
+}
+
+func loadReservation(tx *db.Tx, propertyID, reservationID string) (*ent.Reservation, error) {
+	row, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.ID(reservationID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the reservation of a guest: %w", err)
+	}
+	return row, nil
+}
+
+// Link is a valid link with its reservation.
+type Link struct {
+	Row         *ent.GuestLink
+	Reservation *ent.Reservation
+}
+
+// LookUpLink returns the valid link with a secret and changes nothing, because mail scanners open links.
+func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
+	if !keyring.IsToken(secret, keyring.GuestLink) {
+		return Link{}, errLinkNotFound
+	}
+	row, err := view.GuestLink.Query().Where(guestlink.MAC(linkMAC(keys, secret))).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return Link{}, errLinkNotFound
+	}
+	if err != nil {
+		return Link{}, fmt.Errorf("find a guest's link: %w", err)
+	}
+	if row.RevokedAt != nil || !view.Now().Before(row.ExpiresAt) {
+		return Link{}, errLinkNotFound
+	}
+	reserved, err := loadReservation(view, row.PropertyID, row.ReservationID)
+	if fault.Has(err, fault.ReservationNotFound) {
+		return Link{}, errLinkNotFound
+	}
+	if err != nil {
+		return Link{}, err
+	}
+	if reserved.State == string(access.Canceled) || reserved.ErasedAt != nil {
+		return Link{}, errLinkNotFound
+	}
+	return Link{row, reserved}, nil
+}
+
+// BindLink binds a link to the caller's device and returns the device's session. A link binds one device.
+func BindLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, error) {
+	l, err := LookUpLink(tx, keys, secret)
+	if err != nil {
+		return Session{}, err
+	}
+	bound, err := tx.GuestLink.Update().SetBoundAt(tx.Now()).
+		Where(guestlink.PropertyID(l.Row.PropertyID), guestlink.ID(l.Row.ID), guestlink.BoundAtIsNil()).Save(tx.Context())
+	if err != nil {
+		return Session{}, fmt.Errorf("bind a guest's link: %w", err)
+	}
+	if bound == 0 {
+		return Session{}, errLinkBound
+	}
+	members, err := ensureParty(tx, l.Reservation)
+	if err != nil {
+		return Session{}, err
+	}
+	if l.Row.GuestID == "" {
+		if err := offerProfile(tx, keys, members[0], l.Row.AddressMAC); err != nil {
+			return Session{}, err
+		}
+	}
+	return CreateSession(tx, keys, SessionSpec{
+		PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail,
+		TTL: l.Reservation.ToAt.Add(keepAfterStay).Sub(tx.Now()),
+	})
+}
+
+// RevokeLinks revokes the links of a reservation. unboundOnly keeps those that a device uses; guestID selects the links of one
+// companion, or the booker's if it is empty.
+func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOnly bool) error {
+	update := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID),
+		guestlink.GuestID(guestID), guestlink.RevokedAtIsNil())
+	if unboundOnly {
+		update.Where(guestlink.BoundAtIsNil())
+	}
+	if err := update.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("revoke a guest's links: %w", err)
+	}
+	return nil
+}
+
+// EndLinksAndSessions revokes all links of a reservation and ends all its sessions.
+func EndLinksAndSessions(tx *db.Tx, propertyID, reservationID string) error {
+	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).
+		Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID), guestlink.RevokedAtIsNil()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("revoke the links of a stay: %w", err)
+	}
+	return EndSessions(tx, propertyID, reservationID, "")
+}
+
+// Renewal is to whom a new link goes.
+type Renewal struct{ PropertyID, ReservationID, GuestID, Address string }
+
+// RenewLink ends a link and returns to whom a new one goes. It returns nil if none goes: the link is unknown, or its address is no longer
+// the guest's, so that a new link was mailed to the new address.
+func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
+	l, err := LookUpLink(tx, keys, secret)
+	if fault.Has(err, fault.LinkNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	address, err := l.address(tx, keys)
+	if err != nil || address == "" || !hmac.Equal(AddressMAC(keys, l.Row.PropertyID, address), l.Row.AddressMAC) {
+		return nil, err
+	}
+	err = tx.GuestLink.Update().SetRevokedAt(tx.Now()).
+		Where(guestlink.PropertyID(l.Row.PropertyID), guestlink.ID(l.Row.ID)).Exec(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("revoke a guest's link: %w", err)
+	}
+	return &Renewal{l.Row.PropertyID, l.Row.ReservationID, l.Row.GuestID, address}, nil
+}
+
+// address returns the present address of the guest whom a link is for.
+func (l Link) address(tx *db.Tx, keys *keyring.Ring) (string, error) {
+	if l.Row.GuestID == "" {
+		booker, err := reservation.Service{Keys: keys}.Booker(tx.Context(), l.Reservation)
+		if err != nil || booker.Email == nil {
+			return "", err
+		}
+		return *booker.Email, nil
+	}
+	g, err := tx.Guest.Query().Where(entguest.PropertyID(l.Row.PropertyID), entguest.ID(l.Row.GuestID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("load a guest: %w", err)
+	}
+	p, err := openPerson(tx.Context(), keys, g)
+	return p.InvitedTo, err
+}

@@ -1,0 +1,148 @@
+package guest
+
+import (
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+)
+
+// Party is a stay with its guests, their answers and the rules for them.
+type Party struct {
+	Reservation *ent.Reservation
+	Property    *ent.Property
+	Stay        *ent.Stay
+	Settings    *Settings
+	Rules       rule.Settings
+	Members     []Member // the main guest first
+	Adults      int
+	Children    int
+	arrival     time.Time
+}
+
+// Member is one guest of a party.
+type Member struct {
+	Row     *ent.Guest
+	Answers rule.Answers
+	// Missing has the required fields without an answer. It is empty for a guest who does not have to fill in the form.
+	Missing   []rule.Field
+	by        map[rule.Field]string
+	invitedTo string
+}
+
+var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest")
+
+// LoadParty returns the party of a reservation and stores the guests that are missing.
+func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, error) {
+	reserved, err := loadReservation(tx, propertyID, reservationID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := ensureParty(tx, reserved); err != nil {
+		return nil, err
+	}
+	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
+	return p, err
+}
+
+// ViewParty returns the party of a reservation and changes nothing. It returns false if guests are missing: see [LoadParty].
+func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, bool, error) {
+	reserved, err := loadReservation(view, propertyID, reservationID)
+	if err != nil {
+		return nil, false, err
+	}
+	p := &Party{Reservation: reserved}
+	if p.Stay, err = LoadStay(view, propertyID, reservationID); err != nil {
+		return nil, false, err
+	}
+	if p.Property, err = view.Property.Get(view.Context(), propertyID); err != nil {
+		return nil, false, err
+	}
+	zone, err := clock.Zone(p.Property.TimeZone)
+	if err != nil {
+		return nil, false, err
+	}
+	p.arrival = reserved.FromAt.In(zone)
+	if p.Settings, err = LoadSettings(view, propertyID); err != nil {
+		return nil, false, err
+	}
+	p.Rules = ruleSettings(p.Settings)
+	p.Adults, p.Children = PartySize(p.Stay, reserved)
+	guests, err := ListGuests(view, propertyID, reservationID)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, g := range guests {
+		answered, err := openPerson(view.Context(), keys, g)
+		if err != nil {
+			return nil, false, err
+		}
+		p.Members = append(p.Members, p.newMember(g, answered))
+	}
+	return p, p.Stay != nil && changeParty(guests, p.Adults, p.Children).isEmpty(), nil
+}
+
+func (p *Party) newMember(g *ent.Guest, answered person) Member {
+	m := Member{Row: g, Answers: answered.Answers, by: answered.By, invitedTo: answered.InvitedTo}
+	if p.fillsIn(m) {
+		m.Missing = rule.Missing(p.Rules, ruleGuest(m), p.ruleParty())
+	}
+	return m
+}
+
+// fillsIn reports whether a guest has to fill in the form.
+func (p *Party) fillsIn(m Member) bool {
+	switch p.Settings.WhoFills {
+	case "lead":
+		return m.Row.Role == Main
+	case "adults":
+		return m.Row.Role == Main || !rule.IsMinor(ruleGuest(m), p.arrival)
+	}
+	return true
+}
+
+func ruleGuest(m Member) rule.Guest {
+	return rule.Guest{Main: m.Row.Role == Main, Child: m.Row.Child, Answers: m.Answers}
+}
+
+func (p *Party) ruleParty() rule.Party {
+	return rule.Party{Arrival: p.arrival, Size: p.Adults + p.Children}
+}
+
+// Visible returns the guests whom a session may see and change: a companion only themselves.
+func (p *Party) Visible(a actor.Actor) []Member {
+	if a.GuestID == "" {
+		return p.Members
+	}
+	return slices.DeleteFunc(slices.Clone(p.Members), func(m Member) bool { return m.Row.ID != a.GuestID })
+}
+
+// Member returns a guest whom a session may see and change. Another stay's guest answers like an unknown one.
+func (p *Party) Member(a actor.Actor, guestID string) (Member, error) {
+	for _, m := range p.Visible(a) {
+		if m.Row.ID == guestID {
+			return m, nil
+		}
+	}
+	return Member{}, errGuestNotFound
+}
+
+// IsMinor reports whether a guest is under 18 on the day of arrival, as far as known.
+func (p *Party) IsMinor(m Member) bool { return rule.IsMinor(ruleGuest(m), p.arrival) }
+
+// Incomplete returns the guests with missing answers.
+func (p *Party) Incomplete() []string {
+	var out []string
+	for _, m := range p.Members {
+		if len(m.Missing) > 0 {
+			out = append(out, m.Row.ID)
+		}
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package guest
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
+	entprofile "latchkey.dev/ent/guestprofile"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
+)
+
+func profilePurpose(profileID string) string { return "guestProfile/" + profileID }
+
+// offerProfile copies what the property keeps of a guest to the main guest of a new stay, if the guest answered nothing yet. It is
+// offered only to the address that the profile belongs to.
+func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte) error {
+	if len(g.Person) > 0 || len(addressMAC) == 0 {
+		return nil
+	}
+	kept, err := tx.GuestProfile.Query().Where(entprofile.PropertyID(g.PropertyID), entprofile.ID(hex.EncodeToString(addressMAC))).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("load a guest's profile: %w", err)
+	}
+	answers, err := openProfile(tx.Context(), keys, kept)
+	if err != nil {
+		return err
+	}
+	sealed, err := sealPerson(tx.Context(), keys, g, person{Answers: answers})
+	if err != nil {
+		return err
+	}
+	err = tx.Guest.Update().Where(entguest.PropertyID(g.PropertyID), entguest.ID(g.ID)).SetPerson(sealed).SetFromProfile(true).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("offer a guest's profile: %w", err)
+	}
+	return nil
+}
+
+func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile) (answers rule.Answers, err error) {
+	raw, err := keys.Open(ctx, kept.PropertyID, profilePurpose(kept.ID), kept.Person)
+	if err == nil {
+		err = json.Unmarshal(raw, &answers)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a guest's profile: %w", err)
+	}
+	return answers, nil
+}
+
+// profileID returns the id of the profile of the booker's address, or "" if the booker has none.
+func (p *Party) profileID(ctx context.Context, keys *keyring.Ring) (string, error) {
+	booker, err := reservation.Service{Keys: keys}.Booker(ctx, p.Reservation)
+	if err != nil || booker.Email == nil {
+		return "", err
+	}
+	return hex.EncodeToString(AddressMAC(keys, p.Reservation.PropertyID, *booker.Email)), nil
+}
+
+// saveProfile keeps the answers of the main guest for the next stay.
+func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers) error {
+	if err := p.deleteProfile(tx, keys); err != nil {
+		return err
+	}
+	profileID, err := p.profileID(tx.Context(), keys)
+	if err != nil || profileID == "" || len(answers) == 0 {
+		return err
+	}
+	raw, err := json.Marshal(answers)
+	if err == nil {
+		raw, err = keys.Seal(tx.Context(), p.Reservation.PropertyID, profilePurpose(profileID), raw)
+	}
+	if err == nil {
+		err = tx.GuestProfile.Create().SetID(profileID).SetPropertyID(p.Reservation.PropertyID).SetPerson(raw).
+			SetUpdatedAt(tx.Now()).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("keep a guest's profile: %w", err)
+	}
+	return nil
+}
+
+// deleteProfile deletes what the property keeps of the booker's address.
+func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
+	profileID, err := p.profileID(tx.Context(), keys)
+	if err != nil || profileID == "" {
+		return err
+	}
+	_, err = tx.GuestProfile.Delete().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.ID(profileID)).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete a guest's profile: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package guest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// Roles of guests.
+const (
+	Main      = "main"
+	Companion = "companion"
+)
+
+// maxOfKind bounds the adults and the children of a party, because a PMS can send any number.
+const maxOfKind = 30
+
+// Row and StayRow are a guest and a stay as stored.
+type (
+	Row     = ent.Guest
+	StayRow = ent.Stay
+)
+
+// LoadOrCreateStay returns what guests and the service added to a reservation. It is created empty when it is first needed.
+func LoadOrCreateStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {
+	row, err := LoadStay(tx, propertyID, reservationID)
+	if err != nil || row != nil {
+		return row, err
+	}
+	row, err = tx.Stay.Create().SetID(id.New(id.Stay)).SetPropertyID(propertyID).SetReservationID(reservationID).SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("store a stay: %w", err)
+	}
+	return row, nil
+}
+
+// LoadStay returns the stay of a reservation, or nil if there is none yet.
+func LoadStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {
+	row, err := tx.Stay.Query().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a stay: %w", err)
+	}
+	return row, nil
+}
+
+// PartySize returns the adults and children of a stay: as the guest says, else as the PMS says, else one adult.
+func PartySize(stay *ent.Stay, reserved *ent.Reservation) (adults, children int) {
+	if stay != nil && stay.PartySet {
+		return stay.AdultCount, stay.ChildCount
+	}
+	if reserved.AdultCount != nil {
+		adults = min(max(*reserved.AdultCount, 0), maxOfKind)
+	}
+	if reserved.ChildCount != nil {
+		children = min(max(*reserved.ChildCount, 0), maxOfKind)
+	}
+	if adults+children == 0 {
+		adults = 1
+	}
+	return adults, children
+}
+
+// ListGuests returns the guests of a reservation, the main guest first.
+func ListGuests(tx *db.Tx, propertyID, reservationID string) ([]*ent.Guest, error) {
+	rows, err := tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationID(reservationID)).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the guests of a stay: %w", err)
+	}
+	slices.SortFunc(rows, func(a, b *ent.Guest) int { return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID)) })
+	return rows, nil
+}
+
+// partyChange is what makes the stored guests fit the size of the party.
+type partyChange struct {
+	addMain, mainIsChild   bool
+	addAdults, addChildren int
+	remove                 []*ent.Guest
+}
+
+func (c partyChange) isEmpty() bool {
+	return !c.addMain && c.addAdults+c.addChildren == 0 && len(c.remove) == 0
+}
+
+// changeParty returns what is missing of a party, and which companions are too many. A companion with answers or with a link is
+// never removed.
+func changeParty(guests []*ent.Guest, adults, children int) partyChange {
+	c := partyChange{addMain: len(guests) == 0, mainIsChild: adults == 0}
+	adultCompanions, childCompanions := max(adults-1, 0), children
+	if adults == 0 {
+		childCompanions--
+	}
+	var has [2][]*ent.Guest
+	for _, g := range guests {
+		if g.Role == Companion {
+			has[index(g.Child)] = append(has[index(g.Child)], g)
+		}
+	}
+	for i, wanted := range [2]int{adultCompanions, childCompanions} {
+		extra := len(has[i]) - wanted
+		for _, g := range slices.Backward(has[i]) {
+			if extra > 0 && len(g.Person) == 0 && g.InvitedAt == nil {
+				c.remove = append(c.remove, g)
+				extra--
+			}
+		}
+	}
+	c.addAdults = max(adultCompanions-len(has[0]), 0)
+	c.addChildren = max(childCompanions-len(has[1]), 0)
+	return c
+}
+
+func index(child bool) int {
+	if child {
+		return 1
+	}
+	return 0
+}
+
+// ensureParty returns the guests of a reservation and stores those that are missing.
+func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
+	stay, err := LoadOrCreateStay(tx, reserved.PropertyID, reserved.ID)
+	if err != nil {
+		return nil, err
+	}
+	guests, err := ListGuests(tx, reserved.PropertyID, reserved.ID)
+	if err != nil {
+		return nil, err
+	}
+	adults, children := PartySize(stay, reserved)
+	c := changeParty(guests, adults, children)
+	if c.isEmpty() {
+		return guests, nil
+	}
+	position := 0
+	if len(guests) > 0 {
+		position = guests[len(guests)-1].Position + 1
+	}
+	add := func(role string, child bool) error {
+		err := tx.Guest.Create().SetID(id.New(id.Guest)).SetPropertyID(reserved.PropertyID).SetReservationID(reserved.ID).SetRole(role).
+			SetChild(child).SetPosition(position).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		position++
+		if err != nil {
+			return fmt.Errorf("store a guest: %w", err)
+		}
+		return nil
+	}
+	if c.addMain {
+		err = add(Main, c.mainIsChild)
+	}
+	for i := 0; err == nil && i < c.addAdults; i++ {
+		err = add(Companion, false)
+	}
+	for i := 0; err == nil && i < c.addChildren; i++ {
+		err = add(Companion, true)
+	}
+	for _, g := range c.remove {
+		if err == nil {
+			err = deleteGuest(tx, g)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ListGuests(tx, reserved.PropertyID, reserved.ID)
+}
+
+func deleteGuest(tx *db.Tx, g *ent.Guest) error {
+	_, err := tx.Guest.Delete().Where(entguest.PropertyID(g.PropertyID), entguest.ID(g.ID)).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete a guest: %w", err)
+	}
+	return nil
+}
+
+// person is what a guest answered, as it is sealed.
+type person struct {
+	Answers rule.Answers `json:"answers"`
+	// By has the session that gave each answer, because a session from a kiosk or a door does not see answers of others.
+	By map[rule.Field]string `json:"by,omitempty"`
+	// InvitedTo is the address to which a companion's link was mailed.
+	InvitedTo string `json:"invitedTo,omitempty"`
+}
+
+func personPurpose(guestID string) string { return "guest/" + guestID }
+
+func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, error) {
+	p := person{Answers: rule.Answers{}, By: map[rule.Field]string{}}
+	if len(g.Person) == 0 {
+		return p, nil
+	}
+	raw, err := keys.Open(ctx, g.PropertyID, personPurpose(g.ID), g.Person)
+	if err == nil {
+		err = json.Unmarshal(raw, &p)
+	}
+	if err != nil {
+		return person{}, fmt.Errorf("open the answers of %s: %w", g.ID, err)
+	}
+	if p.By == nil {
+		p.By = map[rule.Field]string{}
+	}
+	return p, nil
+}
+
+func sealPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest, p person) ([]byte, error) {
+	raw, err := json.Marshal(p)
+	if err == nil {
+		raw, err = keys.Seal(ctx, g.PropertyID, personPurpose(g.ID), raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("seal the answers of %s: %w", g.ID, err)
+	}
+	return raw, nil
+}
+
+// Answers returns what a guest answered.
+func Answers(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (rule.Answers, error) {
+	p, err := openPerson(ctx, keys, g)
+	return p.Answers, err
+}

@@ -1,0 +1,217 @@
+package kiosk
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base32"
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	entkiosk "latchkey.dev/ent/kiosk"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+const (
+	codeLife = time.Hour
+	// maxKiosks bounds the kiosks of a property.
+	maxKiosks = 100
+	// seenInterval is how often the last call of a tablet is stored at most.
+	seenInterval = 30 * time.Second
+	// offlineAfter is the time without a call after which a tablet counts as offline: it calls at least once a minute.
+	offlineAfter = 3 * time.Minute
+)
+
+var (
+	errNotFound = fault.New(fault.NotFound, fault.KioskNotFound, "this property has no such kiosk")
+	errCode     = fault.New(fault.Invalid, fault.KioskCodeInvalid, "the code is not valid: it is mistyped, used, replaced or older than an hour; reset the kiosk to get a new one")
+)
+
+// Row is a kiosk as stored.
+type Row = ent.Kiosk
+
+// Code enrols a kiosk's tablet once.
+type Code struct {
+	Text    string
+	Expires time.Time
+}
+
+// Create creates a kiosk and the code that enrols its tablet.
+func Create(tx *db.Tx, keys *keyring.Ring, propertyID, name string) (*ent.Kiosk, Code, error) {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return nil, Code{}, fault.Fields(fault.Field{Path: "name", Reason: fault.Required, Message: "must not be blank"})
+	}
+	all, err := List(tx, propertyID)
+	if err != nil {
+		return nil, Code{}, err
+	}
+	if len(all) >= maxKiosks {
+		return nil, Code{}, fault.New(fault.Precondition, fault.TooMany, "this property has %d kiosks already; delete one first", maxKiosks)
+	}
+	for _, k := range all {
+		if k.Name == name {
+			return nil, Code{}, fault.New(fault.Exists, fault.AlreadyExists, "another kiosk has this name")
+		}
+	}
+	code := newCode(tx.Now())
+	row, err := tx.Kiosk.Create().SetID(id.New(id.Kiosk)).SetPropertyID(propertyID).SetName(name).SetDoor(newDoor()).
+		SetCodeMAC(codeMAC(keys, code.Text)).SetCodeExpiresAt(code.Expires).SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, Code{}, fmt.Errorf("store a kiosk: %w", err)
+	}
+	return row, code, nil
+}
+
+// List returns the kiosks of a property by name.
+func List(view *db.Tx, propertyID string) ([]*ent.Kiosk, error) {
+	all, err := view.Kiosk.Query().Where(entkiosk.PropertyID(propertyID)).Order(entkiosk.ByName()).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list kiosks: %w", err)
+	}
+	return all, nil
+}
+
+// Get returns one kiosk.
+func Get(view *db.Tx, propertyID, kioskID string) (*ent.Kiosk, error) {
+	row, err := view.Kiosk.Query().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, errNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a kiosk: %w", err)
+	}
+	return row, nil
+}
+
+// FindDoor returns the kiosk whose QR code has an address.
+func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
+	row, err := view.Kiosk.Query().Where(entkiosk.Door(door)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.DoorNotFound, "this QR code is not in use; ask the desk")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a kiosk by its QR code: %w", err)
+	}
+	return row, nil
+}
+
+// Reset ends the credential of a kiosk's tablet and creates a new code.
+func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kiosk, Code, error) {
+	if _, err := Get(tx, propertyID, kioskID); err != nil {
+		return nil, Code{}, err
+	}
+	code := newCode(tx.Now())
+	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).
+		SetCodeMAC(codeMAC(keys, code.Text)).SetCodeExpiresAt(code.Expires).
+		ClearMAC().ClearPublicKey().ClearEnrolledAt().ClearSeenAt().Exec(tx.Context())
+	if err != nil {
+		return nil, Code{}, fmt.Errorf("reset a kiosk: %w", err)
+	}
+	row, err := Get(tx, propertyID, kioskID)
+	return row, code, err
+}
+
+// Delete deletes a kiosk. Its tablet's credential ends.
+func Delete(tx *db.Tx, propertyID, kioskID string) error {
+	n, err := tx.Kiosk.Delete().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete a kiosk: %w", err)
+	}
+	if n == 0 {
+		return errNotFound
+	}
+	return nil
+}
+
+// Enrol turns a code into the tablet's token. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo.
+func Enrol(tx *db.Tx, keys *keyring.Ring, code string, publicKey []byte) (token string, row *ent.Kiosk, err error) {
+	if _, err := parseKey(publicKey); err != nil {
+		return "", nil, fault.Fields(fault.Field{Path: "publicKey", Reason: fault.BadFormat, Message: "must be a P-256 key as SubjectPublicKeyInfo in DER"})
+	}
+	row, err = tx.Kiosk.Query().Where(entkiosk.CodeMAC(codeMAC(keys, code))).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return "", nil, errCode
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("find a kiosk by its code: %w", err)
+	}
+	if row.CodeExpiresAt == nil || !tx.Now().Before(*row.CodeExpiresAt) {
+		return "", nil, errCode
+	}
+	token = keyring.NewToken(keyring.KioskToken)
+	err = tx.Kiosk.Update().Where(entkiosk.PropertyID(row.PropertyID), entkiosk.ID(row.ID)).ClearCodeMAC().ClearCodeExpiresAt().
+		SetMAC(tokenMAC(keys, token)).SetPublicKey(publicKey).SetEnrolledAt(tx.Now()).SetSeenAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return "", nil, fmt.Errorf("enrol a kiosk: %w", err)
+	}
+	return token, row, nil
+}
+
+func parseKey(der []byte) (*ecdsa.PublicKey, error) {
+	parsed, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of a kiosk: %w", err)
+	}
+	key, ok := parsed.(*ecdsa.PublicKey)
+	if !ok || key.Curve != elliptic.P256() {
+		return nil, fmt.Errorf("the key of a kiosk is not of P-256")
+	}
+	return key, nil
+}
+
+// NeedsSeen reports whether the last call of a tablet has to be stored again.
+func NeedsSeen(row *ent.Kiosk, now time.Time) bool {
+	return row.SeenAt == nil || now.Sub(*row.SeenAt) >= seenInterval
+}
+
+// MarkSeen stores that a tablet called.
+func MarkSeen(tx *db.Tx, propertyID, kioskID string) error {
+	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).SetSeenAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the last call of a kiosk: %w", err)
+	}
+	return nil
+}
+
+// StateOf returns the health of a kiosk: notEnrolled, online or offline.
+func StateOf(row *ent.Kiosk, now time.Time) string {
+	switch {
+	case row.EnrolledAt == nil:
+		return "notEnrolled"
+	case row.SeenAt == nil, now.Sub(*row.SeenAt) >= offlineAfter:
+		return "offline"
+	}
+	return "online"
+}
+
+// codeLetters are letters and digits that people do not confuse.
+const codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+var codeEncoding = base32.NewEncoding(codeLetters).WithPadding(base32.NoPadding)
+
+// newCode generates a code of 60 bits, such as "ABCD-EFGH-JKLM".
+func newCode(now time.Time) Code {
+	var raw [8]byte
+	_, _ = rand.Read(raw[:])
+	text := codeEncoding.EncodeToString(raw[:])
+	return Code{text[:4] + "-" + text[4:8] + "-" + text[8:12], now.Add(codeLife)}
+}
+
+// codeMAC returns the keyed hash of a code. Spaces, dashes and case do not count.
+func codeMAC(keys *keyring.Ring, code string) []byte {
+	return keys.MAC("kioskCode", strings.NewReplacer(" ", "", "-", "").Replace(strings.ToUpper(code)))
+}
+
+// newDoor generates the last part of the address in a QR code.
+func newDoor() string {
+	var raw [10]byte
+	_, _ = rand.Read(raw[:])
+	return strings.ToLower(codeEncoding.EncodeToString(raw[:]))
+}

@@ -1,0 +1,19 @@
+package server
+
+import (
+	"google.golang.org/grpc"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	guestapi "latchkey.dev/internal/api/guest"
+	kioskapi "latchkey.dev/internal/api/kiosk"
+)
+
+// registerGuest registers the services for guests' pages and for check-in tablets.
+func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
+	deps := guestapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations}
+	guestv1.RegisterLinkServiceServer(to, &guestapi.Links{Deps: deps})
+	guestv1.RegisterStayServiceServer(to, &guestapi.Stays{Deps: deps})
+	guestv1.RegisterFormServiceServer(to, &guestapi.Forms{Deps: deps})
+	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys})
+}
