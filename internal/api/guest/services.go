@@ -5,23 +5,22 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/reservation"
 )
 
-// Deps are the dependencies of the services for guests' pages. All but CheckIn and MailLink are required.
+// Deps are the dependencies of the services for guests' pages. All but MailLink are required.
 type Deps struct {
 	DB           *db.DB
 	Memory       *idem.Memory
 	Keys         *keyring.Ring
 	Reservations reservation.Service
-	// CheckIn returns the check-in of a guest's stay.
-	CheckIn func(ctx context.Context, a actor.Actor) (*guestv1.CheckIn, error)
+	CheckIns     *checkin.Service
 	// MailLink orders a mail with a new link to the booker, or to a companion if guestID is set.
 	MailLink func(tx *db.Tx, propertyID, reservationID, guestID, address string) error
 }

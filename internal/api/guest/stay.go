@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
@@ -64,11 +65,11 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	if err := s.addReservation(ctx, a, p, out); err != nil {
 		return nil, err
 	}
-	if s.CheckIn != nil {
-		if out.CheckIn, err = s.CheckIn(ctx, a); err != nil {
-			return nil, err
-		}
+	v, err := s.CheckIns.Get(s.DB.View(ctx), checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
+	if err != nil {
+		return nil, err
 	}
+	out.CheckIn = checkInMessage(v)
 	return &guestv1.GetStayResponse{Data: out}, nil
 }
 
