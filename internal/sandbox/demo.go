@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,6 +53,10 @@ func (w *World) RunDemo(ctx context.Context, to Observer) error {
 type demo struct {
 	*World
 	pins map[string]string // pins has the PIN of each reservation, by the PMS's id
+
+	link, home    string   // link is the link in Alan's mail; home is the path of his stay
+	phone, tablet *browser // phone is Alan's, tablet is the kiosk
+	kioskID       string   // kioskID is the kiosk of the tablet
 }
 
 // The guests of the demo and their spaces.
@@ -63,18 +68,19 @@ const (
 
 func (s *demo) steps() []Step {
 	s.pins = map[string]string{}
-	return []Step{
+	return slices.Concat([]Step{
 		{"The PMS has registered its three endpoints", s.checkEndpoints},
 		{"Its rooms and beds are mapped to those of the property", s.checkMapping},
+	}, s.guestSteps(), []Step{
 		{"A booking for Room 101 arrives, and one for two beds", s.createBookings},
-		{"The PMS checks the guests in", s.checkInGuests},
+		{"The desk checks the guests in", s.checkInGuests},
 		{"The PINs are on the locks", s.awaitVerified},
 		{"Guests type their PINs", s.typePINs},
 		{"Ada stays a day longer", s.extendStay},
 		{"Ada moves to Room 102", s.moveToOtherRoom},
 		{"All guests check out", s.checkOutGuests},
 		{"The same PINs are refused", s.typeOldPINs},
-	}
+	})
 }
 
 func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {

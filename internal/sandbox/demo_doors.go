@@ -80,12 +80,12 @@ func (s *demo) moveToOtherRoom(ctx context.Context) ([]string, error) {
 }
 
 func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
-	for _, id := range []string{ada, grace, edsger} {
+	for _, id := range []string{alan, ada, grace, edsger} {
 		if _, err := s.pushOK(ctx, id, map[string]any{"state": "processed"}); err != nil {
 			return nil, err
 		}
 	}
-	for _, id := range []string{ada, grace, edsger} {
+	for _, id := range []string{alan, ada, grace, edsger} {
 		if _, err := s.awaitPlan(ctx, id, "removed", "removed"); err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
 func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
 		attempt{"Ada", ada, FrontDoor, false}, attempt{"Ada", ada, "Room 102", false},
-		attempt{"Grace", grace, DormName, false}, attempt{"Edsger", edsger, "Bed B", false},
+		attempt{"Grace", grace, DormName, false}, attempt{"Edsger", edsger, "Bed B", false}, attempt{alanFirst, alan, alanRoom, false},
 	)
 }
 

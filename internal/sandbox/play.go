@@ -30,7 +30,6 @@ type play struct {
 	presses map[string]note   // presses has the outcome of the last PIN at each door
 	faults  map[string]faults // faults has the faults of each lock, by door
 	opened  string            // opened is the reservation whose controls stay open
-	booked  int               // booked counts the reservations that were created on the page
 }
 
 // note is a sentence for the reader, and how it is coloured: ok, warn, bad or "".

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -135,6 +136,17 @@ func placeFields(id string) (fields map[string]any, name string, ok bool) {
 	return fields, name, ok
 }
 
+// nextNumber returns the booking number after the highest.
+func nextNumber(all []Booking) string {
+	next := firstNumber
+	for _, b := range all {
+		if n, err := strconv.Atoi(b.Text("pmsNumber")); err == nil {
+			next = max(next, n+1)
+		}
+	}
+	return strconv.Itoa(next)
+}
+
 func (p *play) createBooking(rw http.ResponseWriter, r *http.Request) {
 	fields, _, ok := placeFields(r.FormValue("place"))
 	name := strings.TrimSpace(r.FormValue("name"))
@@ -142,10 +154,7 @@ func (p *play) createBooking(rw http.ResponseWriter, r *http.Request) {
 		p.say(rw, r, "desk", note{"bad", "Give a family name and choose a room or bed."})
 		return
 	}
-	p.mu.Lock()
-	p.booked++
-	number := fmt.Sprint(2000 + p.booked)
-	p.mu.Unlock()
+	number := nextNumber(p.w.PMS.Bookings())
 	p.say(rw, r, "desk", p.pushFromPage(r.Context(), "B-"+number, newBooking(number, name, 2, fields),
 		fmt.Sprintf("%s has the booking number %s. The invitation is on its way to the mailbox.", name, number)))
 }

@@ -52,7 +52,7 @@ func post(t *testing.T, w *World, path, want string, pairs ...string) string {
 // A person creates a reservation on the page, checks the guest in at the desk, and sees the lights of the doors.
 func TestPlayPage(t *testing.T) {
 	w := build(t, Config{Play: true})
-	post(t, w, "/desk", "booking number 2001", "name", "Okafor <b>", "place", "D4-A")
+	post(t, w, "/desk", "booking number 2004", "name", "Okafor <b>", "place", "D4-A")
 	if _, text := openPage(t, w, "/", nil); strings.Contains(text, "Okafor <b>") || !strings.Contains(text, "Dorm 4, Bed A") {
 		t.Error("the page shows the name unescaped, or another place", text)
 	}
@@ -65,11 +65,11 @@ func TestPlayPage(t *testing.T) {
 		if step.do == "conduct" {
 			field = "conduct"
 		}
-		post(t, w, "/desk/B-2001", step.want, "do", step.do, field, step.value)
+		post(t, w, "/desk/B-2004", step.want, "do", step.do, field, step.value)
 	}
 	var pin string
 	err := w.Await(t.Context(), "the PIN is on the lock of Room 103", func(ctx context.Context) (bool, error) {
-		a, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=B-2001&extend=pin,access", nil)
+		a, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=B-2004&extend=pin,access", nil)
 		pin = stringIn(a.Data(), "pin")
 		return err == nil && pin != "" && len(w.House.Slots("Room 103")) > 0, err
 	})

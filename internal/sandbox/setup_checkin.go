@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -41,6 +43,34 @@ func (w *World) setUpCheckIn(ctx context.Context) error {
 		return err
 	}
 	w.setKiosk(k.GetData(), k.GetCode())
+	return w.createFirstBookings(ctx)
+}
+
+// firstNumber is the booking number of the first reservation that a person can play with.
+const firstNumber = 2001
+
+// createFirstBookings creates reservations to play with: two for tonight, and one that starts in three days.
+func (w *World) createFirstBookings(ctx context.Context) error {
+	later := time.Now().AddDate(0, 0, 3)
+	for i, b := range []struct {
+		first, last string
+		more        map[string]any
+	}{
+		{"Ngozi", "Okafor", map[string]any{"roomId": "D4", "bedId": "D4-C"}},
+		{"Ana", "Silva", map[string]any{"roomId": "D4", "bedId": "D4-D", "owing": demoOwing, "owingCurrency": "EUR"}},
+		{"João", "Costa", map[string]any{"roomId": "R102", "fromDate": later.Format(time.DateOnly), "toDate": later.AddDate(0, 0, 2).Format(time.DateOnly)}},
+	} {
+		number := fmt.Sprint(firstNumber + i)
+		fields := newBooking(number, b.last, 2, b.more)
+		fields["booker"] = map[string]any{"firstName": b.first, "lastName": b.last, "email": mailAddress(b.last)}
+		a, err := w.PMS.Push(ctx, "B-"+number, fields)
+		if err != nil {
+			return err
+		}
+		if a.Status != http.StatusOK {
+			return fmt.Errorf("create the reservation %s: the service answered %d: %v", number, a.Status, a.Body["error"])
+		}
+	}
 	return nil
 }
 
