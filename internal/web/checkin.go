@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
@@ -30,7 +31,7 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	v := stageView{CheckIn: c}
 	switch c.GetStage() {
 	case "calling", "waiting":
-		p.Back, p.Refresh = "", waitSeconds
+		p.Refresh, p.Back = waitSeconds, ""
 	case "identityCheck", "signature":
 		p.Refresh = 5
 	case "stopped":
@@ -105,7 +106,7 @@ func (s *site) showKey(x *exchange) error {
 	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
 		return x.move(want)
 	}
-	v := keyView{Doors: x.flow.Stay.GetDoors()}
+	v := keyView{Doors: x.doors()}
 	pins, err := s.api.Stays.RevealPin(x.as(), &guestv1.RevealPinRequest{})
 	if err == nil {
 		v.Pins = pins.GetData()
@@ -117,8 +118,15 @@ func (s *site) showKey(x *exchange) error {
 	return x.keyPage(v)
 }
 
+// doors returns the doors of the stay, without gates that have neither a code nor a problem.
+func (x *exchange) doors() []*guestv1.StayDoor {
+	return slices.DeleteFunc(x.flow.Stay.GetDoors(), func(d *guestv1.StayDoor) bool {
+		return d.GetKind() == "gate" && d.GetPin() == "" && d.GetReason() == ""
+	})
+}
+
 // showDoors shows the doors alone, without their codes.
-func (s *site) showDoors(x *exchange) error { return x.keyPage(keyView{Doors: x.flow.Stay.GetDoors()}) }
+func (s *site) showDoors(x *exchange) error { return x.keyPage(keyView{Doors: x.doors()}) }
 
 func (x *exchange) keyPage(v keyView) error {
 	p := x.stayPage("web.key.title")
@@ -132,9 +140,8 @@ func (x *exchange) keyPage(v keyView) error {
 		v.Moving, p.Refresh = true, waitSeconds // the access is being planned
 	}
 	if x.flow.Kiosk {
-		p.Back = "" // the check-in is complete
+		p.Back = ""
 	}
-	p.Idle = "guest"
 	if v.Pins.GetPin() != "" {
 		p.Idle = "code"
 	}

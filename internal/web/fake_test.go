@@ -234,11 +234,14 @@ func (f *fakeAPI) GetForm(ctx context.Context, r *guestv1.GetFormRequest, _ ...g
 		return nil, unknown()
 	}
 	form, _ := proto.Clone(f.form).(*guestv1.Form)
-	form.GuestId = r.GetGuestId()
+	form.GuestId, form.Next = r.GetGuestId(), ""
 	for _, s := range form.GetSteps() {
 		for _, q := range s.GetFields() {
 			if v, ok := f.answers[q.GetName()]; ok {
 				q.Value = v
+			}
+			if q.GetRequired() && q.GetValue() == "" && form.GetNext() == "" {
+				form.Next = s.GetName()
 			}
 		}
 	}
@@ -331,13 +334,13 @@ func (f *fakeAPI) start(pin string) {
 	f.stay.Doors = []*guestv1.StayDoor{{Id: "door_1", Name: "Room 204", Kind: "room", Pin: pin, PinConfirmedAt: f.stay.GetFrom()}, {Id: "gat_1", Name: "Gate", Kind: "gate"}}
 }
 
-// browser is a browser with cookies that follows no redirect.
-type browser struct {
-	t      *testing.T
-	base   string
-	client *http.Client
-	log    *syncBuffer
-	moved  []string // every Location
+// client is a browser with cookies that follows no redirect.
+type client struct {
+	t     *testing.T
+	base  string
+	http  *http.Client
+	log   *syncBuffer
+	moved []string // every Location
 }
 
 type syncBuffer struct {
@@ -367,7 +370,7 @@ func (f *fakeAPI) handler(t *testing.T, log io.Writer) http.Handler {
 	return h
 }
 
-func (f *fakeAPI) browser(t *testing.T) *browser {
+func (f *fakeAPI) client(t *testing.T) *client {
 	t.Helper()
 	log := &syncBuffer{}
 	server := httptest.NewServer(f.handler(t, log))
@@ -376,7 +379,7 @@ func (f *fakeAPI) browser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &browser{t: t, base: server.URL, log: log, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &client{t: t, base: server.URL, log: log, http: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // answer is an answer that was read.
@@ -387,7 +390,7 @@ type answer struct {
 	moved  string
 }
 
-func (b *browser) do(method, path string, form url.Values) answer {
+func (b *client) do(method, path string, form url.Values) answer {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), method, b.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -397,7 +400,7 @@ func (b *browser) do(method, path string, form url.Values) answer {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", b.base)
 	}
-	res, err := b.client.Do(req)
+	res, err := b.http.Do(req)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -412,10 +415,10 @@ func (b *browser) do(method, path string, form url.Values) answer {
 	return answer{res.StatusCode, res.Header, string(body), res.Header.Get("Location")}
 }
 
-func (b *browser) get(path string) answer { b.t.Helper(); return b.do(http.MethodGet, path, nil) }
+func (b *client) get(path string) answer { b.t.Helper(); return b.do(http.MethodGet, path, nil) }
 
 // shows reads a page that must be there and contain some texts.
-func (b *browser) shows(path string, texts ...string) answer {
+func (b *client) shows(path string, texts ...string) answer {
 	b.t.Helper()
 	a := b.get(path)
 	if a.status != http.StatusOK {
@@ -435,7 +438,7 @@ func (a answer) contains(t *testing.T, texts ...string) {
 }
 
 // moves posts a form and expects to be moved.
-func (b *browser) moves(path string, form url.Values, to string) {
+func (b *client) moves(path string, form url.Values, to string) {
 	b.t.Helper()
 	if a := b.do(http.MethodPost, path, form); a.moved != to || a.status != http.StatusSeeOther {
 		b.t.Fatalf("POST %s: status %d to %q, want to %q: %s", path, a.status, a.moved, to, plain(a.body))

@@ -12,7 +12,7 @@ import (
 // A guest goes from the mail's link to the code, without script.
 func TestGuestFlow(t *testing.T) {
 	f := newFake()
-	b := f.browser(t)
+	b := f.client(t)
 
 	b.shows("/g/l/"+linkSecret, "Hello A.", "Hostel Miramar", "Saturday, 21 November", "Monday, 23 November")
 	if f.bound {
@@ -54,7 +54,7 @@ func TestGuestFlow(t *testing.T) {
 	if a := b.get(checkin); a.moved != "/g/stays/rsv_1/key" {
 		t.Fatalf("after the PMS's update the page moves to %q", a.moved)
 	}
-	b.shows("/g/stays/rsv_1/key", "4 8 0 2 7 1", "Your code works from 15:00.", "Your key waits at the desk.", "Confirmed at 15:00", "Works until Mon 23 Nov, 11:00.")
+	b.shows("/g/stays/rsv_1/key", "4 8 0 2 7 1", "Your code works from 15:00.", "Gate 9 9 1 1 2 2", "Confirmed at 15:00", "Works until Mon 23 Nov, 11:00.")
 	b.shows("/g/stays/rsv_1", "Show my code")
 	if strings.Contains(b.get("/g/stays/rsv_1").body, "4 8 0") {
 		t.Error("the stay shows the code without being asked")
@@ -63,7 +63,7 @@ func TestGuestFlow(t *testing.T) {
 }
 
 // checkSecrets fails if a secret or an answer is in an address or in the log.
-func (b *browser) checkSecrets() {
+func (b *client) checkSecrets() {
 	b.t.Helper()
 	for _, secret := range []string{staySession, kioskToken, thePin, "Silva", linkSecret} {
 		for _, to := range b.moved {
@@ -80,7 +80,7 @@ func (b *browser) checkSecrets() {
 // A wrong answer stays in its field, with a summary, a message at the field, and "Error:" in the title.
 func TestWrongAnswersAreKept(t *testing.T) {
 	f := newFake()
-	b := f.browser(t)
+	b := f.client(t)
 	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
 	for _, test := range []struct {
 		step   string
@@ -111,7 +111,7 @@ func TestWrongAnswersAreKept(t *testing.T) {
 // Without its session a stay answers like one that does not exist.
 func TestAnotherStayIsUnknown(t *testing.T) {
 	f := newFake()
-	b := f.browser(t)
+	b := f.client(t)
 	stranger := b.get("/g/stays/rsv_1")
 	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
 	for _, path := range []string{"/g/stays/rsv_2", "/g/stays/rsv_2/key", "/g/l/lkl_other", "/g/stays/rsv_1/form/gst_9/name", "/g/stays/rsv_1/form/gst_1/unknown", "/g/elsewhere", "/q/other"} {
@@ -130,7 +130,7 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 func TestSecondDevice(t *testing.T) {
 	f := newFake()
 	f.bound = true
-	b := f.browser(t)
+	b := f.client(t)
 	b.shows("/g/l/"+linkSecret, "This link was opened on another device.")
 	b.do(http.MethodPost, "/g/l/"+linkSecret, form()).contains(t, "This link was opened on another device.")
 	b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", form()).contains(t, "A new link is on its way")
@@ -139,7 +139,7 @@ func TestSecondDevice(t *testing.T) {
 // Each stop of the check-in has its sentence, and unknown ones the API's.
 func TestStops(t *testing.T) {
 	f := newFake()
-	b := f.browser(t)
+	b := f.client(t)
 	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
 	for _, test := range []struct {
 		stage string
@@ -151,7 +151,7 @@ func TestStops(t *testing.T) {
 		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady"}, "Your room is being prepared."},
 		{"stopped", &guestv1.CheckInStop{Reason: "partnerUnavailable"}, "does not answer just now"},
 		{"identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"}, "hold your document ready"},
-		{"atDesk", &guestv1.CheckInStop{Reason: "minorAlone"}, "does not check in alone"},
+		{"atDesk", &guestv1.CheckInStop{Reason: "minorAlone"}, "An adult has to check in with you."},
 		{"stopped", &guestv1.CheckInStop{Reason: "unheardOf", Text: "The sky fell."}, "The sky fell."},
 		{"newStage", nil, "A member of staff helps you to continue."},
 	} {

@@ -108,7 +108,6 @@ func parsePages() (map[string]*template.Template, error) {
 
 // functions are the functions of templates that need no page.
 var functions = template.FuncMap{
-	"dict": func(name string, value any) map[string]any { return map[string]any{name: value, "Moving": false} },
 	"option": func(field, value string) message.Entry {
 		return message.Entry{Kind: "choice." + field + "." + value, Text: value}
 	},

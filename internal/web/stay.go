@@ -50,6 +50,7 @@ type taskLink struct{ Kind, State, URL string }
 type stayView struct {
 	Tasks []taskLink
 	Open  int // tasks that can be done and are not
+	Doors keyView
 }
 
 func (s *site) showStay(x *exchange) error {
@@ -62,6 +63,7 @@ func (s *site) showStay(x *exchange) error {
 			v.Open++
 		}
 	}
+	v.Doors.Doors = x.doors()
 	p.Data = v
 	return x.render(http.StatusOK, "stay", p)
 }

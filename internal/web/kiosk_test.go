@@ -1,0 +1,148 @@
+package web
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// signature stands for the signature that the tablet's script makes.
+var signature = base64.StdEncoding.EncodeToString(make([]byte, 64))
+
+func (b *client) enrol() {
+	b.t.Helper()
+	b.moves("/k/enrol", form("code", "ABCD-EFGH", "publicKey", base64.StdEncoding.EncodeToString([]byte("key"))), "/k/")
+}
+
+func facts(number, name string, more ...string) []string {
+	return append([]string{"r4nd0m~number", number, "r4nd0m~name", name, "challenge", "challenge", "signature", signature}, more...)
+}
+
+// A guest at the tablet goes from the start page to the code, and leaves nothing behind.
+func TestKioskFlow(t *testing.T) {
+	f := newFake()
+	f.stay.AtKiosk = true
+	b := f.client(t)
+	if a := b.get("/k/"); a.moved != "/k/enrol" {
+		t.Fatalf("a tablet without a token moves to %q", a.moved)
+	}
+	b.do(http.MethodPost, "/k/enrol", form("code", "wrong", "publicKey", "a2V5")).contains(t, "This code is not valid.")
+	b.enrol()
+	b.shows("/k/", "Welcome. Check in here.", "Hostel Miramar", "/q/door_1", "Call for help")
+	b.shows("/k/find", "Find your booking")
+	b.moves("/k/find", form(facts("8790", "SILVA")...), "/k/you")
+	b.shows("/k/you", "Is this your booking?", "Ana Silva", "Room 204 · Bed 1")
+	b.moves("/k/confirm", form("do", "start"), "/k/confirm")
+	b.shows("/k/confirm", "Is this still right?")
+	f.stay.CheckIn = &guestv1.CheckIn{Stage: "details", MissingGuestIds: []string{"gst_2"}}
+	if a := b.get("/k/confirm"); a.moved != "/k/form" {
+		t.Fatalf("missing details move to %q", a.moved)
+	}
+	if a := b.get("/k/form"); a.moved != "/k/form/2.name" {
+		t.Fatalf("the second guest's form is at %q", a.moved)
+	}
+	page := b.shows("/k/form/2.name", "What is your name?")
+	if strings.Contains(page.body, `name="firstName"`) || !strings.Contains(page.body, `~firstName"`) || strings.Contains(page.body, "given-name") {
+		t.Errorf("the browser could remember the answers:\n%s", page.body)
+	}
+	b.moves("/k/form/2.name", form("abc~firstName", "Bea", "abc~lastName", "Reis"), "/k/form/2.birth")
+	b.moves("/k/form/2.birth", form("x~birthDate.day", "1", "x~birthDate.month", "2", "x~birthDate.year", "1990"), "/k/form/2.document")
+	f.stay.CheckIn = &guestv1.CheckIn{Stage: "ready"}
+	b.moves("/k/form/2.contact", form("abc~email", "a@example.com"), "/k/form")
+	if a := b.get("/k/form"); a.moved != "/k/confirm" {
+		t.Fatalf("a complete form moves to %q", a.moved)
+	}
+	b.moves("/k/confirm", form("do", "complete"), "/k/asking")
+	b.shows("/k/asking", "You are checked in")
+	f.start("sent")
+	if a := b.get("/k/asking"); a.moved != "/k/code" {
+		t.Fatalf("after the PMS's update the tablet moves to %q", a.moved)
+	}
+	code := b.shows("/k/code", "4 8 0 2 7 1", "Your code is being made ready.", "We sent it to a…@example.com too.", "I am done")
+	if !strings.Contains(code.body, `data-idle="code"`) || !strings.Contains(code.body, `data-live="/k/code/doors"`) {
+		t.Errorf("the code does not expire, or its evidence is not refreshed:\n%s", code.body)
+	}
+	if doors := b.shows("/k/code/doors", "Room 204"); strings.Contains(plain(doors.body), "4 8 0") || f.revealed != 1 {
+		t.Errorf("refreshing the doors shows the code again, or uses it up (%d)", f.revealed)
+	}
+	b.shows("/k/code", "for safety it is not shown here again")
+	end := b.do(http.MethodPost, "/k/end", form())
+	if end.moved != "/k/" || !strings.Contains(end.header.Get("Clear-Site-Data"), "cache") || f.ended != 1 {
+		t.Errorf("the end: to %q, Clear-Site-Data %q, %d sessions ended", end.moved, end.header.Get("Clear-Site-Data"), f.ended)
+	}
+	for _, path := range []string{"/k/you", "/k/code", "/k/form/name", "/k/confirm", "/k/asking", "/k/stop"} {
+		if a := b.get(path); a.moved != "/k/" {
+			t.Errorf("after the end %s moves to %q: %s", path, a.moved, plain(a.body))
+		}
+	}
+	b.checkSecrets()
+}
+
+// The start page ends the session of a guest who left.
+func TestStartEndsTheVisit(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.enrol()
+	b.moves("/k/find", form(facts("8790", "Silva")...), "/k/you")
+	b.shows("/k/")
+	if a := b.get("/k/you"); a.moved != "/k/" || f.ended != 1 {
+		t.Errorf("the last guest's page moves to %q, %d sessions ended", a.moved, f.ended)
+	}
+}
+
+// A wrong name, an unknown number, a missing answer and a missing signature read alike.
+func TestNotFoundReadsAlike(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.enrol()
+	for _, path := range []string{"/k/find", "/q/door_1"} {
+		for _, sent := range [][]string{facts("8790", "Meyer"), facts("1", "Silva"), facts("", "Silva"), facts("8790", "")} {
+			a := b.do(http.MethodPost, path, form(sent...))
+			a.contains(t, "We could not find that booking. Check both answers, or ask for help.")
+			if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "<title>Error:") {
+				t.Errorf("%s: status %d", path, a.status)
+			}
+		}
+		b.do(http.MethodPost, path, form(facts("limit", "Silva")...)).contains(t, "There were too many attempts.")
+	}
+	b.do(http.MethodPost, "/k/find", form("number", "8790", "name", "Silva")).contains(t, "We could not find that booking.")
+}
+
+// Several rooms of one booking: each is chosen by its name, on the tablet and at the door.
+func TestChoices(t *testing.T) {
+	f := newFake()
+	f.choices = []*guestv1.Choice{{Id: "c1", SpaceName: "Room 1", Initials: "A. S."}, {Id: "c2", Initials: "A. S."}}
+	b := f.client(t)
+	b.enrol()
+	b.do(http.MethodPost, "/k/find", form(facts("8790", "Silva")...)).contains(t, "Which room is yours?", "Room 1 A. S.", "Room not assigned yet")
+	b.moves("/k/find", form(facts("8790", "Silva", "choice", "c1")...), "/k/you")
+	b.do(http.MethodPost, "/q/door_1", form(facts("8790", "Silva")...)).contains(t, "Which room is yours?")
+	b.moves("/q/door_1", form(facts("8790", "Silva", "choice", "c2")...), "/g/stays/rsv_1")
+	b.shows("/g/stays/rsv_1")
+}
+
+// A tablet that the service or the PMS does not answer says so on its start page; a revoked one asks for a code.
+func TestClosedKiosk(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.enrol()
+	f.kiosk.Closed = "partnerUnavailable"
+	closed := b.shows("/k/", "Check-in here is closed for the moment")
+	if strings.Contains(closed.body, `href="/k/find"`) {
+		t.Error("a closed tablet offers the check-in")
+	}
+	b.shows("/k/closed", "Check-in here is closed", "+351210000000")
+	b.shows("/k/cut", "Go on with your own phone, or at the desk.")
+	b.do(http.MethodPost, "/k/help", form()).contains(t, "Help is on its way")
+	f.fails = fault.New(fault.Unavailable, "", "away")
+	b.shows("/k/", "Check-in here is closed for the moment")
+	b.do(http.MethodPost, "/k/help", form()).contains(t, "The service does not answer just now")
+	f.fails = fault.New(fault.Unauthenticated, "", "revoked")
+	if a := b.get("/k/"); a.moved != "/k/enrol" {
+		t.Errorf("a revoked tablet moves to %q", a.moved)
+	}
+}

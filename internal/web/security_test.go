@@ -1,0 +1,230 @@
+package web
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/fault"
+)
+
+// Every answer has the headers that keep scripts, frames, referrers and caches out, also an error.
+func TestHeaders(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	nonces := map[string]bool{}
+	for _, path := range []string{"/g/l/" + linkSecret, "/g/stays/rsv_1", "/g/elsewhere", "/k/", "/k/enrol", "/q/door_1"} {
+		a := b.get(path)
+		policy := a.header.Get("Content-Security-Policy")
+		nonce := regexp.MustCompile(`'nonce-([A-Z2-7]+)'`).FindStringSubmatch(policy)
+		if nonce == nil || nonces[nonce[1]] {
+			t.Fatalf("%s: the nonce is missing or old: %s", path, policy)
+		}
+		nonces[nonce[1]] = true
+		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "require-trusted-types-for 'script'", "trusted-types latchkey"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s: the policy lacks %s", path, part)
+			}
+		}
+		if strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: %s", path, policy)
+		}
+		for name, want := range map[string]string{
+			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
+		} {
+			if got := a.header.Get(name); got != want {
+				t.Errorf("%s: %s is %q", path, name, got)
+			}
+		}
+		if got := a.header.Get("Permissions-Policy"); !strings.Contains(got, "camera=()") || strings.Contains(got, "screen-wake-lock=(self)") != strings.HasPrefix(path, "/k/") {
+			t.Errorf("%s: Permissions-Policy is %q", path, got)
+		}
+		for _, script := range regexp.MustCompile(`<script[^>]*>`).FindAllString(a.body, -1) {
+			if !strings.Contains(script, `nonce="`+nonce[1]+`"`) {
+				t.Errorf("%s: %s has no nonce", path, script)
+			}
+		}
+	}
+}
+
+// Cookies are out of reach of scripts and of other sites. Over TLS they are bound to the host.
+func TestCookies(t *testing.T) {
+	f := newFake()
+	h := f.handler(t, &syncBuffer{})
+	for _, secure := range []bool{false, true} {
+		f.bound = false
+		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, nil)
+		if secure {
+			r.TLS = &tls.ConnectionState{}
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		cookies := w.Result().Cookies()
+		if len(cookies) != 1 {
+			t.Fatalf("cookies: %v", cookies)
+		}
+		c, want := cookies[0], "lk-stay-rsv_1"
+		if secure {
+			want = "__Host-" + want
+		}
+		if c.Name != want || c.Value != staySession || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.Secure != secure || c.Expires.IsZero() {
+			t.Errorf("secure %v: %v", secure, c)
+		}
+	}
+}
+
+// A form of another site changes nothing.
+func TestOtherSitesAreRefused(t *testing.T) {
+	f := newFake()
+	h := f.handler(t, &syncBuffer{})
+	for _, header := range []http.Header{{"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Origin": {"https://evil.example"}}} {
+		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, nil)
+		r.Header = header
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden || f.bound {
+			t.Errorf("%v: status %d, bound %v", header, w.Code, f.bound)
+		}
+	}
+}
+
+// A form sends its own key, and sends it again if it is sent again. A key of another form is not passed on.
+func TestFormKeys(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	page := b.shows("/g/l/" + linkSecret)
+	key := regexp.MustCompile(`name="key" value="([^"]+)"`).FindStringSubmatch(page.body)
+	if key == nil {
+		t.Fatal("the form has no key")
+	}
+	b.moves("/g/l/"+linkSecret, form("key", key[1]), "/g/stays/rsv_1")
+	b.moves("/g/stays/rsv_1/form/arrival", form("key", key[1], "time", "15:00"), "/g/stays/rsv_1")
+	b.moves("/g/stays/rsv_1/form/arrival", form("key", "short"), "/g/stays/rsv_1")
+	for _, sent := range f.keys {
+		if sent != key[1] {
+			t.Errorf("the key %q was sent", sent)
+		}
+	}
+	if len(f.keys) < 2 {
+		t.Errorf("keys: %v", f.keys)
+	}
+}
+
+// A body that is too large, and one that is no form, get a page.
+func TestBodiesAreBounded(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	if a := b.do(http.MethodPost, "/q/door_1", url.Values{"number": {strings.Repeat("a", maxForm)}}); a.status != http.StatusBadRequest {
+		t.Errorf("status %d", a.status)
+	}
+}
+
+// The errors of the API have pages of their own, and none shows what the API says.
+func TestFaults(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	for kind, want := range map[fault.Kind]int{
+		fault.Unauthenticated: 404, fault.Denied: 404, fault.NotFound: 404, fault.Exhausted: 429, fault.Precondition: 409, fault.Aborted: 409,
+		fault.Unavailable: 503, fault.Deadline: 503, fault.Internal: 500,
+	} {
+		f.fails = fault.New(kind, "", "INTERNAL TEXT Silva")
+		if a := b.get("/g/stays/rsv_1"); a.status != want || strings.Contains(a.body, "INTERNAL TEXT") {
+			t.Errorf("%v: status %d: %s", kind, a.status, plain(a.body))
+		}
+	}
+	b.checkSecrets()
+}
+
+// Static files are immutable under their hash. Other names are unknown.
+func TestStaticFiles(t *testing.T) {
+	b := newFake().client(t)
+	files, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := b.get(files.URL("guest.css"))
+	if a.status != http.StatusOK || a.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || a.header.Get("Content-Type") != "text/css; charset=utf-8" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if a := b.get("/k/sw.js"); a.header.Get("Cache-Control") != "no-cache" || !strings.Contains(a.body, files.URL("kiosk.js")) || !strings.Contains(a.body, "/k/closed") {
+		t.Errorf("the service worker: %v %s", a.header, a.body[:80])
+	}
+	for _, path := range []string{"/static/sw.js", "/static/guest.css", "/static/..%2fweb.go", "/theme/x.css", "/theme/12345.css", "/theme/gggggg.css"} {
+		if a := b.get(path); a.status != http.StatusNotFound {
+			t.Errorf("%s: status %d", path, a.status)
+		}
+	}
+}
+
+// Each colour of a property becomes readable on light and dark pages.
+func TestThemes(t *testing.T) {
+	b := newFake().client(t)
+	colours := regexp.MustCompile(`--accent:(#\w{6});--on-accent:(#\w{6})`)
+	for _, accent := range []string{"#ffffff", "#000000", "#ffff00", "#3366cc", "#ff0000", "#808080"} {
+		a := b.get(themeURL(accent))
+		found := colours.FindAllStringSubmatch(a.body, -1)
+		if a.status != http.StatusOK || len(found) != 2 {
+			t.Fatalf("%s: %d %s", accent, a.status, a.body)
+		}
+		for i, m := range found {
+			ground := []colour{lightGround, darkGround}[i]
+			c, _ := parseColour(m[1])
+			on, _ := parseColour(m[2])
+			if contrast(c, ground) < 4.5 || contrast(c, on) < 4.5 {
+				t.Errorf("%s becomes %s with %.2f on the page and %.2f below its text", accent, m[1], contrast(c, ground), contrast(c, on))
+			}
+		}
+	}
+	if got := themeURL("red;}"); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The contrasts of the tokens: 4.5 for text, 3 for borders of inputs and the focus, on every ground.
+func TestContrasts(t *testing.T) {
+	css, err := os.ReadFile("css/tokens.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	light, dark, ok := strings.Cut(string(css), "prefers-color-scheme: dark")
+	if !ok {
+		t.Fatal("there are no dark colours")
+	}
+	token := regexp.MustCompile(`--([\w-]+): (#[0-9a-f]{6});`)
+	for name, text := range map[string]string{"light": light, "dark": dark} {
+		colours := map[string]colour{}
+		for _, m := range token.FindAllStringSubmatch(text, -1) {
+			colours[m[1]], _ = parseColour(m[2])
+		}
+		if _, has := colours["link"]; !has {
+			colours["link"] = colours["accent"]
+		}
+		check := func(front string, least float64, grounds ...string) {
+			for _, ground := range grounds {
+				f, ok := colours[front]
+				g, ok2 := colours[ground]
+				if !ok || !ok2 {
+					t.Errorf("%s: %s or %s is not defined", name, front, ground)
+				} else if got := contrast(f, g); got < least {
+					t.Errorf("%s: %s on %s has %.2f, want %.1f", name, front, ground, got, least)
+				}
+			}
+		}
+		for _, front := range []string{"text", "text2", "link"} {
+			check(front, 4.5, "bg", "surface", "sunken")
+		}
+		check("on-accent", 4.5, "accent")
+		for _, status := range []string{"ok", "warn", "bad", "unknown", "info"} {
+			check(status, 4.5, status+"-bg", "surface", "bg")
+		}
+		check("control", 3, "bg", "surface")
+		check("focus", 3, "bg", "surface", "sunken")
+	}
+}

@@ -1,0 +1,254 @@
+package web
+
+import (
+	"bytes"
+	"html/template"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/message"
+)
+
+// views has a view of each page with everything in it, and the zero view.
+func views() map[string][2]any {
+	f := newFake()
+	f.start("verified")
+	all := []answers{{Guest: f.stay.GetGuests()[0], Form: f.form}, {Guest: f.stay.GetGuests()[1], Form: f.form}}
+	qr := (&exchange{site: &site{secure: func(*http.Request) bool { return true }}, r: httptest.NewRequest(http.MethodGet, "/k/", nil)}).qr("door_1")
+	fields := []field{}
+	for _, s := range f.form.GetSteps() {
+		for _, q := range s.GetFields() {
+			fields = append(fields, field{FormField: q, ID: "f-" + q.GetName(), Value: "1990-03-07", Parts: dateParts("1990-03-07")})
+		}
+	}
+	choices := []*guestv1.Choice{{Id: "c", SpaceName: "Room 1", Initials: "A. S."}, {}}
+	return map[string][2]any{
+		"problem":   {problemView{Text: "text"}, problemView{}},
+		"link":      {linkView{Link: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "not a date"}, Path: "/g/l/x"}, linkView{}},
+		"stay":      {stayView{Tasks: []taskLink{{"you", "todo", "/x"}, {"sharing", "blocked", ""}}, Open: 2, Doors: keyView{Doors: f.stay.GetDoors(), Moving: true}}, stayView{}},
+		"step":      {stepView{Guest: f.stay.GetGuests()[0], Step: f.form.GetSteps()[0], Fields: fields, Number: 1, Count: 5, Confirm: true}, stepView{}},
+		"check":     {checkView{Guests: all}, checkView{}},
+		"arrival":   {hours(), []string(nil)},
+		"rules":     {nil, nil},
+		"share":     {nil, nil},
+		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2"}, peopleView{}},
+		"stage":     {stageView{CheckIn: &guestv1.CheckIn{Stage: "confirmDetails", AskedAt: f.stay.GetFrom()}, Guests: all}, stageView{}},
+		"key":       {keyView{Pins: f.pins, Doors: f.stay.GetDoors(), Moving: true}, keyView{}},
+		"help":      {nil, nil},
+		"forgotten": {nil, nil},
+		"find":      {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
+		"which":     {findView{Action: "/k/find", Choices: choices}, findView{}},
+		"enrol":     {enrolView{Wrong: true}, enrolView{}},
+		"kiosk":     {kioskView{Kiosk: f.kiosk, QR: qr}, kioskView{}},
+		"closed":    {closedView{Text: "web.cut.text", QR: qr}, closedView{Text: "web.closed.text"}},
+		"you":       {nil, nil},
+	}
+}
+
+// Every page renders with a full view and with the zero view, on a phone and at a tablet, without a missing text.
+func TestEveryPageRenders(t *testing.T) {
+	files, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := parsePages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := views()
+	for name, tmpl := range pages {
+		view, ok := all[name]
+		if !ok {
+			t.Errorf("the page %s has no view here", name)
+			continue
+		}
+		for i, data := range view {
+			for _, kiosk := range []bool{false, true} {
+				p := &page{Nonce: "N", Key: "K", Path: "/x", Data: data, Kiosk: kiosk, files: files, now: time.Now(), words: wordsOf("en", nil)}
+				if i == 0 {
+					f := newFake()
+					f.start("failed")
+					p.Property, p.Back, p.Refresh, p.Title = theProperty, "/back", 2, "Title"
+					p.Flow = flow{Kiosk: kiosk, Stay: f.stay}
+					p.Wrong = []wrong{{"f-number", "Wrong"}, {"email-gst_2", "Wrong"}}
+				}
+				var b bytes.Buffer
+				if err := tmpl.ExecuteTemplate(&b, "layout", p); err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				checkHTML(t, name, b.String())
+			}
+		}
+	}
+}
+
+var (
+	idAttr    = regexp.MustCompile(`\bid="([^"]*)"`)
+	labelFor  = regexp.MustCompile(`\bfor="([^"]*)"`)
+	rawKind   = regexp.MustCompile(`\b(web|form|field|choice|problem|why|country|checkIn|step)\.[a-zA-Z.]+\b`)
+	inlineBad = regexp.MustCompile(`<(style)\b|\bstyle="|\bon\w+="|ZgotmplZ|%!`)
+)
+
+// checkHTML fails if a page has a text without a translation, inline style or script, ids that are not unique, or labels of nothing.
+func checkHTML(t *testing.T, name, html string) {
+	t.Helper()
+	if found := rawKind.FindString(plain(html)); found != "" {
+		t.Errorf("%s: the text %s is missing", name, found)
+	}
+	if found := inlineBad.FindString(html); found != "" {
+		t.Errorf("%s: the page has %q", name, found)
+	}
+	seen := map[string]bool{}
+	for _, m := range idAttr.FindAllStringSubmatch(html, -1) {
+		if seen[m[1]] && m[1] != "" {
+			t.Errorf("%s: the id %q is there twice", name, m[1])
+		}
+		seen[m[1]] = true
+	}
+	for _, m := range labelFor.FindAllStringSubmatch(html, -1) {
+		if !seen[m[1]] {
+			t.Errorf("%s: a label is for %q, which is not there", name, m[1])
+		}
+	}
+}
+
+// Every message that a template or the code names exists.
+func TestEveryMessageExists(t *testing.T) {
+	named := regexp.MustCompile(`(?:\.T|new|stayPage|closedPage|problem|Page) ?\(?[^"\n]*"((?:web|field|why|form|problem)\.[\w.]+)"`)
+	count := 0
+	for _, glob := range []string{"*.go", "pages/*.html", "parts/*.html"} {
+		files, err := filepath.Glob(glob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range named.FindAllStringSubmatch(string(content), -1) {
+				kind := m[1]
+				if strings.HasSuffix(kind, ".") { // the rest is data
+					continue
+				}
+				count++
+				if !message.Has(kind) {
+					t.Errorf("%s names %s, which has no text", file, kind)
+				}
+			}
+		}
+	}
+	if count < 80 {
+		t.Errorf("only %d names were found", count)
+	}
+	for _, stage := range []string{"notToday", "start", "details", "confirmDetails", "identityCheck", "signature", "houseRules", "stopped", "ready", "calling", "waiting", "atDesk", "checkedIn", "ended"} {
+		if !message.Has("web.stage." + stage) {
+			t.Errorf("the stage %s has no title", stage)
+		}
+	}
+	for _, reason := range []string{"owing", "roomNotReady", "partnerError", "partnerUnavailable", "identityCheck", "signature", "stageRefused", "minorAlone", "checkInRefused", "atDesk", "noAnswer"} {
+		if !message.Has("checkIn.stop." + reason) {
+			t.Errorf("the stop %s has no text", reason)
+		}
+	}
+	for _, pin := range []string{"planned", "queued", "sent", "accepted", "verified", "used", "unconfirmed", "failed", "removing", "removed"} {
+		if !message.Has("web.pin." + pin) {
+			t.Errorf("the evidence %s has no text", pin)
+		}
+	}
+}
+
+// Values that are HTML stay HTML, and all other values are escaped.
+func TestTextsAreEscaped(t *testing.T) {
+	w := wordsOf("", theProperty)
+	if got := w.T("web.link.title", "property", `<b>"&\uE0000\uE001`); !strings.HasPrefix(string(got), "Your stay at &lt;b&gt;&#34;&amp;") {
+		t.Errorf("%s", got)
+	}
+	if got := w.T("web.checkin.from", "day", w.Date("2026-11-21")); got != `You can check in on <time datetime="2026-11-21">Saturday, 21 November</time>.` {
+		t.Errorf("%s", got)
+	}
+	if got := w.Date(`<script>`); got != template.HTML("&lt;script&gt;") {
+		t.Errorf("%s", got)
+	}
+}
+
+// Dates may be typed with numbers or the names of months. What is no date stays as it was typed.
+func TestDates(t *testing.T) {
+	w := wordsOf("", nil)
+	for _, test := range []struct{ day, month, year, want string }{
+		{"7", "3", "1990", "1990-03-07"}, {"07", "mar", "1990", "1990-03-07"}, {"1", "SEPTEMBER", "2001", "2001-09-01"}, {"1", "Sept.", "2001", "2001-09-01"},
+		{"", "", "", ""}, {"7", "", "1990", "7  1990"}, {"7", "ma", "1990", "7 ma 1990"}, {"32", "1", "1990", "32 1 1990"}, {"1", "13", "1990", "1 13 1990"}, {"1", "1", "90", "1 1 90"},
+	} {
+		got := w.dateFrom(test.day, test.month, test.year)
+		if got != test.want {
+			t.Errorf("%v: %q", test, got)
+		}
+		if parts := dateParts(got); got != "" && (strings.TrimLeft(parts[0], "0") != strings.TrimLeft(test.day, "0") || parts[2] != test.year) {
+			t.Errorf("%v: shown again as %v", test, parts)
+		}
+	}
+}
+
+// First views stay small, and so do scripts and style sheets before compression.
+func TestBudgets(t *testing.T) {
+	f := newFake()
+	f.bound = false
+	h := f.handler(t, io.Discard)
+	b := f.client(t)
+	b.enrol()
+	files, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, most := range map[string]int{"guest.js": 25 << 10, "kiosk.js": 15 << 10, "guest.css": 25 << 10, "kiosk.css": 5 << 10} {
+		if size := len(files.byName[files.names[name]].plain); size > most || size == 0 {
+			t.Errorf("%s has %d bytes, at most %d are allowed", name, size, most)
+		}
+	}
+	for _, path := range []string{"/g/l/" + linkSecret, "/q/door_1", "/k/enrol"} {
+		total := 0
+		body := fetched(t, h, path, &total)
+		for _, m := range regexp.MustCompile(`(?:href|src)="(/(?:static|theme)/[^"]+)"`).FindAllStringSubmatch(body, -1) {
+			fetched(t, h, m[1], &total)
+		}
+		if total > 60<<10 || total < 1<<10 {
+			t.Errorf("the first view of %s has %d bytes over the wire", path, total)
+		}
+	}
+}
+
+// fetched returns the text of an answer and adds its size over the wire.
+func fetched(t *testing.T, h http.Handler, path string, total *int) string {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	plain := w.Body.String()
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: status %d", path, w.Code)
+	}
+	r.Header.Set("Accept-Encoding", "br, gzip;q=0.8")
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Header().Get("Content-Encoding") != "gzip" && len(plain) > 300 {
+		t.Errorf("%s is not compressed", path)
+	}
+	if w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
+		t.Errorf("%s: Content-Length %s of %d", path, w.Header().Get("Content-Length"), w.Body.Len())
+	}
+	*total += w.Body.Len()
+	return plain
+}
