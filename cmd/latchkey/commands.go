@@ -33,6 +33,7 @@ type commands struct {
 	Reservation reservationCommands `cmd:"" aliases:"reservations" group:"property" help:"Reservations, and why their doors open or do not."`
 	Code        codeCommands        `cmd:"" group:"property" help:"Staff codes, one-time codes and backup codes."`
 	Arrivals    arrivalsCommand     `cmd:"" group:"property" help:"List the arrivals of a day, and what to fix before."`
+	Kiosk       kioskCommands       `cmd:"" group:"property" help:"Check-in tablets."`
 	Notice      noticeCommands      `cmd:"" group:"property" help:"Notices: what needs a person's attention."`
 	App         appCommands         `cmd:"" group:"partners" help:"Partner apps: vendors of property management systems."`
 	Integration integrationCommands `cmd:"" group:"partners" help:"Partner apps connected to a property, and their access tokens."`

@@ -142,6 +142,12 @@ var (
 			return candidate{g.GetId(), []string{g.GetName()}, "gate"}
 		}), err
 	}}
+	aKiosk = kind{"kiosk", []string{"ksk_"}, fault.KioskNotFound, "latchkey kiosk list", func(s *session) ([]candidate, error) {
+		answer, err := propertyv1.NewKioskServiceClient(s.conn).ListKiosks(s, &propertyv1.ListKiosksRequest{})
+		return candidatesOf(answer.GetData().GetList(), func(k *propertyv1.Kiosk) candidate {
+			return candidate{k.GetId(), []string{k.GetName()}, "kiosk"}
+		}), err
+	}}
 	aDoor = kind{"space or gate", []string{"spc_", "gat_"}, fault.SpaceNotFound, "latchkey space list, latchkey gate list", func(s *session) ([]candidate, error) {
 		spaces, err := aSpace.list(s)
 		if err != nil {
