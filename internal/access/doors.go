@@ -10,6 +10,7 @@ import (
 	entgate "latchkey.dev/ent/gate"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access/pin"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
@@ -151,8 +152,15 @@ func plannedDoors(doors []Door, gatesAlone bool) []Door {
 // installedLock is a lock on a door with its bridge and, at a gate, the gate.
 type installedLock struct {
 	lock   *ent.Lock
-	bridge *ent.Bridge // bridge is nil if the lock has none
+	bridge *installedBridge // bridge is nil if the lock has none
 	gate   gateRow
+}
+
+// installedBridge are the columns of a bridge that say whether it is online and which SmartKeys it knows.
+type installedBridge struct {
+	link          bridge.Link
+	keySetVersion *int64
+	keyListNumber int64
 }
 
 // gateRow is a gate, or the zero value at another door.
@@ -164,13 +172,13 @@ type gateRow struct {
 func (f installedLock) toLock(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
-		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.IsOnline(f.lock, f.bridge, now), Jammed: lock.IsJammed(f.lock),
+		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: f.bridge != nil && f.bridge.link.IsOnline(now) && f.lock.Status.Online, Jammed: lock.IsJammed(f.lock),
 		PIN: pinRules(c), Guessable: lock.Guessable(c, f.lock.Status),
 	}
 	switch {
 	case f.bridge == nil:
 		out.Bridge = lock.NoBridge
-	case f.bridge.RevokedAt != nil:
+	case f.bridge.link.RevokedAt != nil:
 		out.Bridge = lock.BridgeRevoked
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	entlock "latchkey.dev/ent/lock"
 	entslot "latchkey.dev/ent/slot"
 	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
@@ -209,7 +210,7 @@ func (run *Run) loadLocks(ids []string) error {
 	for _, l := range found {
 		at := installedLock{lock: l}
 		if i := slices.IndexFunc(rows, func(b *ent.Bridge) bool { return b.ID == l.BridgeID }); i >= 0 {
-			at.bridge = rows[i]
+			at.bridge = &installedBridge{bridge.LinkOf(rows[i]), rows[i].KeySetVersion, rows[i].KeyListNumber}
 		}
 		run.locks[l.ID] = at
 	}

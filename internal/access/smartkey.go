@@ -198,10 +198,10 @@ func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 // bridgeConfirmed reports whether the bridge of a lock confirmed the keys and the status list by which it accepts a
 // token (known), and the list that revokes it (revoked). It ignores version numbers above the issuer's own: they are
 // from before the database was restored from a backup.
-func bridgeConfirmed(issuer *ent.Issuer, b *ent.Bridge, s *ent.KeyStatus) (known, revoked bool) {
-	if b == nil || b.KeySetVersion == nil || *b.KeySetVersion > issuer.KeySetVersion || b.KeyListNumber > issuer.ListNumber {
+func bridgeConfirmed(issuer *ent.Issuer, b *installedBridge, s *ent.KeyStatus) (known, revoked bool) {
+	if b == nil || b.keySetVersion == nil || *b.keySetVersion > issuer.KeySetVersion || b.keyListNumber > issuer.ListNumber {
 		return false, false
 	}
-	known = s.ListNumber > 0 && *b.KeySetVersion >= s.KeySetVersion && b.KeyListNumber >= s.ListNumber
-	return known, s.RevokedList > 0 && b.KeyListNumber >= s.RevokedList
+	known = s.ListNumber > 0 && *b.keySetVersion >= s.KeySetVersion && b.keyListNumber >= s.ListNumber
+	return known, s.RevokedList > 0 && b.keyListNumber >= s.RevokedList
 }

@@ -90,16 +90,16 @@ func TestDescribeSmartKeys(t *testing.T) {
 func TestBridgeConfirmed(t *testing.T) {
 	issuer := &ent.Issuer{KeySetVersion: 2, ListNumber: 500}
 	index := &ent.KeyStatus{KeySetVersion: 2, ListNumber: 400, RevokedList: 490}
-	said := func(version, list int64) *ent.Bridge {
-		return &ent.Bridge{KeySetVersion: &version, KeyListNumber: list}
+	said := func(version, list int64) *installedBridge {
+		return &installedBridge{keySetVersion: &version, keyListNumber: list}
 	}
 	for _, tc := range []struct {
 		what           string
-		bridge         *ent.Bridge
+		bridge         *installedBridge
 		known, revoked bool
 	}{
 		{"no bridge", nil, false, false},
-		{"it has said nothing", &ent.Bridge{KeyListNumber: 500}, false, false},
+		{"it has said nothing", &installedBridge{keyListNumber: 500}, false, false},
 		{"it knows no SmartKeys", said(-1, 0), false, false},
 		{"older keys", said(1, 489), false, false},
 		{"an older list", said(2, 399), false, false},

@@ -19,7 +19,8 @@ const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 		SELECT id, id, name, space_ids FROM gates WHERE property_id = $1
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
 		UNION ALL SELECT CAST($3 AS VARCHAR(40)), NULL, NULL, NULL)
-	SELECT l.id, l.name, l.kind, l.bridge_id, l.address, l.door_id, l.capabilities, l.status, l.generation,
+	SELECT l.id, l.name, l.named, l.kind, l.bridge_id, l.address, l.model, l.door_id, l.door_since, l.capabilities, l.status, l.generation,
+		l.unreached_at, l.reached_at, l.offline_told_at, l.battery_told_at, l.clock_told_at, l.created_at,
 		b.id, b.online, b.last_seen_at, b.revoked_at, b.key_set_version, b.key_list_number, d.gate, d.name, d.space_ids
 	FROM doors AS d CROSS JOIN locks AS l
 	LEFT JOIN bridges AS b ON b.id = l.bridge_id AND b.property_id = l.property_id
@@ -51,17 +52,16 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, er
 	return out, nil
 }
 
-// scanLock reads a lock, and those columns of its bridge that say whether the bridge is online and which SmartKeys it
-// knows.
 func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
-	f, b := installedLock{lock: &ent.Lock{PropertyID: propertyID}}, &ent.Bridge{PropertyID: propertyID}
+	f, b := installedLock{lock: &ent.Lock{PropertyID: propertyID}}, installedBridge{}
 	var capabilities, status, spaces []byte
-	var bridge, gate, gateName sql.NullString
+	var bridgeID, gate, gateName sql.NullString
 	var online sql.NullBool
 	var list sql.NullInt64
 	l := f.lock
-	err := rows.Scan(&l.ID, &l.Name, &l.Kind, &l.BridgeID, &l.Address, &l.DoorID, &capabilities, &status, &l.Generation,
-		&bridge, &online, &b.LastSeenAt, &b.RevokedAt, &b.KeySetVersion, &list, &gate, &gateName, &spaces)
+	err := rows.Scan(&l.ID, &l.Name, &l.Named, &l.Kind, &l.BridgeID, &l.Address, &l.Model, &l.DoorID, &l.DoorSince, &capabilities, &status, &l.Generation,
+		&l.UnreachedAt, &l.ReachedAt, &l.OfflineToldAt, &l.BatteryToldAt, &l.ClockToldAt, &l.CreatedAt,
+		&bridgeID, &online, &b.link.LastSeenAt, &b.link.RevokedAt, &b.keySetVersion, &list, &gate, &gateName, &spaces)
 	if err != nil {
 		return f, err
 	}
@@ -71,9 +71,9 @@ func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 	if err := json.Unmarshal(status, &l.Status); err != nil {
 		return f, err
 	}
-	if bridge.Valid {
-		b.ID, b.Online, b.KeyListNumber = bridge.String, online.Bool, list.Int64
-		f.bridge = b
+	if bridgeID.Valid {
+		b.link.Online, b.keyListNumber = online.Bool, list.Int64
+		f.bridge = &b
 	}
 	if gate.Valid {
 		f.gate = gateRow{id: gate.String, name: gateName.String}

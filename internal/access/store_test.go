@@ -1,8 +1,10 @@
 package access
 
 import (
+	"strings"
 	"testing"
 
+	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -11,4 +13,9 @@ func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		dbtest.PrepareAll(t, d, installedLocksQuery)
 	})
+	for _, column := range entlock.Columns {
+		if column != entlock.FieldPropertyID && !strings.Contains(installedLocksQuery, " l."+column+",") && !strings.Contains(installedLocksQuery, "\tl."+column+",") {
+			t.Errorf("the row of a lock is read without its column %s", column)
+		}
+	}
 }

@@ -126,11 +126,11 @@ type Link struct {
 	LastSeenAt, LinkAt, RevokedAt *time.Time
 }
 
-func linkOf(br *ent.Bridge) Link {
+func LinkOf(br *ent.Bridge) Link {
 	return Link{br.Online, br.OfflineReason, br.LastSeenAt, br.LinkAt, br.RevokedAt}
 }
 
-func IsOnline(br *ent.Bridge, now time.Time) bool { return linkOf(br).IsOnline(now) }
+func IsOnline(br *ent.Bridge, now time.Time) bool { return LinkOf(br).IsOnline(now) }
 
 // IsOnline reports whether the bridge has a session with a recent heartbeat.
 func (l Link) IsOnline(now time.Time) bool {
@@ -161,5 +161,5 @@ func Locate(tx *db.Tx, propertyID, bridgeID string, now time.Time) (Location, er
 	if IsOnline(br, now) {
 		return Location{Node: br.Node}, nil
 	}
-	return Location{Moving: linkOf(br).IsMoving(now)}, nil
+	return Location{Moving: LinkOf(br).IsMoving(now)}, nil
 }

@@ -154,18 +154,13 @@ func LoadStates(tx *db.Tx, now time.Time, propertyID string, locks []*ent.Lock) 
 	for _, lk := range locks {
 		br := bridges[lk.BridgeID]
 		states[lk.ID] = State{
-			Online:        IsOnline(lk, br, now),
+			Online:        br != nil && bridge.IsOnline(br, now) && lk.Status.Online,
 			Revoked:       br == nil || br.RevokedAt != nil,
 			FreeSlots:     countFree(rows[lk.ID], lk.Capabilities.Slots),
 			OfflineReason: offlineReason(lk, br, now),
 		}
 	}
 	return states, nil
-}
-
-// IsOnline reports whether the bridge of a lock is online and reaches the lock.
-func IsOnline(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
-	return br != nil && bridge.IsOnline(br, now) && lk.Status.Online
 }
 
 // IsJammed reports whether the last status of a lock says that its bolt cannot move.

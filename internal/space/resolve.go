@@ -2,7 +2,6 @@ package space
 
 import (
 	"cmp"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -30,7 +29,7 @@ type Request struct {
 	OwnID            string // OwnID is the id of a Latchkey space and overrides the PMS's ids
 }
 
-// Place is the space of a reservation and, for a bed, its dorm. Their CreatedAt is not loaded.
+// Place is the space of a reservation and, for a bed, its dorm.
 type Place struct {
 	Space  *ent.Space
 	Parent *ent.Space // Parent is the dorm of a bed, otherwise nil
@@ -154,57 +153,4 @@ func resolveOwn(tx *db.Tx, r Request) (Place, string, error) {
 	place := own[0].Place
 	place.Doubt = place.findDoubt()
 	return place, place.inactiveReason(), nil
-}
-
-// foundPlace is a place and the PMS id that is mapped to it.
-type foundPlace struct {
-	externalID   string
-	listedParent string // listedParent is the bed's room in the PMS's list, "" if the PMS names none
-	Place
-}
-
-// Every change of a reservation runs one of these queries. They are SQL because ent takes three times as long to
-// build and scan them. An id that is not given is "", which matches no row.
-const (
-	placeColumns = `own.id, own.type, own.name, own.floor, own.parent_id, own.is_private, own.is_active,
-		dorm.id, dorm.type, dorm.name, dorm.floor, dorm.is_private, dorm.is_active`
-	joinDorm     = ` LEFT JOIN spaces AS dorm ON dorm.id = own.parent_id AND dorm.property_id = own.property_id`
-	placesMapped = `SELECT m.external_id, COALESCE(listed.parent_external_id, ''), ` + placeColumns + ` FROM mappings AS m
-		JOIN spaces AS own ON own.id = m.space_id AND own.property_id = m.property_id` + joinDorm + `
-		LEFT JOIN partner_spaces AS listed ON listed.property_id = m.property_id AND listed.integration_id = m.integration_id AND listed.external_id = m.external_id
-		WHERE m.property_id = $1 AND m.integration_id = $2 AND m.external_id IN ($3, $4)`
-	placesOwn = `SELECT '', '', ` + placeColumns + ` FROM spaces AS own` + joinDorm + `
-		WHERE own.property_id = $1 AND own.id = $2`
-)
-
-// queryPlaces runs placesMapped or placesOwn.
-func queryPlaces(tx *db.Tx, query, propertyID string, args ...any) ([]foundPlace, error) {
-	rows, err := tx.QueryContext(tx.Context(), query, append([]any{propertyID}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("resolve a space: %w", err)
-	}
-	defer rows.Close()
-	var all []foundPlace
-	for rows.Next() {
-		f, own := foundPlace{}, &ent.Space{PropertyID: propertyID}
-		var dormID, dormType, dormName, dormFloor sql.NullString
-		var dormPrivate, dormActive sql.NullBool
-		err := rows.Scan(&f.externalID, &f.listedParent, &own.ID, &own.Type, &own.Name, &own.Floor, &own.ParentID, &own.IsPrivate, &own.IsActive,
-			&dormID, &dormType, &dormName, &dormFloor, &dormPrivate, &dormActive)
-		if err != nil {
-			return nil, fmt.Errorf("resolve a space: %w", err)
-		}
-		f.Space = own
-		if dormID.Valid {
-			f.Parent = &ent.Space{
-				ID: dormID.String, PropertyID: propertyID, Type: dormType.String, Name: dormName.String, Floor: dormFloor.String,
-				IsPrivate: dormPrivate.Bool, IsActive: dormActive.Bool,
-			}
-		}
-		all = append(all, f)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("resolve a space: %w", err)
-	}
-	return all, nil
 }
