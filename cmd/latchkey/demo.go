@@ -32,7 +32,9 @@ type demoCommand struct {
 }
 
 func (*demoCommand) Help() string {
-	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks. Ten steps show how a reservation becomes a code that opens a door, and how the code ends. Then the demo keeps running, so that you can try it by hand.
+	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks. The first line of the output is the address of a page to play with: the PMS's desk, the guests' mailbox, the doors, a kiosk and the guest's phone.
+
+Its steps show how a guest checks in alone, how a reservation becomes a code that opens a door, and how the code ends. Then the demo keeps running, so that you can try it by hand.
 
 Without a terminal it ends after the steps. Only in the demo, the partner's endpoints may be on loopback over plain HTTP without --partner-allow.`
 }
@@ -143,7 +145,7 @@ func (c *demoCommand) writeReady(w *sandbox.World) error {
 		HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), Bridge: w.Server.BridgeAddr(),
 		ClientToken: w.ClientToken, AccessToken: w.AccessToken, APIKey: w.APIKey, StaffToken: w.StaffToken, PropertyID: w.PropertyID,
 		Keypad: w.KeypadURL(), Sandbox: w.PMSURL(), Socket: w.Server.SocketPath(),
-		Mailbox: w.PlayURL() + "mail", Kiosk: "http://" + w.Server.HTTPAddr() + "/k", Guest: "http://" + w.Server.HTTPAddr() + "/g", KioskCode: w.KioskCode(),
+		Mailbox: w.MailboxURL(), Kiosk: "http://" + w.Server.HTTPAddr() + "/k", Guest: "http://" + w.Server.HTTPAddr() + "/g", KioskCode: w.KioskCode(),
 	}, "", "  ")
 	if err != nil {
 		return err
@@ -210,6 +212,8 @@ func printInvitation(out io.Writer, w *sandbox.World) {
 	fmt.Fprintf(out, `
 Now try it yourself. The demo runs until you press Ctrl-C.
 
+  play               %[12]s    (in a browser: desk, mailbox, doors, kiosk)
+  kiosk code         %[13]s
   REST and Connect   http://%[1]s    (documentation at http://%[1]s/docs)
   gRPC               %[2]s
   the PMS            %[3]s
@@ -227,5 +231,5 @@ curl -s 'http://%[1]s/v1/reservations/find?pmsId=MINE&extend=pin,gatePins,access
 curl -sX POST %[11]s -d '{"pin":"'$(curl -s 'http://%[1]s/v1/reservations/find?pmsId=MINE&extend=pin' %[8]s | grep -o '"pin":"[0-9]*"' | grep -o '[0-9]*')'"}'
 
 `, w.Server.HTTPAddr(), w.Server.GRPCAddr(), w.PMSURL(), w.ClientToken, w.AccessToken, w.APIKey, w.PropertyID, headers, today, later,
-		strings.Replace(w.KeypadURL(), "{doorId}", w.Spaces["Room 103"], 1))
+		strings.Replace(w.KeypadURL(), "{doorId}", w.Spaces["Room 103"], 1), w.PlayURL(), w.KioskCode())
 }

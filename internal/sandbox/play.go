@@ -55,6 +55,7 @@ func newPlay(w *World) (http.Handler, error) {
 	p := &play{w: w, page: page, zone: zone, notes: map[string]note{}, presses: map[string]note{}, faults: map[string]faults{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.showBoard)
+	mux.HandleFunc("GET /mail", p.listMails)
 	mux.HandleFunc("GET /mail/{id}", p.showMail)
 	mux.HandleFunc("GET /mail/{id}/html", p.showMailHTML)
 	mux.HandleFunc("POST /desk", p.createBooking)

@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// logged writes the steps of the demo to the test's log.
+type logged struct{ t *testing.T }
+
+func (l logged) Begin(number int, title string) { l.t.Logf("step %d: %s", number, title) }
+
+func (l logged) End(outcome []string, err error, _ time.Duration) { l.t.Log(outcome, err) }
+
+// A guest checks in alone, a desk checks guests in, and each code ends: every step of the demo holds.
+func TestDemo(t *testing.T) {
+	w := build(t, Config{Play: true, WithoutStorage: true})
+	if err := w.RunDemo(t.Context(), logged{t}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := http.Get(w.MailboxURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	var box struct {
+		Mails []struct {
+			ID, Kind, To, Subject, Text string
+			Links                       []string
+		}
+	}
+	if err := json.NewDecoder(a.Body).Decode(&box); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, m := range box.Mails {
+		kinds[m.Kind] = true
+		if m.Kind == "invitation" && (len(m.Links) == 0 || m.Subject == "" || !strings.Contains(m.To, "@")) {
+			t.Errorf("the mail %s has no link, subject or recipient", m.ID)
+		}
+		status, page := openPage(t, w, "/mail/"+m.ID, nil)
+		if status != 200 || !strings.Contains(page, "As HTML") {
+			t.Errorf("the page of the mail %s answered %d", m.ID, status)
+		}
+		if status, page = openPage(t, w, "/mail/"+m.ID+"/html", nil); status != 200 || !strings.Contains(page, `<base target="_blank">`) {
+			t.Errorf("the HTML of the mail %s answered %d", m.ID, status)
+		}
+	}
+	if !kinds["invitation"] {
+		t.Errorf("the mailbox has only %v", kinds)
+	}
+	if status, _ := openPage(t, w, "/mail/mai_unknown", nil); status != 404 {
+		t.Errorf("an unknown mail answered %d", status)
+	}
+}
