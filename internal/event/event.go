@@ -19,12 +19,6 @@ type Event struct {
 	GrantID    string         // GrantID is the access grant, if that is not the subject
 }
 
-// insert stores an event with the subject's next sequence number. If two transactions choose the same number, PostgreSQL
-// makes one of them run again.
-const insert = `INSERT INTO events (property_id, subject, subject_sequence, kind, body, grant_id, occurred_at, position, created_at)
-	VALUES ($1, $2, (SELECT COALESCE(MAX(subject_sequence), 0) + 1 FROM events WHERE subject = $3), $4, $5, $6, $7, $8, $9)
-	ON CONFLICT (subject, subject_sequence) DO NOTHING`
-
 // Appended is the topic of new events that webhooks may deliver. Its key is empty.
 const Appended db.Topic = "event.appended"
 
@@ -46,7 +40,7 @@ func Append(tx *db.Tx, e Event) error {
 	if e.Kind.Internal() {
 		position = 0
 	}
-	_, err = tx.ExecContext(tx.Context(), insert, e.PropertyID, e.Subject, e.Subject, string(e.Kind), string(body), grant, e.OccurredAt.UTC(), position, tx.Now())
+	_, err = tx.ExecContext(tx.Context(), insertEvent, e.PropertyID, e.Subject, e.Subject, string(e.Kind), string(body), grant, e.OccurredAt.UTC(), position, tx.Now())
 	if err != nil {
 		return fmt.Errorf("store an event: %w", err)
 	}

@@ -25,7 +25,7 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 		return 0, fmt.Errorf("load old events: %w", err)
 	}
 	received := int64(math.MaxInt64)
-	if _, err := tx.ReadOne("SELECT COALESCE(MIN(position), $1) FROM event_cursors", []any{received}, &received); err != nil {
+	if _, err := tx.ReadOne(selectLeastCursor, []any{received}, &received); err != nil {
 		return 0, fmt.Errorf("load the cursors of subscribers: %w", err)
 	}
 	var old []int64
@@ -74,7 +74,7 @@ func Delete(tx *db.Tx, propertyID string, subjects, grantIDs []string) error {
 	last, err := tx.Event.Query().Where(ofGrants).IDs(tx.Context())
 	for _, id := range last {
 		if err == nil {
-			_, err = tx.ExecContext(tx.Context(), "UPDATE events SET body = '{}', grant_id = NULL WHERE id = $1 AND property_id = $2", id, propertyID)
+			_, err = tx.ExecContext(tx.Context(), clearEvent, id, propertyID)
 		}
 	}
 	if err != nil {

@@ -15,6 +15,25 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
+// insertEvent stores an event with the subject's next sequence number. If two transactions choose the same number, PostgreSQL
+// makes one of them run again.
+const insertEvent = `INSERT INTO events (property_id, subject, subject_sequence, kind, body, grant_id, occurred_at, position, created_at)
+	VALUES ($1, $2, (SELECT COALESCE(MAX(subject_sequence), 0) + 1 FROM events WHERE subject = $3), $4, $5, $6, $7, $8, $9)
+	ON CONFLICT (subject, subject_sequence) DO NOTHING`
+
+const (
+	selectLastPosition = `SELECT COALESCE(MAX(position), 0) FROM (
+		SELECT MAX(position) AS position FROM events WHERE position > 0 UNION ALL SELECT MAX(position) FROM event_cursors) AS assigned`
+	selectLeastCursor = `SELECT COALESCE(MIN(position), $1) FROM event_cursors`
+	selectCursors     = `SELECT id, subscriber, subject, position, attempts, retry_at FROM event_cursors WHERE subscriber = $1 ORDER BY subject <> '', retry_at, id`
+	insertCursor      = `INSERT INTO event_cursors (subscriber, position, created_at) VALUES ($1, $2, $3) ON CONFLICT (subscriber, subject) DO NOTHING`
+	insertHeldBack    = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6)`
+	moveCursor        = `UPDATE event_cursors SET position = $1, attempts = 0 WHERE id = $2 AND position = $3`
+	postponeCursor    = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
+	deleteCursor      = `DELETE FROM event_cursors WHERE id = $1 AND position = $2`
+	clearEvent        = `UPDATE events SET body = '{}', grant_id = NULL WHERE id = $1 AND property_id = $2`
+)
+
 // Positions order events for their subscribers. Ids cannot order them: on PostgreSQL a transaction may commit after
 // another with higher ids, and a subscriber that has passed these ids would miss its events. The dispatcher assigns
 // positions to committed events, in the order of the subject within each subject.
@@ -24,9 +43,7 @@ var ErrMoved = errors.New("another dispatcher delivers events at the same time")
 
 // lastPosition returns the last position of an existing event or of a cursor.
 func lastPosition(tx *db.Tx) (last int64, err error) {
-	const query = `SELECT COALESCE(MAX(position), 0) FROM (
-		SELECT MAX(position) AS position FROM events WHERE position > 0 UNION ALL SELECT MAX(position) FROM event_cursors) AS assigned`
-	_, err = tx.ReadOne(query, nil, &last)
+	_, err = tx.ReadOne(selectLastPosition, nil, &last)
 	return last, err
 }
 
@@ -69,8 +86,7 @@ type Cursor struct {
 // Cursors returns the cursors of a subscriber: first the main cursor, then those of failing subjects by the time of
 // their retry.
 func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
-	const query = `SELECT id, subscriber, subject, position, attempts, retry_at FROM event_cursors WHERE subscriber = $1 ORDER BY subject <> '', retry_at, id`
-	rows, err := view.QueryContext(view.Context(), query, subscriber)
+	rows, err := view.QueryContext(view.Context(), selectCursors, subscriber)
 	if err != nil {
 		return nil, fmt.Errorf("load the cursors of %s: %w", subscriber, err)
 	}
@@ -91,8 +107,7 @@ func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 func Subscribe(tx *db.Tx, subscriber string) error {
 	last, err := lastPosition(tx)
 	if err == nil {
-		const insert = `INSERT INTO event_cursors (subscriber, position, created_at) VALUES ($1, $2, $3) ON CONFLICT (subscriber, subject) DO NOTHING`
-		_, err = tx.ExecContext(tx.Context(), insert, subscriber, last, tx.Now())
+		_, err = tx.ExecContext(tx.Context(), insertCursor, subscriber, last, tx.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("store the cursor of %s: %w", subscriber, err)
@@ -150,21 +165,18 @@ func (f Failure) reason() string {
 }
 
 func Move(tx *db.Tx, c *Cursor, position int64) error {
-	const update = `UPDATE event_cursors SET position = $1, attempts = 0 WHERE id = $2 AND position = $3`
-	return execExactly(tx, 1, "move a cursor", update, position, c.ID, c.Position)
+	return execExactly(tx, 1, "move a cursor", moveCursor, position, c.ID, c.Position)
 }
 
 // HoldBack stores a separate cursor for a subject whose delivery failed, so that the main cursor can pass the
 // subject's events.
 func HoldBack(tx *db.Tx, subscriber string, f Failure) error {
-	const insert = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6)`
-	return execExactly(tx, 1, "hold back a subject", insert, subscriber, f.Subject, f.After, f.RetryAt, f.reason(), tx.Now())
+	return execExactly(tx, 1, "hold back a subject", insertHeldBack, subscriber, f.Subject, f.After, f.RetryAt, f.reason(), tx.Now())
 }
 
 // Postpone records that the retry of a failing subject failed again.
 func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
-	const update = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
-	return execExactly(tx, 1, "postpone a subject", update, f.RetryAt, f.reason(), c.ID, c.Attempts)
+	return execExactly(tx, 1, "postpone a subject", postponeCursor, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }
 
 // Release deletes the cursor of a subject that no longer fails, unless the main cursor has passed further events of
@@ -173,7 +185,7 @@ func Release(tx *db.Tx, c, main *Cursor) error {
 	if err := Move(tx, main, main.Position); err != nil {
 		return err
 	}
-	return execExactly(tx, 1, "release a subject", `DELETE FROM event_cursors WHERE id = $1 AND position = $2`, c.ID, c.Position)
+	return execExactly(tx, 1, "release a subject", deleteCursor, c.ID, c.Position)
 }
 
 // execExactly runs a statement, and returns ErrMoved unless it affects exactly want rows.

@@ -1,0 +1,15 @@
+package event
+
+import (
+	"testing"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/test/dbtest"
+)
+
+func TestStatementsFitTheSchema(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dbtest.PrepareAll(t, d, insertEvent, selectLastPosition, selectLeastCursor, selectCursors, insertCursor, insertHeldBack,
+			moveCursor, postponeCursor, deleteCursor, clearEvent)
+	})
+}
