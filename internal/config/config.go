@@ -35,6 +35,7 @@ type Config struct {
 
 	NATS    NATS    `group:"serve-nodes" embed:"" prefix:"nats-"`
 	Partner Partner `group:"serve-partners" embed:"" prefix:"partner-"`
+	Mail    Mail    `group:"serve-partners" embed:"" prefix:"mail-"`
 	Rate    Rate    `group:"serve-partners" embed:"" prefix:"rate-"`
 
 	TrustedProxies []netip.Prefix `group:"serve-listen" placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is trusted."`
@@ -82,6 +83,11 @@ type Partner struct {
 	Allow []string `placeholder:"HOST[:PORT]" help:"Hosts that partners' endpoints may use even with private addresses or plain HTTP. None by default."`
 	Ports []uint16 `placeholder:"PORT" help:"Ports that partners' endpoints may use in addition to 443 and 8443."`
 	Deny  []string `placeholder:"CIDR" help:"Your own address ranges, which partners' endpoints must not use."`
+}
+
+// Mail limits the connections to properties' mail servers.
+type Mail struct {
+	Allow []string `placeholder:"HOST[:PORT]" help:"Mail servers that properties may use although they have private addresses or unusual ports. Others must have a public address and port 25, 465, 587 or 2525. None by default."`
 }
 
 // Rate limits calls per integration, and per token of staff, a script or an operator.

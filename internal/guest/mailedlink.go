@@ -34,3 +34,13 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	}
 	return nil
 }
+
+// RevokeMailedLink ends a link of a mail unless a device uses it.
+func RevokeMailedLink(tx *db.Tx, keys *keyring.Ring, propertyID, secret string) error {
+	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.MAC(keys.MAC("guestLink", secret)),
+		guestlink.BoundAtIsNil(), guestlink.RevokedAtIsNil()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("revoke the link of a mail: %w", err)
+	}
+	return nil
+}

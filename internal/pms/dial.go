@@ -27,6 +27,11 @@ type dialer struct {
 	observe  func(address string) // observe is called for each allowed connection attempt; tests only
 }
 
+// Dialer returns a function that connects only to addresses that the rules allow, within a time limit.
+func (r *Rules) Dialer(timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&dialer{rules: r, resolver: net.DefaultResolver, timeout: timeout}).DialContext
+}
+
 // DialContext resolves the name and connects within the timeout. It refuses a name if any of its addresses is refused.
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)

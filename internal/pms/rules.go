@@ -1,6 +1,7 @@
 package pms
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -25,6 +26,8 @@ type RulesOptions struct {
 	Ports []uint16
 	// OwnRanges lists public address ranges that are refused: the operator's own networks.
 	OwnRanges []netip.Prefix
+	// Flag is the operator's flag for Hosts, named in errors; empty: --partner-allow.
+	Flag string
 }
 
 // Rules decide where calls to partners may go: [Rules.CheckURL] when an endpoint is registered and before every call,
@@ -69,7 +72,7 @@ func NewRules(o RulesOptions) (*Rules, error) {
 	r := &Rules{listed: make(map[string]ports, len(o.Hosts)), ports: slices.Concat(defaultPorts, o.Ports)}
 	for _, entry := range o.Hosts {
 		if err := r.addListed(entry); err != nil {
-			return nil, fmt.Errorf("--partner-allow %q: %w; want HOST or HOST:PORT, such as pms.internal:8443, without http:// and path", entry, err)
+			return nil, fmt.Errorf("%s %q: %w; want HOST or HOST:PORT, such as pms.internal:8443, without http:// and path", cmp.Or(o.Flag, "--partner-allow"), entry, err)
 		}
 	}
 	r.never = append(slices.Clone(metadata), o.OwnRanges...)

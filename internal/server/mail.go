@@ -1,16 +1,30 @@
 package server
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
+	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/worker"
 )
 
 // wireMail creates the jobs that send mails, and the sweep that invites guests.
-func (s *Server) wireMail(p *parts) {
-	p.mails = worker.Mails{DB: s.db, Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, BaseURL: s.PublicURL, Log: s.log}
+func (s *Server) wireMail(p *parts) error {
+	rules, err := pms.NewRules(pms.RulesOptions{Hosts: s.cfg.Mail.Allow, Ports: mailPorts, Flag: "--mail-allow"})
+	if err != nil {
+		return fmt.Errorf("mail servers: %w", err)
+	}
+	p.mails = worker.Mails{DB: s.db, Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, BaseURL: s.PublicURL, Dial: rules.Dialer(mailDialTimeout), Log: s.log}
 	p.invitations = worker.Invitations{Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, Every: s.sweep}
+	return nil
 }
+
+// mailPorts are the ports of mail servers that properties may use.
+var mailPorts = []uint16{25, 465, 587, 2525}
+
+// mailDialTimeout limits a connection to a mail server.
+const mailDialTimeout = 10 * time.Second
 
 // PublicURL returns the address with which links to pages begin, without a slash at its end.
 func (s *Server) PublicURL() string {

@@ -102,7 +102,9 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		Name: s.name, Intervals: s.nodePace,
 	})
 	p.background["bridge link"] = p.node.Run
-	s.wireMail(p)
+	if err := s.wireMail(p); err != nil {
+		return nil, err
+	}
 	s.wireEvents(p)
 	s.db.Subscribe(bridge.Changed, p.node.Notify)
 	s.db.Subscribe(event.Appended, p.announcer.Notify)
@@ -301,7 +303,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterNoticeServiceServer(to, staff.Notice)
 	propertyv1.RegisterCodeServiceServer(to, staff.Code)
 	propertyv1.RegisterReservationServiceServer(to, staff.Reservation)
-	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch}))
+	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend}))
 	propertyv1.RegisterKioskServiceServer(to, staff.Kiosk)
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render

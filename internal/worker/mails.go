@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -11,11 +13,10 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
-	"latchkey.dev/internal/message"
-	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -27,7 +28,10 @@ type Mails struct {
 	Reservations reservation.Service
 	// BaseURL returns the address with which links begin, without a slash at its end.
 	BaseURL func() string
-	Log     *slog.Logger
+	// Dial connects to mail servers at allowed addresses.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	TLS  *tls.Config // TLS has the trusted certificates of mail servers; nil: those of the machine
+	Log  *slog.Logger
 }
 
 func (m Mails) AddTo(workers *river.Workers) { river.AddWorker(workers, &mailJob{mails: m}) }
@@ -79,7 +83,19 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	case ready.text.To == "":
 		return 0, m.fail(ctx, row, mail.Waiting, mail.FailedAddress, "")
 	}
-	return 0, m.putInMailbox(ctx, row, ready)
+	settings, err := mail.SettingsOf(m.DB.View(ctx), propertyID)
+	if err != nil {
+		return 0, err
+	}
+	if settings.Host == "" {
+		return 0, m.putInMailbox(ctx, row, ready)
+	}
+	server, err := mail.ServerOf(ctx, m.Keys, settings, ready.property)
+	if err != nil {
+		return 0, err
+	}
+	server.Dial, server.TLS = m.Dial, m.TLS
+	return m.send(ctx, server, row, ready)
 }
 
 // putInMailbox stores the text of a mail in the mailbox, and its links.
@@ -123,24 +139,23 @@ func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mai
 	})
 }
 
-// notifyFailure notifies staff of a mail that was given up. A mail about a stay has a notice of its own; other failures of a property
-// share one.
-func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
-	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: "mailFailed", OnceKey: row.PropertyID + "/mailFailed/" + row.ReservationID}
-	number := ""
-	if row.ReservationID != "" {
-		stay, err := reservation.Get(tx, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
-		if err != nil && !fault.Has(err, fault.ReservationNotFound) {
-			return err
-		}
-		if stay != nil {
-			number = stay.PmsNumber
-		}
+// stayNumber returns the PMS's number of the stay that a mail is about, or "".
+func stayNumber(tx *db.Tx, row *mail.Row) (string, error) {
+	if row.ReservationID == "" {
+		return "", nil
 	}
-	if number == "" {
-		n.Kind, n.Params = "mailFailedOther", message.Params{"problem": mail.FailureText(why)}
-		return notice.Add(tx, n)
+	stay, err := reservation.Get(tx, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
+	if fault.Has(err, fault.ReservationNotFound) {
+		return "", nil
 	}
-	n.Params = message.Params{"number": number, "problem": mail.FailureText(why)}
-	return notice.Renew(tx, n)
+	if err != nil {
+		return "", err
+	}
+	return stay.PmsNumber, nil
+}
+
+// revokeLink ends the links of a former mail that no device uses.
+func (m Mails) revokeLink(tx *db.Tx, row *mail.Row) error {
+	secret := mail.LinkSecret(m.Keys, row.ID, row.ReservationID)
+	return guest.RevokeMailedLink(tx, m.Keys, row.PropertyID, secret)
 }

@@ -25,6 +25,7 @@ type rendered struct {
 	wait     time.Duration // the mail waits for its code to be on the locks
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
+	property string // the property's name
 }
 
 // keepLinks is how long a link works after the end of the stay.
@@ -59,7 +60,7 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: look.Language, Zone: zone}, Property: house.Name, Accent: look.Accent,
 		DeskPhone: look.DeskPhone, Address: look.Address, Directions: look.Directions, Now: view.Now(),
 	}
-	out := rendered{}
+	out := rendered{property: house.Name}
 	to, err := mail.Recipient(view, m.Keys, row)
 	if err != nil {
 		return rendered{}, err

@@ -18,8 +18,8 @@ type Mails struct {
 	Preview func(tx *db.Tx, propertyID, integrationID string) (mail.Counts, error)
 	// Switch switches the invitations of an integration on or off.
 	Switch func(tx *db.Tx, propertyID, integrationID string, on bool) error
-	// Test sends a mail now.
-	Test func(ctx context.Context, propertyID, to string) (mail.Outcome, error)
+	// Test sends a mail now and returns why the mail server did not take it, or nil.
+	Test func(ctx context.Context, propertyID, to string) (*mail.SendError, error)
 	// Resend orders a mail of the same kind again and returns its id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
@@ -122,4 +122,71 @@ func (s *mails) SetInvitations(ctx context.Context, r *propertyv1.SetInvitations
 
 func invitationsMessage(c mail.Counts) *propertyv1.Invitations {
 	return &propertyv1.Invitations{Enabled: c.Enabled, DueNow: int32(c.Now), DueLater: int32(c.Later), WithoutAddress: int32(c.NoAddress)}
+}
+
+func (s *mails) GetMailSettings(ctx context.Context, _ *propertyv1.GetMailSettingsRequest) (*propertyv1.GetMailSettingsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := mail.SettingsOf(s.DB.View(ctx), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetMailSettingsResponse{Data: settingsMessage(row)}, nil
+}
+
+func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMailSettingsRequest) (*propertyv1.UpdateMailSettingsResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateMailSettingsResponse, error) {
+		c := r.GetSettings()
+		change := mail.SettingsChange{
+			Host: c.Host, Security: c.Security, User: c.User, Password: c.Password, FromAddress: c.FromAddress, FromName: c.FromName, ReplyTo: c.ReplyTo,
+		}
+		if c.Port != nil {
+			port := int(c.GetPort())
+			change.Port = &port
+		}
+		row, err := change.Change(tx, s.Keys, propertyID)
+		if err != nil {
+			return nil, Under("settings", err)
+		}
+		return &propertyv1.UpdateMailSettingsResponse{Data: settingsMessage(row)}, nil
+	})
+}
+
+func settingsMessage(row *mail.SettingsRow) *propertyv1.MailSettings {
+	return &propertyv1.MailSettings{
+		Host: row.Host, Port: int32(row.Port), Security: row.Security, User: row.User, HasPassword: len(row.Password) > 0,
+		FromAddress: row.FromAddress, FromName: row.FromName, ReplyTo: row.ReplyTo,
+	}
+}
+
+func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequest) (*propertyv1.SendTestMailResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	problem, err := s.Test(ctx, propertyID, r.GetTo())
+	if err != nil {
+		return nil, err
+	}
+	if problem != nil {
+		return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Reason: string(problem.Failure), Answer: problem.Answer}}, nil
+	}
+	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
+}
+
+func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
+		mailID, err := s.Resend(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		row, err := mail.Get(tx, propertyID, mailID)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.message(tx, row)
+		return &propertyv1.ResendMailResponse{Data: m}, err
+	})
 }

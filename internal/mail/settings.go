@@ -1,0 +1,137 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"net/mail"
+	"strings"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+)
+
+// SettingsRow are the mail settings of a property as stored.
+type SettingsRow = ent.MailSettings
+
+// SettingsChange changes the mail settings of a property. Nil keeps a setting.
+type SettingsChange struct {
+	Host, Security, User, Password, FromAddress, FromName, ReplyTo *string
+	Port                                                           *int
+}
+
+const passwordPurpose = "mailPassword"
+
+// SettingsOf returns the mail settings of a property, or the defaults.
+func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
+	row, err := Settings(view, propertyID)
+	if err == nil && row == nil {
+		row = &ent.MailSettings{ID: propertyID, PropertyID: propertyID, Port: 587, Security: StartTLS}
+	}
+	return row, err
+}
+
+// Change changes the mail settings of a property.
+func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string) (*ent.MailSettings, error) {
+	row, err := SettingsOf(tx, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	set := func(to *string, from *string) {
+		if from != nil {
+			*to = strings.TrimSpace(*from)
+		}
+	}
+	set(&row.Host, c.Host)
+	set(&row.Security, c.Security)
+	set(&row.User, c.User)
+	set(&row.FromAddress, c.FromAddress)
+	set(&row.FromName, c.FromName)
+	set(&row.ReplyTo, c.ReplyTo)
+	if c.Port != nil {
+		row.Port = *c.Port
+	}
+	row.Host = strings.ToLower(row.Host)
+	if wrong := problems(row); len(wrong) > 0 {
+		return nil, fault.Fields(wrong...)
+	}
+	switch {
+	case c.Password != nil && *c.Password == "":
+		row.Password = nil
+	case c.Password != nil:
+		if row.Password, err = keys.Seal(tx.Context(), propertyID, passwordPurpose, []byte(*c.Password)); err != nil {
+			return nil, fmt.Errorf("seal the password of the mail server: %w", err)
+		}
+	}
+	return row, store(tx, propertyID, row)
+}
+
+func store(tx *db.Tx, propertyID string, row *ent.MailSettings) error {
+	former, err := Settings(tx, propertyID)
+	if err != nil {
+		return err
+	}
+	if former == nil {
+		err = tx.MailSettings.Create().SetID(propertyID).SetPropertyID(propertyID).SetHost(row.Host).SetPort(row.Port).SetSecurity(row.Security).SetUser(row.User).
+			SetPassword(row.Password).SetFromAddress(row.FromAddress).SetFromName(row.FromName).SetReplyTo(row.ReplyTo).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	} else {
+		update := former.Update().SetHost(row.Host).SetPort(row.Port).SetSecurity(row.Security).SetUser(row.User).
+			SetFromAddress(row.FromAddress).SetFromName(row.FromName).SetReplyTo(row.ReplyTo)
+		if row.Password == nil {
+			update.ClearPassword()
+		} else {
+			update.SetPassword(row.Password)
+		}
+		err = update.Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("store the mail settings: %w", err)
+	}
+	return nil
+}
+
+// problems returns every wrong setting.
+func problems(row *ent.MailSettings) (wrong []fault.Field) {
+	add := func(path string, r fault.Reason, text string) {
+		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: text})
+	}
+	if strings.ContainsAny(row.Host, " /@\t\r\n") {
+		add("host", fault.BadFormat, "must be a host name such as smtp.example.com")
+	}
+	if row.Security == NoTLS && row.Host != "" && !config.IsLoopback(row.Host) {
+		add("security", fault.WrongValue, "must be starttls or tls: only a mail server on this machine may be used without encryption")
+	}
+	for path, address := range map[string]string{"fromAddress": row.FromAddress, "replyTo": row.ReplyTo} {
+		if address != "" && !isAddress(address) {
+			add(path, fault.BadFormat, "must be an email address such as desk@example.com")
+		}
+	}
+	if row.Host != "" && row.FromAddress == "" {
+		add("fromAddress", fault.Required, "is required with a mail server")
+	}
+	return wrong
+}
+
+func isAddress(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s && a.Name == ""
+}
+
+// ServerOf returns the mail server of a property. It has no host if mails go to the mailbox. The sender's name is the property's unless
+// one is set.
+func ServerOf(ctx context.Context, keys *keyring.Ring, row *ent.MailSettings, propertyName string) (Server, error) {
+	s := Server{Host: row.Host, Port: row.Port, Security: row.Security, User: row.User, FromAddress: row.FromAddress, FromName: row.FromName, ReplyTo: row.ReplyTo}
+	if s.FromName == "" {
+		s.FromName = propertyName
+	}
+	if len(row.Password) > 0 {
+		raw, err := keys.Open(ctx, row.PropertyID, passwordPurpose, row.Password)
+		if err != nil {
+			return Server{}, fmt.Errorf("open the password of the mail server: %w", err)
+		}
+		s.Password = string(raw)
+	}
+	return s, nil
+}

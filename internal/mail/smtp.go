@@ -1,0 +1,256 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+)
+
+// Security is how a connection to a mail server is encrypted.
+const (
+	StartTLS = "starttls"
+	TLS      = "tls"
+	NoTLS    = "none"
+)
+
+// Server is a mail server with the property's credentials and sender.
+type Server struct {
+	Host                           string
+	Port                           int
+	Security                       string
+	User, Password                 string
+	FromAddress, FromName, ReplyTo string
+	// Dial connects to allowed addresses only.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	TLS  *tls.Config // TLS has the trusted certificates; nil: those of the machine
+}
+
+// Time limits of the talk with a mail server. Their sum is below the time limit of a job.
+const (
+	greetTimeout    = 30 * time.Second // connection, encryption and authentication
+	transmitTimeout = 60 * time.Second // from the sender's address to the answer to the text
+)
+
+// SendError is why a mail server did not take a mail.
+type SendError struct {
+	Failure Failure
+	Answer  string // Answer is what the server answered, cut and without addresses
+	Retry   bool   // Retry means that a later attempt may succeed
+}
+
+func (e *SendError) Error() string { return strings.TrimSpace(string(e.Failure) + ": " + e.Answer) }
+
+// sendError returns the failure of a step. An answer of 4xx, and no answer, may be better later.
+func sendError(step Failure, err error) *SendError {
+	var refused *textproto.Error
+	if errors.As(err, &refused) {
+		return &SendError{Failure: step, Answer: cleanAnswer(strconv.Itoa(refused.Code) + " " + refused.Msg), Retry: refused.Code < 500}
+	}
+	var certificate *tls.CertificateVerificationError
+	return &SendError{Failure: step, Answer: cleanAnswer(err.Error()), Retry: !errors.As(err, &certificate)}
+}
+
+var addresses = regexp.MustCompile(`[^\s<>()\[\]:;,"']+@[^\s<>()\[\]:;,"']+`)
+
+// maxAnswer bounds the stored text of an answer, in characters.
+const maxAnswer = 300
+
+// cleanAnswer cuts an answer and removes addresses from it.
+func cleanAnswer(s string) string {
+	s = addresses.ReplaceAllString(oneLine(strings.ToValidUTF8(s, "?")), "…")
+	if runes := []rune(s); len(runes) > maxAnswer {
+		s = string(runes[:maxAnswer])
+	}
+	return s
+}
+
+// Connection is an open connection to a mail server.
+type Connection struct {
+	client *smtp.Client
+	conn   net.Conn
+	from   string
+}
+
+// Connect connects, encrypts and authenticates.
+func (s Server) Connect(ctx context.Context) (*Connection, *SendError) {
+	c := &Connection{from: s.FromAddress}
+	auth := &autoAuth{user: s.User, password: s.Password}
+	var dialErr *SendError
+	options := []gomail.Option{
+		gomail.WithPort(s.Port), gomail.WithTimeout(greetTimeout), gomail.WithHELO(s.domain()), gomail.WithTLSConfig(s.tlsConfig()), gomail.WithoutSMTPUTF8(),
+		gomail.WithTLSPolicy(gomail.NoTLS), gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := s.Dial(ctx, network, address)
+			if err != nil {
+				dialErr = sendError(FailedConnection, err)
+				return nil, err
+			}
+			c.conn = conn
+			if s.Security != TLS {
+				return conn, nil
+			}
+			encrypted := tls.Client(conn, s.tlsConfig())
+			if err := encrypted.HandshakeContext(ctx); err != nil {
+				dialErr = sendError(FailedTLS, err)
+				return nil, errors.Join(err, conn.Close())
+			}
+			return encrypted, nil
+		}),
+	}
+	if s.Security == StartTLS {
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
+	}
+	if s.User != "" {
+		options = append(options, gomail.WithSMTPAuthCustom(auth))
+	}
+	client, err := gomail.NewClient(s.Host, options...)
+	if err != nil {
+		return nil, &SendError{Failure: FailedConnection, Answer: cleanAnswer(err.Error())}
+	}
+	if c.client, err = client.DialToSMTPClientWithContext(ctx); err == nil {
+		return c, nil
+	}
+	if c.conn != nil {
+		_ = c.conn.Close() // the connection has failed already
+	}
+	var answered *textproto.Error
+	switch {
+	case dialErr != nil:
+		return nil, dialErr
+	case auth.started:
+		return nil, sendError(FailedAuthentication, err)
+	case s.Security == StartTLS && !errors.As(err, &answered):
+		return nil, sendError(FailedTLS, err)
+	}
+	return nil, sendError(FailedConnection, err)
+}
+
+func (s Server) tlsConfig() *tls.Config {
+	config := &tls.Config{}
+	if s.TLS != nil {
+		config = s.TLS.Clone()
+	}
+	config.ServerName, config.MinVersion = s.Host, tls.VersionTLS12
+	return config
+}
+
+// domain returns the domain of the sender, which names this client and is part of each Message-ID.
+func (s Server) domain() string {
+	if _, domain, ok := strings.Cut(s.FromAddress, "@"); ok {
+		return domain
+	}
+	return "localhost"
+}
+
+// Envelope names sender and recipient.
+func (c *Connection) Envelope(to string) *SendError {
+	if err := c.conn.SetDeadline(time.Now().Add(transmitTimeout)); err != nil {
+		return sendError(FailedConnection, err)
+	}
+	if err := c.client.Mail("<" + c.from + ">"); err != nil {
+		return sendError(FailedSender, err)
+	}
+	if err := c.client.Rcpt("<" + to + ">"); err != nil {
+		return sendError(FailedRecipient, err)
+	}
+	return nil
+}
+
+// Transmit sends the text. If the connection ends before the answer to the whole text, the mail server may have taken the mail: the
+// failure is FailedUnanswered, and no attempt may follow.
+func (c *Connection) Transmit(raw []byte) *SendError {
+	w, err := c.client.Data()
+	if err != nil {
+		return sendError(FailedRefused, err)
+	}
+	if _, err := w.Write(raw); err != nil {
+		return sendError(FailedConnection, err) // the end of the text was not sent, so the server takes nothing
+	}
+	err = w.Close()
+	var answered *textproto.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answered):
+		return sendError(FailedRefused, err)
+	}
+	return &SendError{Failure: FailedUnanswered, Answer: cleanAnswer(err.Error())}
+}
+
+// Close ends the connection. A mail that was taken stays taken if this fails.
+func (c *Connection) Close() {
+	_ = c.conn.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = c.client.Quit()
+	_ = c.conn.Close()
+}
+
+// Raw returns a mail as it is transmitted. The same mail has the same Message-ID and date at each attempt.
+func (s Server) Raw(mailID string, ordered time.Time, t Text) ([]byte, *SendError) {
+	m := gomail.NewMsg()
+	if err := m.FromFormat(oneLine(s.FromName), s.FromAddress); err != nil {
+		return nil, &SendError{Failure: FailedSender, Answer: "the sender's address is not valid"}
+	}
+	if err := m.To(t.To); err != nil {
+		return nil, &SendError{Failure: FailedRecipient, Answer: "the recipient's address is not valid"}
+	}
+	if s.ReplyTo != "" {
+		if err := m.ReplyTo(s.ReplyTo); err != nil {
+			return nil, &SendError{Failure: FailedSender, Answer: "the address for answers is not valid"}
+		}
+	}
+	m.Subject(t.Subject)
+	m.SetMessageIDWithValue(mailID + "@" + s.domain())
+	m.SetDateWithValue(ordered)
+	m.SetGenHeader("Auto-Submitted", "auto-generated")
+	m.SetBodyString(gomail.TypeTextPlain, t.Text)
+	m.AddAlternativeString(gomail.TypeTextHTML, t.HTML)
+	var b bytes.Buffer
+	if _, err := m.WriteTo(&b); err != nil {
+		return nil, &SendError{Failure: FailedRefused, Answer: cleanAnswer(err.Error())}
+	}
+	return b.Bytes(), nil
+}
+
+// autoAuth authenticates with the best mechanism that the server offers.
+type autoAuth struct {
+	user, password string
+	started        bool
+	smtp.Auth
+}
+
+// Start implements smtp.Auth.
+func (a *autoAuth) Start(server *smtp.ServerInfo) (string, []byte, error) {
+	a.started = true
+	// A server without encryption is on this machine: see SettingsChange.
+	mechanisms := map[string]smtp.Auth{
+		"SCRAM-SHA-256": smtp.ScramSHA256Auth(a.user, a.password), "SCRAM-SHA-1": smtp.ScramSHA1Auth(a.user, a.password),
+		"PLAIN": smtp.PlainAuth("", a.user, a.password, server.Name, !server.TLS), "LOGIN": smtp.LoginAuth(a.user, a.password, server.Name, !server.TLS),
+	}
+	for _, name := range []string{"SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN", "LOGIN"} {
+		for _, offered := range server.Auth {
+			if strings.EqualFold(offered, name) {
+				a.Auth = mechanisms[name]
+				return a.Auth.Start(server)
+			}
+		}
+	}
+	return "", nil, fmt.Errorf("the mail server offers none of SCRAM-SHA-256, SCRAM-SHA-1, PLAIN and LOGIN")
+}
+
+// RetryAfter returns the wait after a number of failed attempts: half a minute, doubled by each attempt, at most an hour.
+func RetryAfter(attempts int) time.Duration {
+	return min(30*time.Second<<min(max(attempts-1, 0), 10), time.Hour)
+}
+
+// GiveUpAfter is how long a mail is tried.
+const GiveUpAfter = 24 * time.Hour

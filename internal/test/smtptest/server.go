@@ -1,0 +1,151 @@
+// Package smtptest runs a mail server that refuses, fails and disconnects on demand.
+package smtptest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// User and Password are the credentials that the server accepts.
+const (
+	User     = "desk"
+	Password = "correct horse"
+)
+
+// Server is a mail server on loopback.
+type Server struct {
+	Port int
+	TLS  *tls.Config // TLS trusts the server's certificate
+
+	mu       sync.Mutex
+	received []string
+	// Rcpt and Data, if set, decide about each recipient and each text. A text for which Data returns Drop was taken.
+	rcpt, data func() error
+	logins     int
+}
+
+// Drop makes the server take a text and disconnect without an answer.
+var Drop = errors.New("disconnect")
+
+// Start starts a server that ends with the test. implicit means TLS from the first byte.
+func Start(t testing.TB, implicit bool) *Server {
+	t.Helper()
+	certificates := httptest.NewTLSServer(nil)
+	certificates.Close()
+	trusted := x509.NewCertPool()
+	trusted.AddCert(certificates.Certificate())
+	s := &Server{TLS: &tls.Config{RootCAs: trusted}}
+	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{s, c}, nil }))
+	server.TLSConfig = &tls.Config{Certificates: certificates.TLS.Certificates}
+	server.Domain = "mail.test"
+	server.ErrorLog = silent{}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _ := l.Addr().(*net.TCPAddr)
+	s.Port = address.Port
+	if implicit {
+		l = tls.NewListener(l, server.TLSConfig)
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+	return s
+}
+
+// Answer sets what the server answers to recipients and to texts; nil accepts all.
+func (s *Server) Answer(rcpt, data func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rcpt, s.data = rcpt, data
+}
+
+// Received returns the texts that the server took.
+func (s *Server) Received() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.received...)
+}
+
+// Logins returns how often a client authenticated.
+func (s *Server) Logins() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logins
+}
+
+type session struct {
+	server *Server
+	conn   *smtp.Conn
+}
+
+func (x *session) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (x *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if user != User || password != Password {
+			return &smtp.SMTPError{Code: 535, EnhancedCode: smtp.EnhancedCode{5, 7, 8}, Message: "wrong password for " + user + "@example.com"}
+		}
+		x.server.mu.Lock()
+		defer x.server.mu.Unlock()
+		x.server.logins++
+		return nil
+	}), nil
+}
+
+func (x *session) Mail(string, *smtp.MailOptions) error { return nil }
+
+func (x *session) Rcpt(string, *smtp.RcptOptions) error {
+	x.server.mu.Lock()
+	answer := x.server.rcpt
+	x.server.mu.Unlock()
+	if answer == nil {
+		return nil
+	}
+	return answer()
+}
+
+func (x *session) Data(r io.Reader) error {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	x.server.mu.Lock()
+	answer := x.server.data
+	x.server.mu.Unlock()
+	if answer != nil {
+		err = answer()
+	}
+	if err == nil || errors.Is(err, Drop) {
+		x.server.mu.Lock()
+		x.server.received = append(x.server.received, string(raw))
+		x.server.mu.Unlock()
+	}
+	if errors.Is(err, Drop) {
+		_ = x.conn.Conn().Close() // the client sees the end of the connection instead of an answer
+	}
+	return err
+}
+
+func (*session) Reset()        {}
+func (*session) Logout() error { return nil }
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+func (silent) Println(...any)        {}

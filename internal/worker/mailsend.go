@@ -1,0 +1,174 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/property"
+)
+
+// send hands a mail to the property's mail server. Each step that can be repeated comes before the state Sending.
+func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r rendered) (time.Duration, error) {
+	raw, problem := server.Raw(row.ID, row.CreatedAt, r.text)
+	if problem != nil {
+		return 0, m.fail(ctx, row, mail.Waiting, problem.Failure, problem.Answer)
+	}
+	// The links must work when the mail arrives, so they are stored before it is sent.
+	waiting, err := m.prepare(ctx, row, r)
+	if err != nil || !waiting {
+		return 0, err
+	}
+	connection, problem := server.Connect(ctx)
+	if problem == nil {
+		defer connection.Close()
+		problem = connection.Envelope(r.text.To)
+	}
+	if problem != nil {
+		return m.afterProblem(ctx, row, mail.Waiting, problem)
+	}
+	moved, err := m.move(ctx, row, mail.Waiting, mail.Sending)
+	if err != nil || !moved {
+		return 0, err
+	}
+	problem = connection.Transmit(raw)
+	// The outcome is stored even if the job's time is over or the server stops: without it the mail counts as unanswered.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeOutcomeTimeout)
+	defer cancel()
+	if problem != nil {
+		return m.afterProblem(ctx, row, mail.Sending, problem)
+	}
+	_, err = m.move(ctx, row, mail.Sending, mail.Sent)
+	return 0, err
+}
+
+const storeOutcomeTimeout = 10 * time.Second
+
+// prepare counts the attempt and stores the mail's links. It reports whether the mail still waits.
+func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting bool, err error) {
+	err = m.DB.Write(ctx, func(tx *db.Tx) error {
+		address, err := mail.SealAddress(tx, m.Keys, row.PropertyID, row.ID, r.text.To)
+		if err != nil {
+			return err
+		}
+		waiting, err = mail.Move(tx, row, mail.Waiting, mail.Waiting, func(u *ent.MailUpdate) { u.AddAttempts(1).SetAddress(address) })
+		if err != nil || !waiting {
+			return err
+		}
+		return r.storeLinks(tx, m.Keys)
+	})
+	return waiting, err
+}
+
+func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (moved bool, err error) {
+	err = m.DB.Write(ctx, func(tx *db.Tx) error {
+		moved, err = mail.Move(tx, row, from, to, nil)
+		return err
+	})
+	return moved, err
+}
+
+// afterProblem postpones a mail that may succeed later, and gives up the others. It returns the wait until the next attempt.
+func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State, p *mail.SendError) (time.Duration, error) {
+	age := m.DB.View(ctx).Now().Sub(row.CreatedAt)
+	if !p.Retry || age > mail.GiveUpAfter {
+		return 0, m.fail(ctx, row, from, p.Failure, p.Answer)
+	}
+	err := m.DB.Write(ctx, func(tx *db.Tx) error {
+		_, err := mail.Move(tx, row, from, mail.Waiting, func(u *ent.MailUpdate) { u.SetFailure(string(p.Failure)).SetAnswer(p.Answer) })
+		return err
+	})
+	return mail.RetryAfter(row.Attempts + 1), err
+}
+
+// notifyFailure notifies staff of a mail that was given up. The failures of mails about one stay share a notice.
+func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
+	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: "mailFailed", OnceKey: row.PropertyID + "/mailFailed/" + row.ReservationID}
+	n.Params = message.Params{"problem": mail.FailureText(why)}
+	number, err := stayNumber(tx, row)
+	if err != nil {
+		return err
+	}
+	if number == "" {
+		n.Kind = "mailFailedOther"
+	} else {
+		n.Params["number"] = number
+	}
+	return notice.Renew(tx, n)
+}
+
+// Test sends a mail to an address now, and returns why the mail server did not take it, or nil.
+func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError, error) {
+	view := m.DB.View(ctx)
+	house, err := property.Get(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	look, err := mail.LookOf(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	reader := message.Reader{Language: look.Language}
+	params := message.Params{"property": house.Name}
+	text, err := mail.Compose(to, mail.Letter{
+		Property: house.Name, Language: look.Language, Accent: look.Accent, Subject: reader.Text(message.Message{Kind: "mail.test.subject", Params: params}),
+		Paragraphs: []string{reader.Text(message.Message{Kind: "mail.test.text", Params: params})},
+	})
+	if err != nil {
+		return nil, err
+	}
+	settings, err := mail.SettingsOf(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Host == "" {
+		return &mail.SendError{Failure: mail.FailedConnection, Answer: "no mail server is set: mails go to the mailbox"}, nil
+	}
+	server, err := mail.ServerOf(ctx, m.Keys, settings, house.Name)
+	if err != nil {
+		return nil, err
+	}
+	server.Dial, server.TLS = m.Dial, m.TLS
+	raw, problem := server.Raw(id.New(id.Mail), view.Now(), text)
+	if problem != nil {
+		return problem, nil
+	}
+	connection, problem := server.Connect(ctx)
+	if problem != nil {
+		return problem, nil
+	}
+	defer connection.Close()
+	if problem := connection.Envelope(to); problem != nil {
+		return problem, nil
+	}
+	return connection.Transmit(raw), nil
+}
+
+// Resend orders a mail again, with the guest's present address and a new link. The unused links of the former mail end.
+func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
+	row, err := mail.Get(tx, propertyID, mailID)
+	if err != nil {
+		return "", err
+	}
+	if s := mail.State(row.State); s == mail.Waiting || s == mail.Sending {
+		return row.ID, nil // it will be sent anyway
+	}
+	again := mail.Mail{PropertyID: propertyID, Kind: mail.Kind(row.Kind), ReservationID: row.ReservationID, GuestID: row.GuestID, Params: row.Parameters}
+	if row.GuestID != "" || row.ReservationID == "" {
+		if again.To, err = mail.Recipient(tx, m.Keys, row); err != nil {
+			return "", err
+		}
+	}
+	if again.Kind.HasLink() && row.ReservationID != "" {
+		if err := m.revokeLink(tx, row); err != nil {
+			return "", fmt.Errorf("replace the link of a mail: %w", err)
+		}
+	}
+	return mail.Order(tx, m.Keys, m.Jobs, again)
+}

@@ -1,0 +1,231 @@
+package worker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"latchkey.dev/ent"
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/test/smtptest"
+)
+
+// use makes the property send its mails by a server.
+func (p *post) use(s *smtptest.Server, security, password string) {
+	p.Helper()
+	host, user, from, port := "127.0.0.1", smtptest.User, "desk@hostel.example", s.Port
+	write(p.T, p.d, func(tx *db.Tx) error {
+		_, err := mail.SettingsChange{Host: &host, Security: &security, User: &user, Password: &password, FromAddress: &from, Port: &port}.Change(tx, p.keys, "prp_one")
+		return err
+	})
+	p.mails.Dial, p.mails.TLS = new(net.Dialer).DialContext, s.TLS
+}
+
+// order orders a mail with a new link.
+func (p *post) order() {
+	p.Helper()
+	stay := p.book("1", "ana@example.com", time.Hour)
+	write(p.T, p.d, func(tx *db.Tx) error {
+		_, err := mail.Order(tx, p.keys, p.queue, mail.Mail{PropertyID: "prp_one", Kind: mail.Link, ReservationID: stay})
+		return err
+	})
+}
+
+// attempt makes one attempt at the only mail.
+func (p *post) attempt() (*ent.Mail, time.Duration) {
+	p.Helper()
+	row := p.all()[0]
+	wait, err := p.mails.attempt(p.Context(), row.PropertyID, row.ID)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return p.all()[0], wait
+}
+
+func (p *post) notices() []*ent.Notice {
+	p.Helper()
+	rows, err := notice.List(p.d.View(p.Context()), "prp_one", false, 10, "")
+	if err != nil {
+		p.Fatal(err)
+	}
+	return rows
+}
+
+func header(raw, name string) string {
+	_, rest, _ := strings.Cut(raw, "\r\n"+name+": ")
+	value, _, _ := strings.Cut(rest, "\r\n")
+	return value
+}
+
+func TestMailServerGetsMail(t *testing.T) {
+	for security, implicit := range map[string]bool{mail.StartTLS: false, mail.TLS: true} {
+		t.Run(security, func(t *testing.T) {
+			eachPost(t, func(p *post) {
+				s := smtptest.Start(p, implicit)
+				p.use(s, security, smtptest.Password)
+				p.order()
+				row, wait := p.attempt()
+				if row.State != string(mail.Sent) || row.SentAt == nil || wait != 0 || s.Logins() != 1 || len(row.Text) > 0 {
+					p.Fatalf("state %s (%s %s), wait %v, %d logins", row.State, row.Failure, row.Answer, wait, s.Logins())
+				}
+				got := s.Received()
+				if len(got) != 1 || header(got[0], "Message-ID") != "<"+row.ID+"@hostel.example>" || !strings.Contains(got[0], "text/html") {
+					p.Errorf("received: %s", got)
+				}
+				if n, err := p.d.Read().GuestLink.Query().Count(p.Context()); err != nil || n != 1 {
+					p.Errorf("%d links, %v", n, err)
+				}
+			})
+		})
+	}
+}
+
+func refuse(code int, text string) func() error {
+	return func() error {
+		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 0, 0}, Message: text}
+	}
+}
+
+// A mail that the server refuses for now is sent later, with the same Message-ID and the same link.
+func TestMailIsRetried(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		p.order()
+		for _, answers := range [][2]func() error{{refuse(451, "try later"), nil}, {nil, refuse(451, "greylisted")}} {
+			s.Answer(answers[0], answers[1])
+			row, wait := p.attempt()
+			if row.State != string(mail.Waiting) || wait < 30*time.Second || !strings.Contains(row.Answer, "451") {
+				p.Fatalf("state %s, wait %v, answer %q", row.State, wait, row.Answer)
+			}
+		}
+		s.Answer(nil, nil)
+		row, _ := p.attempt()
+		if taken := s.Received(); row.State != string(mail.Sent) || row.Attempts != 3 || len(taken) != 1 {
+			p.Errorf("state %s after %d attempts, %d received", row.State, row.Attempts, len(taken))
+		}
+		if n, err := p.d.Read().GuestLink.Query().Count(p.Context()); err != nil || n != 1 {
+			p.Errorf("%d links, %v", n, err)
+		}
+		if len(p.notices()) != 0 {
+			p.Errorf("notices: %v", p.notices())
+		}
+	})
+}
+
+// A mail that can never be sent is given up at once, and staff are notified.
+func TestMailIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		password   string
+		rcpt, data func() error
+		state      mail.State
+		failure    mail.Failure
+	}{
+		"unknown recipient": {smtptest.Password, refuse(550, "no such user <ana@example.com>"), nil, mail.Bounced, mail.FailedRecipient},
+		"refused text":      {smtptest.Password, nil, refuse(554, "spam from ana@example.com"), mail.Failed, mail.FailedRefused},
+		"wrong password":    {"wrong", nil, nil, mail.Failed, mail.FailedAuthentication},
+		"no answer":         {smtptest.Password, nil, func() error { return smtptest.Drop }, mail.Failed, mail.FailedUnanswered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPost(t, func(p *post) {
+				s := smtptest.Start(p, false)
+				s.Answer(c.rcpt, c.data)
+				p.use(s, mail.StartTLS, c.password)
+				p.order()
+				row, wait := p.attempt()
+				if row.State != string(c.state) || row.Failure != string(c.failure) || wait != 0 {
+					p.Errorf("state %s, failure %s, answer %q, wait %v", row.State, row.Failure, row.Answer, wait)
+				}
+				if strings.Contains(row.Answer, "@") {
+					p.Errorf("the stored answer has an address: %q", row.Answer)
+				}
+				if all := p.notices(); len(all) != 1 || all[0].Kind != "mailFailed" {
+					p.Errorf("notices: %v", all)
+				}
+				before := len(s.Received())
+				if p.attempt(); len(s.Received()) != before {
+					p.Error("a mail that was given up is sent")
+				}
+			})
+		})
+	}
+}
+
+// A server that dies during the transmission sends no second mail, and one that dies before it loses none.
+func TestCrashSendsNoSecondMail(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		p.order()
+		row := p.all()[0]
+		for _, state := range []mail.State{mail.Sending, mail.Waiting} {
+			if err := p.d.Write(p.Context(), func(tx *db.Tx) error {
+				return tx.Mail.Update().Where(entmail.PropertyID("prp_one"), entmail.ID(row.ID)).SetState(string(state)).Exec(tx.Context())
+			}); err != nil {
+				p.Fatal(err)
+			}
+			after, _ := p.attempt()
+			sent := len(s.Received())
+			switch {
+			case state == mail.Sending && (after.Failure != string(mail.FailedUnanswered) || sent != 0):
+				p.Errorf("after a crash during the transmission: %s %s, %d sent", after.State, after.Failure, sent)
+			case state == mail.Waiting && (after.State != string(mail.Sent) || sent != 1):
+				p.Errorf("after a crash before the transmission: %s %s, %d sent", after.State, after.Failure, sent)
+			}
+		}
+	})
+}
+
+func TestTestMailNamesTheStep(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		for _, c := range []struct {
+			name     string
+			security string
+			password string
+			rcpt     func() error
+			change   func()
+			want     mail.Failure
+		}{
+			{"all is well", mail.StartTLS, smtptest.Password, nil, nil, ""},
+			{"wrong password", mail.StartTLS, "wrong", nil, nil, mail.FailedAuthentication},
+			{"unknown recipient", mail.StartTLS, smtptest.Password, refuse(550, "unknown"), nil, mail.FailedRecipient},
+			{"TLS expected", mail.TLS, smtptest.Password, nil, nil, mail.FailedTLS},
+			{"unknown certificate", mail.StartTLS, smtptest.Password, nil, func() { p.mails.TLS = &tls.Config{} }, mail.FailedTLS},
+			{"no server", mail.StartTLS, smtptest.Password, nil, func() { p.mails.Dial = refuseDial }, mail.FailedConnection},
+		} {
+			s.Answer(c.rcpt, nil)
+			p.use(s, c.security, c.password)
+			if c.change != nil {
+				c.change()
+			}
+			problem, err := p.mails.Test(p.Context(), "prp_one", "owner@example.com")
+			if err != nil {
+				p.Fatal(err)
+			}
+			if got := failureOf(problem); got != c.want {
+				p.Errorf("%s: %q (%v), want %q", c.name, got, problem, c.want)
+			}
+		}
+	})
+}
+
+func failureOf(e *mail.SendError) mail.Failure {
+	if e == nil {
+		return ""
+	}
+	return e.Failure
+}
+
+func refuseDial(context.Context, string, string) (net.Conn, error) {
+	return nil, errors.New("connection refused")
+}
