@@ -106,6 +106,15 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.NoticeService/ListNotices":              {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":          {"property", "operator", `{"ids":["ntc_0"]}`, ok},
 
+	"latchkey.property.v1.MailService/GetMailSettings":    {"property", "owner", `{}`, ok},
+	"latchkey.property.v1.MailService/UpdateMailSettings": {"property", "owner", `{}`, invalid},
+	"latchkey.property.v1.MailService/SendTestMail":       {"property", "owner", `{}`, invalid},
+	"latchkey.property.v1.MailService/ListMails":          {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.MailService/GetMail":            {"property", "operator", `{"id":"mai_0"}`, notFound},
+	"latchkey.property.v1.MailService/ResendMail":         {"property", "operator", `{"id":"mai_0"}`, notFound},
+	"latchkey.property.v1.MailService/PreviewInvitations": {"property", "viewer", `{"integrationId":"int_0"}`, notFound},
+	"latchkey.property.v1.MailService/SetInvitations":     {"property", "owner", `{"integrationId":"int_0","enabled":true}`, notFound},
+
 	"latchkey.admin.v1.PropertyService/CreateProperty":   {"admin", "", `{}`, invalid},
 	"latchkey.admin.v1.PropertyService/ListProperties":   {"admin", "", `{}`, ok},
 	"latchkey.admin.v1.PropertyService/GetProperty":      {"admin", "", `{"id":"prp_0"}`, notFound},

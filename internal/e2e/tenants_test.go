@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,24 @@ func (a *tenant) guest() e2etest.Caller { return e2etest.Bearer("guest", a.sessi
 
 func (a *tenant) kiosk() e2etest.Caller { return e2etest.Bearer("tablet", a.tablet.Token) }
 
+// invited switches invitations on and returns the id of the first mail.
+func invited(t testing.TB, w *e2etest.World, staff context.Context) (mailID string) {
+	t.Helper()
+	c := propertyv1.NewMailServiceClient(w.Public)
+	if _, err := c.SetInvitations(staff, &propertyv1.SetInvitationsRequest{IntegrationId: w.IntegrationID, Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.Await("an invitation", func(context.Context) (bool, error) {
+		mails, err := c.ListMails(staff, &propertyv1.ListMailsRequest{State: "mailbox"})
+		if err != nil || len(mails.GetData().GetList()) == 0 {
+			return false, err
+		}
+		mailID = mails.GetData().GetList()[0].GetId()
+		return true, nil
+	})
+	return mailID
+}
+
 // furnish gives a property one of everything. What the PMS calls it is the same at every property.
 func furnish(t testing.TB, w *e2etest.World) *tenant {
 	t.Helper()
@@ -48,7 +67,8 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	staff := w.Staff(ctx)
 	// They began yesterday: notices about future arrivals come from background checks and not from a call.
 	e2etest.PushReservation(t, w, "SHARED-1", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.LocalDate(-1)})
-	e2etest.PushReservation(t, w, "SHARED-2", map[string]any{"state": "confirmed", "bedId": "D4-A", "fromDate": e2etest.LocalDate(-1)})
+	e2etest.PushReservation(t, w, "SHARED-2", map[string]any{
+		"booker": map[string]any{"lastName": "Lovelace", "email": "ada@example.com"}, "state": "confirmed", "bedId": "D4-A", "fromDate": e2etest.LocalDate(-1)})
 	one, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=SHARED-1", nil)
 	must(err)
 	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(staff, &propertyv1.ListLocksRequest{PageSize: 200})
@@ -92,6 +112,7 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	stay, err := guestv1.NewStayServiceClient(w.Public).GetStay(e2etest.AsGuest(ctx, session), &guestv1.GetStayRequest{})
 	must(err)
 	ids["ksk"], ids["gst"] = tablet.ID, stay.GetData().GetGuests()[0].GetId()
+	ids["mai"] = invited(t, w, staff)
 	ids["phn"] = enrolled(t, w, one.Data()["id"].(string))
 	for kind, v := range ids {
 		if !strings.HasPrefix(v, kind[:3]+"_") {
@@ -158,6 +179,11 @@ var probes = map[string]string{
 	"latchkey.property.v1.SmartKeyService/SetDoorListAge":            `{"lockId":"{lck}","maxAgeMinutes":60}`,
 	"latchkey.guest.v1.SmartKeyService/Challenge":                    `{"phoneId":"{phn}"}`,
 	"latchkey.guest.v1.SmartKeyService/Renew":                        `{"phoneId":"{phn}","possession":"AA=="}`,
+	"latchkey.property.v1.MailService/ListMails":                     `{"reservationId":"{rsv}","pageSize":1}`,
+	"latchkey.property.v1.MailService/GetMail":                       `{"id":"{mai}"}`,
+	"latchkey.property.v1.MailService/ResendMail":                    `{"id":"{mai}"}`,
+	"latchkey.property.v1.MailService/PreviewInvitations":            `{"integrationId":"{int}"}`,
+	"latchkey.property.v1.MailService/SetInvitations":                `{"integrationId":"{int}"}`,
 	"latchkey.property.v1.NoticeService/ListNotices":                 `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
 	"latchkey.property.v1.KioskService/ResetKiosk":                   `{"id":"{ksk}"}`,

@@ -172,3 +172,17 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	}
 	return mail.Order(tx, m.Keys, m.Jobs, again)
 }
+
+// OrderLink orders a mail with a new link to the booker, or to a companion. A stay gets at most one in a minute, because anybody who
+// holds an old link can ask for a new one.
+func (m Mails) OrderLink(tx *db.Tx, propertyID, reservationID, guestID, address string) error {
+	kind := mail.Link
+	if guestID != "" {
+		kind = mail.Companion
+	}
+	_, err := mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
+		PropertyID: propertyID, Kind: kind, ReservationID: reservationID, GuestID: guestID, To: address,
+		OnceKey: fmt.Sprintf("%s/%s/%s/%d", reservationID, kind, guestID, tx.Now().Truncate(time.Minute).Unix()),
+	})
+	return err
+}

@@ -53,7 +53,7 @@ func newMessage(name protoreflect.FullName) proto.Message {
 
 // unserved has the services that are declared and not implemented yet.
 var unserved = map[string]bool{
-	"latchkey.guest.v1.CheckInService": true, "latchkey.property.v1.MailService": true, "latchkey.property.v1.CheckInService": true,
+	"latchkey.guest.v1.CheckInService": true, "latchkey.property.v1.CheckInService": true,
 }
 
 // RPCs returns all RPCs of the API, sorted by name.
