@@ -95,8 +95,9 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 }
 
 type keyView struct {
-	Pins   *guestv1.Pins // nil if they are not shown
-	Shown  bool          // they were shown before, and this session gets them only once
+	Pins   *guestv1.Pins      // nil if they are not shown
+	Gates  []*guestv1.GatePin // gates with a code of their own
+	Shown  bool               // they were shown before, and this session gets them only once
 	Doors  []*guestv1.StayDoor
 	Moving bool // the evidence of a door still changes
 }
@@ -110,6 +111,7 @@ func (s *site) showKey(x *exchange) error {
 	pins, err := s.api.Stays.RevealPin(x.as(), &guestv1.RevealPinRequest{})
 	if err == nil {
 		v.Pins = pins.GetData()
+		v.Gates = slices.DeleteFunc(v.Pins.GetGates(), func(g *guestv1.GatePin) bool { return g.GetPin() == v.Pins.GetPin() })
 	} else if f := s.api.Fault(err); f.Kind != fault.Precondition && f.Kind != fault.NotFound && f.Kind != fault.Denied && f.Kind != fault.Exhausted {
 		return err
 	} else {

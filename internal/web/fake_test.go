@@ -41,6 +41,7 @@ type fakeAPI struct {
 	kioskv1.KioskServiceClient
 
 	mu       sync.Mutex
+	now      time.Time
 	bound    bool
 	stay     *guestv1.Stay
 	form     *guestv1.Form
@@ -80,6 +81,7 @@ func newFake() *fakeAPI {
 	}
 	yes := true
 	return &fakeAPI{
+		now:     time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
 		answers: map[string]string{},
 		pins:    &guestv1.Pins{Pin: thePin, Gates: []*guestv1.GatePin{{GateId: "gat_1", Name: "Gate", Pin: "991122"}}},
 		stay: &guestv1.Stay{
@@ -363,7 +365,7 @@ func (s *syncBuffer) String() string {
 func (f *fakeAPI) handler(t *testing.T, log io.Writer) http.Handler {
 	t.Helper()
 	h, err := New(API{Links: fakeLinks{f}, Stays: f, Forms: f, CheckIns: f, Kiosks: fakeKiosks{f}, As: fakeAs, Fault: fakeFault},
-		Options{Logger: slog.New(slog.NewTextHandler(log, nil)), Secure: func(r *http.Request) bool { return r.TLS != nil }, Now: time.Now})
+		Options{Logger: slog.New(slog.NewTextHandler(log, nil)), Secure: func(r *http.Request) bool { return r.TLS != nil }, Now: func() time.Time { return f.now }})
 	if err != nil {
 		t.Fatal(err)
 	}

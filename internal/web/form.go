@@ -63,7 +63,8 @@ type stepView struct {
 	Fields  []field
 	Number  int // of the step; 0 if the count of steps is not certain
 	Count   int
-	Confirm bool // the page came from the check of all answers, and returns there
+	Confirm bool               // the page came from the check of all answers, and returns there
+	Same    *guestv1.StayGuest // whose address can be taken over; nil: none
 }
 
 func (s *site) showStep(x *exchange) error {
@@ -85,8 +86,11 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	p := x.stayPage("form." + name)
 	p.Back = x.backFrom(f, at)
 	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.returns()}
-	if isCountCertain(f) {
+	if isCountCertain(f) && len(f.GetSteps()) > 1 {
 		v.Number, v.Count = at+1, len(f.GetSteps())
+	}
+	if _, ok := x.sameAddress(f.GetGuestId(), name); ok {
+		v.Same = x.flow.Main()
 	}
 	for _, asked := range step.GetFields() {
 		q := field{FormField: asked, ID: "f-" + strings.ReplaceAll(asked.GetName(), ".", "-"), Value: asked.GetValue()}
@@ -106,6 +110,27 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	}
 	p.Data = v
 	return x.render(status, "step", p)
+}
+
+// sameAddress returns the address of the main guest, for the form of a companion. ok is false if there is none that this session may read.
+func (x *exchange) sameAddress(guest, step string) (address map[string]string, ok bool) {
+	first := x.flow.Main().GetId()
+	if step != "address" || guest == first || first == "" {
+		return nil, false
+	}
+	f, err := x.form(first)
+	if err != nil {
+		return nil, false
+	}
+	address = map[string]string{}
+	for _, s := range f.GetSteps() {
+		for _, q := range s.GetFields() {
+			if s.GetName() == step && q.GetValue() != "" {
+				address[q.GetName()] = q.GetValue()
+			}
+		}
+	}
+	return address, len(address) > 0
 }
 
 // isCountCertain reports whether the number of steps can no longer change: the citizenship decides what the law asks.
@@ -164,6 +189,9 @@ func (s *site) saveStep(x *exchange) error {
 			continue
 		}
 		posted[q.GetName()] = x.value(q.GetName())
+	}
+	if address, ok := x.sameAddress(guest, step); ok && x.value("do") == "same" {
+		posted = address
 	}
 	saved, err := s.api.Forms.SaveStep(x.as(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted})
 	if err != nil {

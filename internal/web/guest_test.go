@@ -54,7 +54,7 @@ func TestGuestFlow(t *testing.T) {
 	if a := b.get(checkin); a.moved != "/g/stays/rsv_1/key" {
 		t.Fatalf("after the PMS's update the page moves to %q", a.moved)
 	}
-	b.shows("/g/stays/rsv_1/key", "4 8 0 2 7 1", "Your code works from 15:00.", "Gate 9 9 1 1 2 2", "Confirmed at 15:00", "Works until Mon 23 Nov, 11:00.")
+	b.shows("/g/stays/rsv_1/key", "4 8 0 2 7 1", "Your code works from Sat 21 Nov, 15:00.", "Gate 9 9 1 1 2 2", "Confirmed at 15:00", "Works until Mon 23 Nov, 11:00.")
 	b.shows("/g/stays/rsv_1", "Show my code")
 	if strings.Contains(b.get("/g/stays/rsv_1").body, "4 8 0") {
 		t.Error("the stay shows the code without being asked")
@@ -163,4 +163,69 @@ func TestStops(t *testing.T) {
 	}
 	f.stay.CheckIn = &guestv1.CheckIn{Stage: "notToday", OpensOn: "2026-11-21"}
 	b.shows("/g/stays/rsv_1/checkin", "Your stay starts on Saturday, 21 November.")
+}
+
+// A companion may take over the main guest's address. The Enter key in a field does not: it continues.
+func TestSameAddress(t *testing.T) {
+	f := newFake()
+	f.form.Steps = append(f.form.Steps, &guestv1.FormStep{Name: "address", Fields: []*guestv1.FormField{{Name: "address.street", Kind: "text", Value: "Rua 1"}, {Name: "address.city", Kind: "text"}}})
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	if strings.Contains(b.shows("/g/stays/rsv_1/form/gst_1/address").body, `value="same"`) {
+		t.Error("the main guest is offered the own address")
+	}
+	page := b.shows("/g/stays/rsv_1/form/gst_2/address", "The same as for Ana Silva")
+	if !strings.Contains(page.body, `form="same" name="do" value="same"`) {
+		t.Error("the button belongs to the form of the answers, so the Enter key presses it")
+	}
+	b.moves("/g/stays/rsv_1/form/gst_2/address", form("do", "same"), "/g/stays/rsv_1/form/gst_2/name")
+	if f.answers["address.street"] != "Rua 1" {
+		t.Errorf("saved: %v", f.answers)
+	}
+}
+
+// Before the day of arrival a stay without open tasks says what happens next, and has a file for the calendar.
+func TestReady(t *testing.T) {
+	f := newFake()
+	f.stay.CheckIn.Stage = "notToday"
+	for _, task := range f.stay.GetTasks() {
+		task.State = "done"
+	}
+	b := f.client(t)
+	if a := b.get("/g/"); a.status != http.StatusNotFound {
+		t.Errorf("a device without a stay: status %d", a.status)
+	}
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	if a := b.get("/g/"); a.moved != "/g/stays/rsv_1" {
+		t.Errorf("moved to %q", a.moved)
+	}
+	b.shows("/g/stays/rsv_1", "You can check in on Saturday, 21 November.", "Ready for Saturday, 21 November")
+	a := b.shows("/g/stays/rsv_1/calendar", "BEGIN:VEVENT UID:rsv_1 DTSTAMP:20261120T120000Z DTSTART:20261121T150000Z DTEND:20261123T110000Z", "SUMMARY:Stay at Hostel Miramar", `LOCATION:Rua do Mar 1\n1100 Lisboa`)
+	if strings.Contains(a.body, "Silva") || a.header.Get("Content-Type") != "text/calendar; charset=utf-8" {
+		t.Errorf("%v %s", a.header, a.body)
+	}
+}
+
+// The evidence of a code is told in the guest's words, and a gate with the room's code is not listed again.
+func TestEvidence(t *testing.T) {
+	f := newFake()
+	f.pins.Gates[0].Pin = thePin
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	for pin, want := range map[string]string{
+		"planned": "Your code is being made ready.", "accepted": "Your code is on the door.", "verified": "Your code works from Sat 21 Nov, 15:00.", "used": "Your code works.",
+		"unconfirmed": "Your code should work, but the lock has not confirmed it.", "failed": "Your code is not on the door.",
+	} {
+		f.start(pin)
+		page := b.shows("/g/stays/rsv_1/key", want)
+		if strings.Count(plain(page.body), "4 8 0") != 1 {
+			t.Errorf("the same code is there twice: %s", plain(page.body))
+		}
+	}
+	f.start("queued")
+	f.stay.Doors[0].Reason = "lockOffline"
+	b.shows("/g/stays/rsv_1/key", "Your code is not on the door. Staff have been told; call the property.")
+	f.now = f.stay.GetFrom().AsTime().Add(1)
+	f.start("verified")
+	b.shows("/g/stays/rsv_1/key", "Your code works. ")
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
@@ -26,6 +27,16 @@ func (s *site) own(h handler) handler {
 		}
 		return h(x)
 	}
+}
+
+// showFirst moves to a stay that this device has.
+func (s *site) showFirst(x *exchange) error {
+	for _, c := range x.r.Cookies() {
+		if id, ok := strings.CutPrefix(c.Name, x.cookieName(stayCookie)); ok && cookieID.MatchString(id) {
+			return x.move("/g/stays/" + id)
+		}
+	}
+	return x.notFound()
 }
 
 // loadStay reads the stay of the exchange's session.

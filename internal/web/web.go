@@ -103,6 +103,8 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/checkin":             s.own(s.act),
 		"GET /g/stays/{id}/key":                  s.own(s.showKey),
 		"GET /g/stays/{id}/key/doors":            s.own(s.showDoors),
+		"GET /g/stays/{id}/calendar":             s.own(s.calendar),
+		"GET /g/{$}":                             s.showFirst,
 		"POST /g/stays/{id}/help":                s.own(s.help),
 		"POST /g/stays/{id}/end":                 s.own(s.endSession),
 

@@ -90,6 +90,9 @@ func (w words) Clock(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return t.Format("15:04") }, w.zone)
 }
 
+// Past reports whether a moment has passed.
+func (p *page) Past(at *timestamppb.Timestamp) bool { return !at.AsTime().After(p.now) }
+
 // Short renders the day of a moment in short, such as "Sat 21 Nov".
 func (w words) Short(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.date("date.short", t) }, w.zone)

@@ -76,8 +76,11 @@ if (location.pathname === "/k/closed" || location.pathname === "/k/cut") {
 
 document.addEventListener("contextmenu", (e) => e.preventDefault());
 focusFirst();
-// Waiting for the PMS is not leaving.
-pause(location.pathname === "/k/asking");
+// Waiting for the PMS is not leaving, for two minutes at most.
+if (location.pathname === "/k/asking") {
+  pause(true);
+  setTimeout(() => pause(false), 120_000);
+}
 timers(() => (document.getElementById("end") as HTMLFormElement).requestSubmit());
 live(leave, cut);
 navigator.serviceWorker?.register(workerURL("/k/sw.js"), { scope: "/k/" }).catch(() => {});

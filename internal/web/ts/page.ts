@@ -14,11 +14,17 @@ export function workerURL(url: string): string {
   return policy ? policy.createScriptURL(url) : url;
 }
 
+/** Each rendering has its own form keys: they are no change that a person sees. */
+function same(a: Element, b: Element): boolean {
+  const text = (e: Element) => e.outerHTML.replace(/name="key" value="[^"]*"/g, "");
+  return text(a) === text(b);
+}
+
 /** Puts a part of a fetched page in the place of the part with the same id. Focus stays where it is. */
 export function put(id: string, from: Document): void {
   const now = document.getElementById(id);
   const next = from.getElementById(id);
-  if (!now || !next || now.isEqualNode(next)) return;
+  if (!now || !next || same(now, next)) return;
   const held = document.activeElement?.id;
   now.replaceWith(document.adoptNode(next));
   if (held) document.getElementById(held)?.focus();

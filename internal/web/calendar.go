@@ -1,0 +1,36 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"latchkey.dev/internal/message"
+)
+
+// moment is the form of a time in a calendar file.
+const moment = "20060102T150405Z"
+
+// calendar answers with the stay as a file for the guest's calendar, RFC 5545. It has no name and no code.
+func (s *site) calendar(x *exchange) error {
+	stay := x.flow.Stay
+	words := wordsOf(x.r.Header.Get("Accept-Language"), stay.GetProperty())
+	title := words.text("web.calendar.title", message.Params{"property": stay.GetProperty().GetName()})
+	lines := []string{
+		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Latchkey//Stay//EN", "BEGIN:VEVENT",
+		"UID:" + calendarText(stay.GetId()), "DTSTAMP:" + s.now().UTC().Format(moment),
+		"DTSTART:" + stay.GetFrom().AsTime().Format(moment), "DTEND:" + stay.GetTo().AsTime().Format(moment),
+		"SUMMARY:" + calendarText(title), "LOCATION:" + calendarText(stay.GetProperty().GetAddress()),
+		"END:VEVENT", "END:VCALENDAR", "",
+	}
+	x.w.Header().Set("Content-Type", "text/calendar; charset=utf-8")
+	x.w.Header().Set("Content-Disposition", `attachment; filename="stay.ics"`)
+	x.w.WriteHeader(http.StatusOK)
+	_, err := fmt.Fprint(x.w, strings.Join(lines, "\r\n"))
+	return err
+}
+
+// calendarText escapes a text of a calendar file.
+func calendarText(text string) string {
+	return strings.NewReplacer("\\", "\\\\", ";", "\\;", ",", "\\,", "\r", "", "\n", "\\n").Replace(text)
+}
