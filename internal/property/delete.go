@@ -7,6 +7,9 @@ import (
 	"latchkey.dev/internal/db"
 )
 
+// The statements of this file are not in the store.go of their packages: they delete from the tables of every package, and most are made
+// from the names of the tables. A test scans all tables of the schema for rows that are left.
+
 // deleteOrder lists the tables with rows of a property in the order of deletion: rows before their owners. First come the
 // credentials, so that partners and staff add no rows, and the locks, so that no code is placed. Rows of other tables go with their owners.
 var deleteOrder = []string{

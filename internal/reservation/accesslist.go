@@ -14,13 +14,6 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// accessEvents lists the events of a property after an event id, each with the reservation whose access it changed.
-// An event about a code names the code's grant; an event about the whole access has the reservation as its subject.
-const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events AS e
-	LEFT JOIN grants AS g ON g.id = e.grant_id AND g.property_id = e.property_id
-	LEFT JOIN reservations AS r ON r.id = COALESCE(g.reservation_id, e.subject) AND r.property_id = e.property_id
-	WHERE e.property_id = $1 AND e.id > $2 ORDER BY e.id LIMIT $3`
-
 // eventBatch bounds the events that one statement reads.
 const eventBatch = 1000
 
@@ -75,33 +68,8 @@ func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, 
 	}
 }
 
-// accessEvent is a row of the query accessEvents. The reservation is empty if the event concerns none.
-type accessEvent struct {
-	id                              int64
-	reservation, integration, state string
-}
-
 func (e accessEvent) matches(s Scope, q Query) bool {
 	return e.reservation != "" && (s.IntegrationID == "" || e.integration == s.IntegrationID) && (q.State == "" || e.state == string(q.State))
-}
-
-func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
-	rows, err := tx.Client.QueryContext(tx.Context(), accessEvents, propertyID, after, eventBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []accessEvent
-	for rows.Next() {
-		var e accessEvent
-		var reservation, integration, state sql.NullString
-		if err := rows.Scan(&e.id, &reservation, &integration, &state); err != nil {
-			return nil, err
-		}
-		e.reservation, e.integration, e.state = reservation.String, integration.String, state.String
-		all = append(all, e)
-	}
-	return all, rows.Err()
 }
 
 // afterEvent returns the event id after which the list begins: the last event of the previous page, or the last event
@@ -133,15 +101,6 @@ func parseEventToken(token string) (int64, error) {
 	}
 	return 0, badPageToken()
 }
-
-// The access last changed at the last event of the reservation or of one of its grants.
-const (
-	lastOfGrants = `SELECT e.created_at FROM grants AS g
-		JOIN events AS e ON e.id = (SELECT MAX(x.id) FROM events AS x WHERE x.grant_id = g.id)
-		WHERE g.property_id = $1 AND g.reservation_id = $2 ORDER BY e.created_at DESC LIMIT 1`
-	lastOfSubject = `SELECT e.created_at FROM events AS e WHERE e.property_id = $1 AND e.subject = $2
-		AND e.subject_sequence = (SELECT MAX(x.subject_sequence) FROM events AS x WHERE x.subject = e.subject)`
-)
 
 // AccessChangedAt returns when the access of a reservation last changed: new evidence for a code, a new PIN, an end.
 // It returns zero if the reservation never had access, or if its events were deleted.

@@ -23,17 +23,6 @@ const (
 // Arriving are the states of a reservation whose guest is still to arrive, or arrived early.
 var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
-// A new arrival has the status "ready" until its first check.
-const (
-	insertArrivals = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
-	enqueueArrival = insertArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`
-	// A concurrent change by the PMS may have inserted the same arrival, so a conflict is ignored.
-	enqueueArrivals = insertArrivals + `SELECT id, property_id, from_at, 0, 'ready', $1, $2 FROM reservations
-		WHERE from_at > $3 AND from_at <= $4 AND state IN ($5, $6) AND NOT EXISTS (SELECT 1 FROM arrivals WHERE arrivals.id = reservations.id)
-		ORDER BY from_at LIMIT $7 ON CONFLICT (id) DO NOTHING`
-	requeueArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`
-)
-
 // EnqueueDueArrivals enqueues up to limit arrivals that have come within the horizon since the last call, which
 // returned after. It returns their number and the new horizon.
 func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -136,13 +134,4 @@ func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former 
 		return fmt.Errorf("index the names of %s: %w", row.ID, err)
 	}
 	return nil
-}
-
-func insertNames(n int) string {
-	var b strings.Builder
-	b.WriteString("INSERT INTO reservation_names (property_id, reservation_id, token) VALUES ($1, $2, $3)")
-	for i := 1; i < n; i++ {
-		b.WriteString(", ($1, $2, $" + strconv.Itoa(i+3) + ")")
-	}
-	return b.String()
 }

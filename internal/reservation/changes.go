@@ -14,10 +14,6 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// insertChange appends a change. A reservation that one batch changes twice at the same time gets one row.
-const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
-	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
-
 // appendChange appends a stored reservation to the list of changes. Its earlier rows stay until a sweep deletes them,
 // because deleting them here would read and write another database page.
 func appendChange(tx *db.Tx, row *ent.Reservation) error {

@@ -256,3 +256,68 @@ func execOne(tx *db.Tx, statement string, values []any) error {
 	}
 	return nil
 }
+
+// insertChange appends a change. A reservation that one batch changes twice at the same time gets one row.
+const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
+	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
+
+// A new arrival has the status "ready" until its first check.
+const (
+	insertArrivals = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
+	enqueueArrival = insertArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`
+	// A concurrent change by the PMS may have inserted the same arrival, so a conflict is ignored.
+	enqueueArrivals = insertArrivals + `SELECT id, property_id, from_at, 0, 'ready', $1, $2 FROM reservations
+		WHERE from_at > $3 AND from_at <= $4 AND state IN ($5, $6) AND NOT EXISTS (SELECT 1 FROM arrivals WHERE arrivals.id = reservations.id)
+		ORDER BY from_at LIMIT $7 ON CONFLICT (id) DO NOTHING`
+	requeueArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`
+)
+
+func insertNames(n int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO reservation_names (property_id, reservation_id, token) VALUES ($1, $2, $3)")
+	for i := 1; i < n; i++ {
+		b.WriteString(", ($1, $2, $" + strconv.Itoa(i+3) + ")")
+	}
+	return b.String()
+}
+
+// accessEvents lists the events of a property after an event id, each with the reservation whose access it changed.
+// An event about a code names the code's grant; an event about the whole access has the reservation as its subject.
+const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events AS e
+	LEFT JOIN grants AS g ON g.id = e.grant_id AND g.property_id = e.property_id
+	LEFT JOIN reservations AS r ON r.id = COALESCE(g.reservation_id, e.subject) AND r.property_id = e.property_id
+	WHERE e.property_id = $1 AND e.id > $2 ORDER BY e.id LIMIT $3`
+
+// accessEvent is a row of the query accessEvents. The reservation is empty if the event concerns none.
+type accessEvent struct {
+	id                              int64
+	reservation, integration, state string
+}
+
+func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
+	rows, err := tx.Client.QueryContext(tx.Context(), accessEvents, propertyID, after, eventBatch)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []accessEvent
+	for rows.Next() {
+		var e accessEvent
+		var reservation, integration, state sql.NullString
+		if err := rows.Scan(&e.id, &reservation, &integration, &state); err != nil {
+			return nil, err
+		}
+		e.reservation, e.integration, e.state = reservation.String, integration.String, state.String
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}
+
+// The access last changed at the last event of the reservation or of one of its grants.
+const (
+	lastOfGrants = `SELECT e.created_at FROM grants AS g
+		JOIN events AS e ON e.id = (SELECT MAX(x.id) FROM events AS x WHERE x.grant_id = g.id)
+		WHERE g.property_id = $1 AND g.reservation_id = $2 ORDER BY e.created_at DESC LIMIT 1`
+	lastOfSubject = `SELECT e.created_at FROM events AS e WHERE e.property_id = $1 AND e.subject = $2
+		AND e.subject_sequence = (SELECT MAX(x.subject_sequence) FROM events AS x WHERE x.subject = e.subject)`
+)

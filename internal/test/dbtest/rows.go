@@ -3,7 +3,9 @@ package dbtest
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -114,10 +116,22 @@ func findColumn(m *schema.Table, name string) *schema.Column {
 	return nil
 }
 
+var placeholder = regexp.MustCompile(`\$(\d+)`)
+
 // PrepareAll prepares hand-written statements. A database refuses a statement that names a table or a column that it does not have.
+// The parameters must first appear in ascending order: SQLite numbers them by appearance, whatever their numbers are.
 func PrepareAll(t *testing.T, d *db.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
+		next := 1
+		for _, m := range placeholder.FindAllStringSubmatch(statement, -1) {
+			switch n, _ := strconv.Atoi(m[1]); {
+			case n > next:
+				t.Errorf("%s: $%d appears before $%d", statement, n, next)
+			case n == next:
+				next++
+			}
+		}
 		if err := d.Write(t.Context(), func(tx *db.Tx) error {
 			s, err := tx.SQL().PrepareContext(t.Context(), statement)
 			if err != nil {
