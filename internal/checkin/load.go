@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
-	entsettings "latchkey.dev/ent/checkinsettings"
 	entguest "latchkey.dev/ent/guest"
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/clock"
@@ -25,7 +24,7 @@ type record struct {
 	stay        *ent.Stay // stay has no id if no row is stored
 	reservation *ent.Reservation
 	property    *ent.Property
-	settings    *ent.CheckInSettings // settings are the defaults if none are stored
+	settings    *property.CheckInSettings
 	guests      []*ent.Guest
 	zone        *time.Location
 }
@@ -43,12 +42,8 @@ func (s *Service) load(tx *db.Tx, k Key) (*record, error) {
 	if r.zone, err = clock.Zone(r.property.TimeZone); err != nil {
 		return nil, fmt.Errorf("property %s: %w", k.PropertyID, err)
 	}
-	r.settings, err = tx.CheckInSettings.Query().Where(entsettings.PropertyID(k.PropertyID), entsettings.ID(k.PropertyID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		r.settings, err = defaultSettings(k.PropertyID), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load the check-in settings of %s: %w", k.PropertyID, err)
+	if r.settings, err = property.GetCheckInSettings(tx, k.PropertyID); err != nil {
+		return nil, err
 	}
 	r.stay, err = tx.Stay.Query().Where(entstay.PropertyID(k.PropertyID), entstay.ReservationID(k.ReservationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -63,12 +58,6 @@ func (s *Service) load(tx *db.Tx, k Key) (*record, error) {
 		return nil, fmt.Errorf("load the guests of %s: %w", k.ReservationID, err)
 	}
 	return r, nil
-}
-
-func defaultSettings(propertyID string) *ent.CheckInSettings {
-	return &ent.CheckInSettings{
-		ID: propertyID, PropertyID: propertyID, Rule: "none", IdentityCheck: "none", Signature: "none", InviteDays: 14, RemindDays: 2, Language: "en", WhoFills: "all",
-	}
 }
 
 // facts returns what decides about the check-in at a moment.

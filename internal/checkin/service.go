@@ -27,15 +27,20 @@ type Service struct {
 type View struct {
 	Step
 	Facts
-	Row *Row
+	Row    *Row
+	Guests []*GuestRow
+	record *record
 }
 
 // Row is what is stored about a check-in. Its id is empty if nothing is.
 type Row = ent.Stay
 
+// GuestRow is a guest of the stay as stored.
+type GuestRow = ent.Guest
+
 func (r *record) view(now time.Time) View {
 	f := r.facts(now)
-	return View{Step: Next(f), Facts: f, Row: r.stay}
+	return View{Step: Next(f), Facts: f, Row: r.stay, Guests: r.guests, record: r}
 }
 
 // Get returns a check-in. It does not ask the PMS.

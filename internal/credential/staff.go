@@ -75,6 +75,21 @@ func RevokeStaffToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error)
 	return Revoke(tx, tokenID, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
 
+// TokenName returns the name of a property's token, or "" if the token has none or is a session.
+func TokenName(tx *db.Tx, propertyID, tokenID string) (string, error) {
+	row, err := tx.Token.Query().Where(token.PropertyID(propertyID), token.ID(tokenID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("load a token: %w", err)
+	}
+	if row.Name == actor.SessionName {
+		return "", nil
+	}
+	return row.Name, nil
+}
+
 // CreateOperatorToken creates a token for an operator of the installation (lko_), which is shown once.
 func CreateOperatorToken(tx *db.Tx, keys *keyring.Ring, name string, ttl time.Duration) (*ent.Token, string, error) {
 	return Mint(tx, keys, Spec{Kind: Operator, Name: name, TTL: ttl})

@@ -56,11 +56,13 @@ const (
 	CodeEnded   Kind = "code.ended"   // a person ended a staff, one-time or backup code
 
 	PINShown Kind = "stay.pinShown" // a guest read the PIN of their stay
+	StageCleared Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
+	GuestsRead   Kind = "guests.read"          // staff read the data of a stay's guests
 )
 
 var internal = []Kind{
 	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
-	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown,
+	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, GuestsRead,
 }
 
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.

@@ -63,6 +63,15 @@ func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpReques
 	return &guestv1.RequestHelpResponse{}, s.Service.RequestHelp(ctx, k)
 }
 
+// Of returns the check-in of a guest's stay.
+func (s *CheckIns) Of(ctx context.Context, a actor.Actor) (*guestv1.CheckIn, error) {
+	v, err := s.Service.Get(s.Service.DB.View(ctx), checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
+	if err != nil {
+		return nil, err
+	}
+	return checkInMessage(v), nil
+}
+
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
 	a, k, err := stayOfCaller(ctx)
 	if err != nil {

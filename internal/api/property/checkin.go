@@ -1,0 +1,214 @@
+package property
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/property"
+)
+
+// CheckIns implements CheckInService: the settings of self check-in, and what staff see and do about check-ins.
+type CheckIns struct {
+	propertyv1.UnimplementedCheckInServiceServer
+	Deps
+	Service *checkin.Service
+}
+
+func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetCheckInSettingsRequest) (*propertyv1.GetCheckInSettingsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := property.GetCheckInSettings(s.DB.View(ctx), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetCheckInSettingsResponse{Data: checkInSettings(row)}, nil
+}
+
+func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.UpdateCheckInSettingsRequest) (*propertyv1.UpdateCheckInSettingsResponse, error) {
+	change, err := checkInChange(r.GetSettings())
+	if err != nil {
+		return nil, err
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateCheckInSettingsResponse, error) {
+		row, err := property.UpdateCheckInSettings(tx, propertyID, change)
+		if err != nil {
+			return nil, Under("settings", err)
+		}
+		return &propertyv1.UpdateCheckInSettingsResponse{Data: checkInSettings(row)}, nil
+	})
+}
+
+// checkInChange converts a change. A new country rule brings its own stages of the law, unless the change names others.
+func checkInChange(m *propertyv1.CheckInSettingsChange) (property.CheckInChange, error) {
+	c := property.CheckInChange{
+		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
+		Language: m.Language, Accent: m.Accent, Address: m.Address, Directions: m.Directions, WhoFills: m.WhoFills,
+		InviteDays: intOrNil(m.InviteDays), RemindDays: intOrNil(m.RemindDays),
+	}
+	if m.Rule != nil {
+		law, ok := rule.Find(*m.Rule)
+		if !ok {
+			return c, fault.Fields(fault.Field{Path: "settings.rule", Reason: fault.WrongValue, Message: "must be the name of a rule, as ListCheckInRules returns it: " + ruleNames()})
+		}
+		if c.IdentityCheck == nil {
+			c.IdentityCheck = new(orNone(law.IdentityCheck))
+		}
+		if c.Signature == nil {
+			c.Signature = new(orNone(law.Signature))
+		}
+	}
+	if m.Fields != nil {
+		fields := []property.OwnField{}
+		for _, f := range m.GetFields().GetList() {
+			fields = append(fields, property.OwnField{Name: f.GetName(), Label: f.GetLabel(), Required: f.GetRequired(), MainOnly: f.GetMainOnly()})
+		}
+		c.Fields = &fields
+	}
+	if m.MandatoryGroups != nil {
+		groups := append([]string{}, m.GetMandatoryGroups().GetList()...)
+		c.MandatoryGroups = &groups
+	}
+	return c, nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func ruleNames() string {
+	var names []string
+	for _, r := range rule.Rules {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func checkInSettings(row *property.CheckInSettings) *propertyv1.CheckInSettings {
+	m := &propertyv1.CheckInSettings{
+		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
+		InviteDays: int32(row.InviteDays), RemindDays: int32(row.RemindDays), StaffEmail: row.StaffEmail, DeskPhone: row.DeskPhone,
+		Language: row.Language, Accent: row.Accent, Address: row.Address, Directions: row.Directions, WhoFills: row.WhoFills,
+	}
+	if law, ok := rule.Find(row.Rule); ok {
+		m.Limits = ruleLimits(law)
+	}
+	for _, f := range row.Fields {
+		m.Fields = append(m.Fields, &propertyv1.OwnField{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly})
+	}
+	return m
+}
+
+func ruleLimits(law *rule.Rule) string {
+	return message.Reader{}.Text(message.Message{Kind: law.Limits})
+}
+
+func (s *CheckIns) ListCheckInRules(context.Context, *propertyv1.ListCheckInRulesRequest) (*propertyv1.ListCheckInRulesResponse, error) {
+	list := &propertyv1.CheckInRuleList{}
+	for i := range rule.Rules {
+		law := &rule.Rules[i]
+		list.List = append(list.List, &propertyv1.CheckInRule{
+			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, ReadOn: law.ReadOn, Limits: ruleLimits(law),
+		})
+	}
+	return &propertyv1.ListCheckInRulesResponse{Data: list}, nil
+}
+
+func (s *CheckIns) GetCheckIn(ctx context.Context, r *propertyv1.GetCheckInRequest) (*propertyv1.GetCheckInResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Service.Get(s.DB.View(ctx), checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetCheckInResponse{Data: staffCheckIn(v)}, nil
+}
+
+func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageRequest) (*propertyv1.ClearStageResponse, error) {
+	who, _ := actor.From(ctx)
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ClearStageResponse, error) {
+		by, err := staffName(tx, who)
+		if err != nil {
+			return nil, err
+		}
+		k := checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()}
+		v, err := s.Service.ClearStage(tx, k, checkin.Stage(r.GetStage()), by, strings.TrimSpace(r.GetRefuseBecause()))
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.ClearStageResponse{Data: staffCheckIn(v)}, nil
+	})
+}
+
+// staffCheckIn converts a check-in with the facts for staff.
+func staffCheckIn(v checkin.View) *propertyv1.StaffCheckIn {
+	m := &propertyv1.StaffCheckIn{
+		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.At(v.Row.NextAskAt),
+		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: convert.Time(v.Attempt.AcceptedAt),
+	}
+	if v.Answer != nil {
+		m.AskedAt = timestamppb.New(v.Answer.At)
+		m.RoomReady = v.Row.Answer.RoomReady
+	}
+	owing := v.Reservation.Owing
+	if v.Answer != nil && v.Answer.Owing != nil {
+		owing = v.Answer.Owing
+	}
+	if owing != nil {
+		m.Owing, _, _ = strings.Cut(owing.String(), " ")
+		m.OwingCurrency = owing.Currency
+	}
+	for _, stop := range v.Stops {
+		m.Stops = append(m.Stops, staffStop(v, stop))
+	}
+	for _, c := range v.Row.Cleared {
+		at, _ := time.Parse(time.RFC3339, c.At)
+		m.Cleared = append(m.Cleared, &propertyv1.ClearedStage{Stage: c.Stage, By: c.By, At: timestamppb.New(at), Refused: c.Refused})
+	}
+	for _, g := range v.Guests {
+		m.Guests = append(m.Guests, staffGuest(g))
+	}
+	return m
+}
+
+func staffStop(v checkin.View, stop checkin.Stop) *propertyv1.StaffStop {
+	facts := v.FactsOf(stop)
+	return &propertyv1.StaffStop{
+		Reason: string(stop.Reason), Text: message.Reader{}.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
+		PartnerStatus: int32(facts.Status), Since: convert.Time(facts.Since),
+	}
+}
+
+func staffGuest(g *checkin.GuestRow) *propertyv1.StaffGuest {
+	return &propertyv1.StaffGuest{Id: g.ID, Role: g.Role, Complete: g.Complete, Child: g.Child}
+}
+
+// staffName returns the name under which a member of staff is recorded: that of their token, else who they are.
+func staffName(tx *db.Tx, who actor.Actor) (string, error) {
+	if who.For != "" || who.TokenID == "" {
+		return who.Author(), nil
+	}
+	name, err := credential.TokenName(tx, who.PropertyID, who.TokenID)
+	if err != nil || name != "" {
+		return name, err
+	}
+	return who.Author(), nil
+}

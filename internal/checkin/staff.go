@@ -1,0 +1,66 @@
+package checkin
+
+import (
+	"slices"
+	"time"
+
+	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+)
+
+// StopFacts are what staff see of a stop.
+type StopFacts struct {
+	Text                          message.Message // Text says what to do
+	PartnerReason, PartnerMessage string          // of the PMS's error
+	Status                        int             // Status is the HTTP status of the PMS's answer, or 0
+	Since                         time.Time
+}
+
+// FactsOf returns what staff see of a stop of the check-in.
+func (v View) FactsOf(stop Stop) StopFacts {
+	f := StopFacts{Since: v.BeganAt}
+	if kind := stopNotices[stop.Reason]; !v.BeganAt.IsZero() {
+		f.Text = notice.Message(kind, v.record.stopParams(stop))
+	} else {
+		f.Text = stop.Message()
+	}
+	var said schema.StatusAnswer
+	switch {
+	case stop.Reason.isOfAnswer():
+		said = v.Row.Answer
+	case stop.Reason == StopCheckInRefused, stop.Reason == StopNoAnswer:
+		said = v.Row.Refusal
+	case stop.Reason == StopAtDesk && v.Attempt.State == AttemptAtDesk:
+		f.Since = v.Attempt.At
+	}
+	if at, err := time.Parse(time.RFC3339Nano, said.At); err == nil {
+		f.Since = at
+	}
+	f.PartnerReason, f.PartnerMessage, f.Status = said.PartnerCode, said.PartnerText, said.Status
+	return f
+}
+
+// ClearStage records that a member of staff cleared a stage of the law, or refused it with a reason.
+func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) (View, error) {
+	return s.change(tx, k, func(tx *db.Tx, r *record) error {
+		f := r.facts(tx.Now())
+		switch stage := Next(f).Stage; {
+		case stage == CheckedIn, stage == Ended:
+			return fault.New(fault.Precondition, fault.StayEnded, "the check-in of this stay has ended")
+		}
+		if !f.wants(stage) {
+			return fault.Fields(fault.Field{Path: "stage", Reason: fault.WrongValue, Message: "the check-in settings want no such stage for this stay"})
+		}
+		r.stay.Cleared = append(slices.Clone(r.stay.Cleared), schema.ClearedStage{
+			Stage: string(stage), By: by, At: tx.Now().Format(time.RFC3339), Refused: refused,
+		})
+		return event.Append(tx, event.Event{
+			PropertyID: k.PropertyID, Subject: event.Inside(k.ReservationID), Kind: event.StageCleared,
+			Body: map[string]any{"reservationId": k.ReservationID, "stage": string(stage), "by": by, "refused": refused != ""},
+		})
+	})
+}
