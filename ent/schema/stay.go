@@ -52,7 +52,7 @@ func (Stay) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("reservation_id").Unique(), index.Fields("property_id", "began_at"),
 		index.Fields("next_ask_at").Annotations(entsql.IndexWhere("next_ask_at IS NOT NULL")),
-		index.Fields("attempt_at").Annotations(entsql.IndexWhere("attempt_state = 'calling'")),
+		index.Fields("ended_at", "reservation_id").Annotations(entsql.IndexWhere("ended_at IS NULL")),
 	}
 }
 

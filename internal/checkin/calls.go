@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/reservation"
 )
 
 // callLimit bounds a call with the transaction that stores its result. It is shorter than callTimeout, after which another
@@ -20,9 +21,13 @@ const callLimit = 25 * time.Second
 func (s *Service) ask(ctx context.Context, k Key, press bool) (v View, claimed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	row, pms, err := s.partnerOf(ctx, k)
+	row, err := reservation.Get(s.DB.View(ctx), reservation.Scope{PropertyID: k.PropertyID}, k.ReservationID)
 	if err != nil {
 		return View{}, false, err
+	}
+	pms, err := s.PMS(ctx, k.PropertyID, row.IntegrationID)
+	if err != nil {
+		return View{}, false, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
 	}
 	if err := s.reach("before getCheckInStatus"); err != nil {
 		return View{}, false, err
@@ -59,16 +64,15 @@ func (s *Service) call(ctx context.Context, k Key, a Attempt) (View, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	row, pms, err := s.partnerOf(ctx, k)
+	r, err := s.load(s.DB.View(ctx), k)
 	if err != nil {
 		return View{}, err
 	}
-	body, err := s.disclosure(ctx, k)
+	pms, err := s.PMS(ctx, k.PropertyID, r.reservation.IntegrationID)
 	if err != nil {
-		return View{}, err
+		return View{}, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
 	}
-	body.ReservationID = row.PmsID
-	failure := pms.CheckIn(ctx, a.Key, body)
+	failure := pms.CheckIn(ctx, a.Key, r.disclosure())
 	if err := s.reach("after checkIn"); err != nil {
 		return View{}, err
 	}
@@ -87,18 +91,6 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error) {
 		return
 	}
 	r.stay.Refusal = refusalOf(now, state, failure)
-}
-
-func (s *Service) partnerOf(ctx context.Context, k Key) (*reservationRow, PMS, error) {
-	row, err := getReservation(s.DB.View(ctx), k)
-	if err != nil {
-		return nil, nil, err
-	}
-	pms, err := s.PMS(ctx, row.PropertyID, row.IntegrationID)
-	if err != nil {
-		return nil, nil, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
-	}
-	return row, pms, nil
 }
 
 // writeCall is write for the result of a call. It also records the health of the endpoint.

@@ -63,6 +63,9 @@ type Disclosure struct {
 type Person struct {
 	FirstName      string    `json:"firstName,omitempty"`
 	LastName       string    `json:"lastName,omitempty"`
+	SecondLastName string    `json:"secondLastName,omitempty"`
+	Sex            string    `json:"sex,omitempty"`
+	Kinship        string    `json:"kinship,omitempty"`
 	Email          string    `json:"email,omitempty"`
 	Mobile         string    `json:"mobile,omitempty"`
 	BirthDate      string    `json:"birthDate,omitempty"`
@@ -72,6 +75,12 @@ type Person struct {
 	Passport       *Document `json:"passport,omitempty"`
 	DriversLicense *Document `json:"driversLicense,omitempty"`
 	IDCard         *Document `json:"idCard,omitempty"`
+
+	BirthPlace           string           `json:"birthPlace,omitempty"`
+	BirthCountry         string           `json:"birthCountry,omitempty"`
+	FurtherNationalities []string         `json:"furtherNationalities,omitempty"`
+	CountryComingFrom    string           `json:"countryComingFrom,omitempty"`
+	Document             *DocumentDetails `json:"document,omitempty"` // Document has what the three kinds above have no field for
 }
 
 type Town struct {
@@ -83,4 +92,16 @@ type Town struct {
 type Document struct {
 	Number string `json:"number,omitempty"`
 	Expiry string `json:"expiry,omitempty"`
+}
+
+// DocumentDetails are further fields of an identity document. Number is set only if the document is of another kind than the
+// three that have a field of their own.
+type DocumentDetails struct {
+	Type             string `json:"type,omitempty"`
+	Number           string `json:"number,omitempty"`
+	SupportNumber    string `json:"supportNumber,omitempty"`
+	IssuingPlace     string `json:"issuingPlace,omitempty"`
+	IssuingCountry   string `json:"issuingCountry,omitempty"`
+	IssuingAuthority string `json:"issuingAuthority,omitempty"`
+	IssueDate        string `json:"issueDate,omitempty"`
 }

@@ -5,13 +5,10 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
-	entguest "latchkey.dev/ent/guest"
-	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/money"
-	"latchkey.dev/internal/property"
-	"latchkey.dev/internal/reservation"
 )
 
 // Key names a reservation of a property.
@@ -21,42 +18,45 @@ type Key struct {
 
 // record is all that is stored about a check-in.
 type record struct {
+	*guest.Party
 	stay        *ent.Stay // stay has no id if no row is stored
+	stored      ent.Stay  // stored is stay as stored
 	reservation *ent.Reservation
-	property    *ent.Property
-	settings    *property.CheckInSettings
-	guests      []*ent.Guest
 	zone        *time.Location
+	complete    bool // complete means that there is a row for each guest of the party
+
+	roomBecameReady bool // roomBecameReady means that the room is ready, and was not when the PMS was last asked
 }
 
 // load reads a check-in.
-func (s *Service) load(tx *db.Tx, k Key) (*record, error) {
+func (s *Service) load(view *db.Tx, k Key) (*record, error) {
+	party, complete, err := guest.ViewParty(view, s.Keys, k.PropertyID, k.ReservationID)
+	if err != nil {
+		return nil, err
+	}
+	return newRecord(party, complete)
+}
+
+// loadForChange is load for a transaction that changes the check-in. It stores the stay and its guests if they are missing.
+func (s *Service) loadForChange(tx *db.Tx, k Key) (*record, error) {
+	party, err := guest.LoadParty(tx, s.Keys, k.PropertyID, k.ReservationID)
+	if err != nil {
+		return nil, err
+	}
+	return newRecord(party, true)
+}
+
+func newRecord(party *guest.Party, complete bool) (*record, error) {
+	r := &record{Party: party, reservation: party.Reservation, stay: party.Stay, complete: complete}
+	if r.stay == nil {
+		r.stay = &ent.Stay{PropertyID: r.reservation.PropertyID, ReservationID: r.reservation.ID}
+	}
+	r.stored = *r.stay
 	var err error
-	r := &record{}
-	if r.reservation, err = reservation.Get(tx, reservation.Scope{PropertyID: k.PropertyID}, k.ReservationID); err != nil {
-		return nil, err
+	if r.zone, err = clock.Zone(party.Property.TimeZone); err != nil {
+		return nil, fmt.Errorf("property %s: %w", party.Property.ID, err)
 	}
-	if r.property, err = property.Get(tx, k.PropertyID); err != nil {
-		return nil, err
-	}
-	if r.zone, err = clock.Zone(r.property.TimeZone); err != nil {
-		return nil, fmt.Errorf("property %s: %w", k.PropertyID, err)
-	}
-	if r.settings, err = property.GetCheckInSettings(tx, k.PropertyID); err != nil {
-		return nil, err
-	}
-	r.stay, err = tx.Stay.Query().Where(entstay.PropertyID(k.PropertyID), entstay.ReservationID(k.ReservationID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		r.stay, err = &ent.Stay{PropertyID: k.PropertyID, ReservationID: k.ReservationID}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load the stay of %s: %w", k.ReservationID, err)
-	}
-	r.guests, err = tx.Guest.Query().Where(entguest.PropertyID(k.PropertyID), entguest.ReservationID(k.ReservationID)).
-		Order(entguest.ByPosition(), entguest.ByID()).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("load the guests of %s: %w", k.ReservationID, err)
-	}
+	r.reopen()
 	return r, nil
 }
 
@@ -70,8 +70,8 @@ func (r *record) facts(now time.Time) Facts {
 		},
 		Party: r.party(),
 		Rules: Rules{
-			IdentityCheck: r.settings.IdentityCheck, Signature: r.settings.Signature, HouseRules: r.settings.HouseRules != "",
-			Policy: Policy{Owing: OwingRule(r.property.OwingPolicy), Threshold: r.property.OwingThresholdMinor},
+			IdentityCheck: r.Settings.IdentityCheck, Signature: r.Settings.Signature, HouseRules: r.Settings.HouseRules != "",
+			Policy: Policy{Owing: OwingRule(r.Property.OwingPolicy), Threshold: r.Property.OwingThresholdMinor},
 		},
 		Answer:             answerOf(r.stay.Answer),
 		Attempt:            r.attempt(),
@@ -117,33 +117,11 @@ func amount(minor *int64, currency *string) *money.Amount {
 	return a
 }
 
-// party returns what the rules need to know about the guests. A stay whose form nobody opened lacks its main guest.
+// party returns what the rules need to know about the guests. A stay whose form nobody opened has guests without a row.
 func (r *record) party() PartyFacts {
-	var p PartyFacts
-	adults := 0
-	for _, g := range r.guests {
-		if !g.Child {
-			adults++
-		}
-		if !g.Complete && r.mustFill(g) {
-			p.MissingGuestIDs = append(p.MissingGuestIDs, g.ID)
-		}
+	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.IsMinorAlone(), Signs: r.NeedsSignature()}
+	if !r.complete {
+		p.MissingGuestIDs = append(p.MissingGuestIDs, "")
 	}
-	if len(r.guests) == 0 {
-		p.MissingGuestIDs = []string{""}
-	}
-	p.MinorAlone = len(r.guests) > 0 && adults == 0
-	p.Signs = r.settings.Signature != "none"
 	return p
-}
-
-// mustFill reports whether the property's settings require the answers of a guest.
-func (r *record) mustFill(g *ent.Guest) bool {
-	switch r.settings.WhoFills {
-	case "lead":
-		return g.Role == "main"
-	case "adults":
-		return !g.Child
-	}
-	return true
 }

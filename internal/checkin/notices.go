@@ -9,6 +9,7 @@ import (
 
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
@@ -66,7 +67,16 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step) error {
 
 // tell adds a notice and mails it to the property's staff.
 func (s *Service) tell(tx *db.Tx, r *record, kind string, params message.Params, onceKey string) error {
-	return notice.Add(tx, notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: onceKey})
+	n := notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: onceKey}
+	if err := notice.Add(tx, n); err != nil {
+		return err
+	}
+	said := notice.Message(kind, params)
+	texts := map[string]string{"kind": said.Kind}
+	for name, value := range said.Params {
+		texts[name] = fmt.Sprint(value)
+	}
+	return s.mail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: texts})
 }
 
 func (r *record) noticeKey(kind string) string { return r.stay.ReservationID + "/" + kind }

@@ -36,10 +36,9 @@ func Due(view *db.Tx, limit int) ([]Key, error) {
 	return out, changed.Err()
 }
 
-// findChanged reads the open check-ins, which are few, and looks their reservations up. A check-in that ended is evaluated again
-// if the PMS took the end back.
+// findChanged reads the open check-ins, which are few, and looks their reservations up.
 const findChanged = `SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id
-	WHERE s.evaluated_at IS NOT NULL AND s.evaluated_at <> r.updated_at LIMIT $1`
+	WHERE s.ended_at IS NULL AND (s.evaluated_at IS NULL OR s.evaluated_at <> r.updated_at) LIMIT $1`
 
 // Resume evaluates a check-in without the guest, and does what is due.
 func (s *Service) Resume(ctx context.Context, k Key) error {

@@ -8,7 +8,9 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 )
 
@@ -17,8 +19,9 @@ type Service struct {
 	DB   *db.DB
 	Keys *keyring.Ring
 	// PMS returns the PMS of an integration.
-	PMS func(ctx context.Context, propertyID, integrationID string) (PMS, error)
-	Log *slog.Logger
+	PMS   func(ctx context.Context, propertyID, integrationID string) (PMS, error)
+	Queue *jobs.Queue
+	Log   *slog.Logger
 
 	interrupt func(point string) error // interrupt is a crash at a point between two steps, in tests
 }
@@ -28,19 +31,16 @@ type View struct {
 	Step
 	Facts
 	Row    *Row
-	Guests []*GuestRow
+	People *guest.Party
 	record *record
 }
 
 // Row is what is stored about a check-in. Its id is empty if nothing is.
 type Row = ent.Stay
 
-// GuestRow is a guest of the stay as stored.
-type GuestRow = ent.Guest
-
 func (r *record) view(now time.Time) View {
 	f := r.facts(now)
-	return View{Step: Next(f), Facts: f, Row: r.stay, Guests: r.guests, record: r}
+	return View{Step: Next(f), Facts: f, Row: r.stay, People: r.Party, record: r}
 }
 
 // Get returns a check-in. It does not ask the PMS.

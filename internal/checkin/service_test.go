@@ -16,10 +16,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	entguest "latchkey.dev/ent/guest"
+	entmail "latchkey.dev/ent/mail"
+	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/pms"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -105,14 +114,34 @@ func each(t *testing.T, f func(x *fixture)) {
 		dbtest.InsertOnce(t, d, "properties", dbtest.Values{"id": propertyID, "name": "Miramar", "time_zone": "UTC"})
 		dbtest.Insert(t, d, "integrations", dbtest.Values{"id": integrationID, "property_id": propertyID})
 		x.stays = reservation.Service{Keys: keys}
-		x.service = &checkin.Service{DB: d, Keys: keys, Log: slog.New(slog.DiscardHandler), PMS: x.partner(true)}
+		queue, err := jobs.Open(d, slog.New(slog.DiscardHandler))
+		x.must(err)
+		x.service = &checkin.Service{Queue: queue, DB: d, Keys: keys, Log: slog.New(slog.DiscardHandler), PMS: x.partner(true)}
 		x.key = checkin.Key{PropertyID: propertyID, ReservationID: x.push(reservation.Patch{
 			reservation.Number: "8790", reservation.LastName: "Silva", reservation.State: "confirmed",
 			reservation.FromDate: "2026-11-21", reservation.ToDate: "2026-11-23",
 		})}
-		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "gst_1", "property_id": propertyID, "reservation_id": x.key.ReservationID, "role": "main", "complete": true})
+		x.answer(map[string]string{"firstName": "Ana", "lastName": "Silva"})
 		f(x)
 	}, dbtest.Clock(at))
+}
+
+// answer saves the names of every guest of the party.
+func (x *fixture) answer(names map[string]string) {
+	x.Helper()
+	x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+		p, err := guest.LoadParty(tx, x.service.Keys, propertyID, x.key.ReservationID)
+		if err != nil {
+			return err
+		}
+		for _, m := range p.Members {
+			a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
+			if _, err := guest.SaveStep(tx, x.service.Keys, a, m.Row.ID, rule.NameStep, names); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // partner returns the PMS behind the desk, with or without its endpoints.
@@ -526,5 +555,143 @@ func TestCrash(t *testing.T) {
 			x.sweep()
 			x.do("afterwards", x.get, checkin.ConfirmDetails)
 		})
+	})
+}
+
+func TestMissingAnswers(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.push(reservation.Patch{reservation.Adults: 2})
+		v := x.do("a companion without answers", x.start, checkin.Details)
+		if len(v.Party.MissingGuestIDs) != 1 || v.Party.MissingGuestIDs[0] == "" {
+			x.Errorf("missing %q", v.Party.MissingGuestIDs)
+		}
+		x.do("confirm too early", x.confirm, checkin.Details)
+		x.do("press too early", x.complete, checkin.Details)
+		x.answer(map[string]string{"firstName": "Jo", "lastName": "Silva"})
+		x.do("all answered", x.confirm, checkin.Ready)
+	})
+}
+
+func TestMinorAlone(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+			return tx.Guest.Update().Where(entguest.PropertyID(propertyID)).SetChild(true).Exec(tx.Context())
+		}))
+		x.push(reservation.Patch{reservation.Adults: 0, reservation.Children: 1})
+		x.do("start", x.start, checkin.Stopped, checkin.StopMinorAlone)
+		x.do("press", x.complete, checkin.Stopped, checkin.StopMinorAlone)
+		x.wantNotices("alone", "checkInMinorAlone")
+	})
+}
+
+// settings changes the rules of self check-in.
+func (x *fixture) settings(c property.CheckInChange) {
+	x.Helper()
+	x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+		_, err := property.UpdateCheckInSettings(tx, propertyID, c)
+		return err
+	}))
+}
+
+func (x *fixture) clear(stage checkin.Stage, refused string) (v checkin.View, err error) {
+	err = x.d.Write(x.Context(), func(tx *db.Tx) error {
+		v, err = x.service.ClearStage(tx, x.key, stage, "Marta", refused)
+		return err
+	})
+	return v, err
+}
+
+func TestStagesOfTheLaw(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{IdentityCheck: new("live"), Signature: new("paper"), StaffEmail: new("desk@example.com")})
+		x.do("start", x.start, checkin.ConfirmDetails)
+		x.do("confirm", x.confirm, checkin.IdentityCheck, checkin.StopIdentityCheck)
+		x.wantNotices("waits for staff", "checkInIdentityCheck")
+		clear := func(stage checkin.Stage, refused string) func() (checkin.View, error) {
+			return func() (checkin.View, error) { return x.clear(stage, refused) }
+		}
+		x.do("refuse", clear(checkin.IdentityCheck, "another person"), checkin.Stopped, checkin.StopStageRefused)
+		x.wantNotices("refused", "checkInStageRefused")
+		x.do("press", x.complete, checkin.Stopped, checkin.StopStageRefused)
+		v := x.do("clear", clear(checkin.IdentityCheck, ""), checkin.Signature, checkin.StopSignature)
+		if c := v.Row.Cleared; len(c) != 2 || c[0].By != "Marta" || c[0].Refused != "another person" || c[1].Refused != "" {
+			x.Errorf("cleared: %+v", c)
+		}
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.sweep()
+		v = x.do("started", x.get, checkin.CheckedIn)
+		if c := v.Row.Cleared; len(c) != 3 || c[2].By != "pms" || c[2].Stage != "signature" {
+			x.Errorf("cleared by the PMS: %+v", c)
+		}
+		if _, err := x.clear(checkin.Signature, ""); !fault.Has(err, fault.StayEnded) {
+			x.Errorf("cleared after the end: %v", err)
+		}
+		var kinds []string
+		for _, m := range x.d.Read().Mail.Query().AllX(x.Context()) {
+			kinds = append(kinds, m.Parameters["kind"])
+		}
+		slices.Sort(kinds)
+		if diff := cmp.Diff([]string{"notice.checkInIdentityCheck", "notice.checkInSignature", "notice.checkInStageRefused"}, kinds); diff != "" {
+			x.Errorf("mails to staff: %s", diff)
+		}
+	})
+}
+
+func TestDisclosure(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{MandatoryGroups: &[]string{"identity"}})
+		x.answer(map[string]string{"firstName": "Ana", "lastName": "Silva"})
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+			p, err := guest.LoadParty(tx, x.service.Keys, propertyID, x.key.ReservationID)
+			if err != nil {
+				return err
+			}
+			a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
+			_, err = guest.SaveStep(tx, x.service.Keys, a, p.Members[0].Row.ID, rule.CitizenshipStep, map[string]string{"nationality": "PT"})
+			if err != nil {
+				return err
+			}
+			return guest.SetSharing(tx, x.service.Keys, a, []string{"identity"}, false)
+		}))
+		x.begin()
+		x.do("press", x.complete, checkin.Waiting)
+		want := `{"reservationId":"R1","mainCustomer":{"firstName":"Ana","lastName":"Silva","nationality":"PT"}}`
+		if x.desk.bodies[0] != want {
+			x.Errorf("checkIn sent %s", x.desk.bodies[0])
+		}
+	})
+}
+
+// The mail about the room is ordered once, also if the PMS fails in between.
+func TestRoomReadyMail(t *testing.T) {
+	each(t, func(x *fixture) {
+		for _, status := range []string{`{"owing":0,"owingCurrency":"EUR","roomReady":false}`, "fails", `{"owing":0,"owingCurrency":"EUR","roomReady":true}`, `{"owing":0,"owingCurrency":"EUR","roomReady":false}`, `{"owing":0,"owingCurrency":"EUR","roomReady":true}`} {
+			x.desk.set(func() { x.desk.status = status })
+			if v, err := x.get(); err == nil && v.Stage == checkin.NotStarted {
+				x.do("start", x.start, checkin.Stopped, checkin.StopRoomNotReady)
+				continue
+			}
+			x.clock.Advance(2 * time.Minute)
+			if x.sweep() == 0 {
+				_, err := x.again()
+				x.must(err)
+			}
+		}
+		if n := x.d.Read().Mail.Query().Where(entmail.Kind("roomReady")).CountX(x.Context()); n != 1 {
+			x.Errorf("%d mails about the room", n)
+		}
+	})
+}
+
+func TestHelp(t *testing.T) {
+	each(t, func(x *fixture) {
+		for range 3 {
+			x.must(x.service.RequestHelp(x.Context(), x.key))
+		}
+		x.clock.Advance(6 * time.Minute)
+		x.must(x.service.RequestHelp(x.Context(), x.key))
+		if n := x.d.Read().Notice.Query().Where(entnotice.Kind("checkInHelp")).CountX(x.Context()); n != 2 {
+			x.Errorf("%d notices", n)
+		}
 	})
 }

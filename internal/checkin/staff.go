@@ -64,3 +64,15 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 		})
 	})
 }
+
+// ReadGuests returns a check-in with the data of its guests, and records who read them.
+func (s *Service) ReadGuests(tx *db.Tx, k Key, by string) (View, error) {
+	r, err := s.load(tx, k)
+	if err != nil {
+		return View{}, err
+	}
+	return r.view(tx.Now()), event.Append(tx, event.Event{
+		PropertyID: k.PropertyID, Subject: event.Inside(k.ReservationID), Kind: event.GuestsRead,
+		Body: map[string]any{"reservationId": k.ReservationID, "by": by},
+	})
+}

@@ -11,15 +11,9 @@ import (
 	"latchkey.dev/ent/schema"
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/mail"
 )
-
-type reservationRow = ent.Reservation
-
-func getReservation(view *db.Tx, k Key) (*reservationRow, error) {
-	return reservation.Get(view, reservation.Scope{PropertyID: k.PropertyID}, k.ReservationID)
-}
 
 // write changes a check-in in one transaction. Afterwards it evaluates the check-in again, and stores what follows.
 func (s *Service) write(ctx context.Context, k Key, change func(r *record, now time.Time)) (View, error) {
@@ -38,38 +32,54 @@ func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *
 }
 
 func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
-	r, err := s.load(tx, k)
+	r, err := s.loadForChange(tx, k)
 	if err != nil {
 		return View{}, err
 	}
-	if r.stay.ID == "" {
-		if r.stay, err = createStay(tx, k); err != nil {
-			return View{}, err
-		}
-	}
-	before := *r.stay
 	if err := change(tx, r); err != nil {
 		return View{}, err
 	}
 	if err := s.follow(tx, r); err != nil {
 		return View{}, err
 	}
-	if err := save(tx, r.stay, &before); err != nil {
+	if err := save(tx, r.stay, r.stored); err != nil {
 		return View{}, err
 	}
 	return r.view(tx.Now()), nil
 }
 
-func createStay(tx *db.Tx, k Key) (*ent.Stay, error) {
-	row, err := tx.Stay.Create().SetID(id.New(id.Stay)).SetPropertyID(k.PropertyID).SetReservationID(k.ReservationID).SetCreatedAt(tx.Now()).Save(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("create the stay of %s: %w", k.ReservationID, err)
+// storeAnswer replaces the answer of the PMS. A failure says nothing about the room: what was known of it remains.
+func (r *record) storeAnswer(a schema.StatusAnswer) {
+	before := r.stay.Answer.RoomReady
+	if a.Reason != "" {
+		a.RoomReady = before
 	}
-	return row, nil
+	r.roomBecameReady = before != nil && !*before && a.RoomReady != nil && *a.RoomReady
+	r.stay.Answer = a
 }
 
-// storeAnswer replaces the answer of the PMS.
-func (r *record) storeAnswer(a schema.StatusAnswer) { r.stay.Answer = a }
+// order orders the mail about the room, once for each beginning, and ends the links and sessions of a canceled stay.
+// Mails of a canceled stay that were not sent yet are dropped when they are due.
+func (s *Service) order(tx *db.Tx, r *record) error {
+	if r.roomBecameReady && r.stay.RoomReadyMailedAt == nil {
+		r.stay.RoomReadyMailedAt = new(tx.Now())
+		return s.mail(tx, mail.Mail{
+			PropertyID: r.stay.PropertyID, Kind: mail.RoomReady, ReservationID: r.stay.ReservationID,
+			OnceKey: r.stay.ReservationID + "/" + string(mail.RoomReady) + "/" + r.stay.BeganAt.Format(time.RFC3339),
+		})
+	}
+	if r.stay.EndedBy != endedByCanceled || r.stored.EndedBy == endedByCanceled {
+		return nil
+	}
+	return guest.EndLinksAndSessions(tx, r.stay.PropertyID, r.stay.ReservationID)
+}
+
+func (s *Service) mail(tx *db.Tx, m mail.Mail) error {
+	if _, err := mail.Order(tx, s.Keys, s.Queue, m); err != nil {
+		return fmt.Errorf("order a mail about %s: %w", m.ReservationID, err)
+	}
+	return nil
+}
 
 // Who ended a check-in.
 const (
@@ -84,11 +94,13 @@ const clearedByPMS = "pms"
 // follow stores what follows from the facts: the end, the stages that the PMS cleared, the next evaluation and the notices.
 func (s *Service) follow(tx *db.Tx, r *record) error {
 	now := tx.Now()
-	r.reopen()
 	f := r.facts(now)
 	step := Next(f)
 	if r.stay.EndedBy == "" {
 		r.end(f, step, now)
+	}
+	if err := s.order(tx, r); err != nil {
+		return err
 	}
 	r.stay.NextAskAt = nil
 	if step.Do != DoNothing {
@@ -135,8 +147,8 @@ func (r *record) end(f Facts, step Step, now time.Time) {
 }
 
 // save stores the columns of the check-in that changed.
-func save(tx *db.Tx, row, before *ent.Stay) error {
-	if reflect.DeepEqual(row, before) {
+func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
+	if reflect.DeepEqual(*row, stored) {
 		return nil
 	}
 	u := tx.Stay.Update().Where(entstay.PropertyID(row.PropertyID), entstay.ID(row.ID)).

@@ -55,7 +55,7 @@ const (
 	CodeRead    Kind = "code.read"    // the PIN of a staff, one-time or backup code was shown to a person
 	CodeEnded   Kind = "code.ended"   // a person ended a staff, one-time or backup code
 
-	PINShown Kind = "stay.pinShown" // a guest read the PIN of their stay
+	PINShown     Kind = "stay.pinShown"        // a guest read the PIN of their stay
 	StageCleared Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
 	GuestsRead   Kind = "guests.read"          // staff read the data of a stay's guests
 )

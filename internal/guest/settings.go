@@ -1,29 +1,17 @@
 package guest
 
 import (
-	"fmt"
-
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/property"
 )
 
 // Settings are a property's rules of self check-in, with their defaults.
-type Settings = ent.CheckInSettings
+type Settings = property.CheckInSettings
 
 // LoadSettings returns the check-in settings of a property.
 func LoadSettings(view *db.Tx, propertyID string) (*Settings, error) {
-	row, err := view.CheckInSettings.Get(view.Context(), propertyID)
-	if ent.IsNotFound(err) {
-		return &Settings{
-			ID: propertyID, PropertyID: propertyID, Rule: "none", IdentityCheck: "none", Signature: "none",
-			InviteDays: 14, RemindDays: 2, Language: "en", WhoFills: "all",
-		}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load the check-in settings: %w", err)
-	}
-	return row, nil
+	return property.GetCheckInSettings(view, propertyID)
 }
 
 // ruleSettings returns the settings as the rules need them.

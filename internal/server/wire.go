@@ -154,7 +154,7 @@ func (s *Server) wirePartners(p *parts) error {
 	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
 	p.readings = worker.Readings{Spaces: p.spaces, Jobs: s.jobs}
 	p.days = worker.Days{DB: s.db, Reservations: p.reservations, Jobs: s.jobs}
-	p.checkIns = &checkin.Service{DB: s.db, Keys: s.keys, PMS: s.pmsOf(p), Log: s.log}
+	p.checkIns = &checkin.Service{DB: s.db, Keys: s.keys, PMS: s.pmsOf(p), Queue: s.jobs, Log: s.log}
 	return nil
 }
 

@@ -70,8 +70,8 @@ CREATE INDEX "mail_reservation_id" ON "mails" ("reservation_id");
 CREATE UNIQUE INDEX "mails_once_key_key" ON "mails" ("once_key");
 -- create "stays" table
 CREATE TABLE "stays" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "adult_count" bigint NOT NULL DEFAULT 0, "child_count" bigint NOT NULL DEFAULT 0, "party_set" boolean NOT NULL DEFAULT false, "arrival_time" character varying NOT NULL DEFAULT '', "arrival_set_at" timestamptz NULL, "house_rules_accepted_at" timestamptz NULL, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "keep_profile" boolean NOT NULL DEFAULT false, "began_by" character varying NOT NULL DEFAULT '', "began_at" timestamptz NULL, "details_confirmed_at" timestamptz NULL, "cleared" jsonb NULL, "answer" jsonb NULL, "next_ask_at" timestamptz NULL, "attempt_key" character varying NOT NULL DEFAULT '', "attempt_state" character varying NOT NULL DEFAULT '', "attempts" bigint NOT NULL DEFAULT 0, "refusal" jsonb NULL, "attempt_at" timestamptz NULL, "accepted_at" timestamptz NULL, "ended_by" character varying NOT NULL DEFAULT '', "ended_at" timestamptz NULL, "evaluated_at" timestamptz NULL, "room_ready_mailed_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "stays_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
--- create index "stay_attempt_at" to table: "stays"
-CREATE INDEX "stay_attempt_at" ON "stays" ("attempt_at") WHERE ((attempt_state)::text = 'calling'::text);
+-- create index "stay_ended_at_reservation_id" to table: "stays"
+CREATE INDEX "stay_ended_at_reservation_id" ON "stays" ("ended_at", "reservation_id") WHERE (ended_at IS NULL);
 -- create index "stay_next_ask_at" to table: "stays"
 CREATE INDEX "stay_next_ask_at" ON "stays" ("next_ask_at") WHERE (next_ask_at IS NOT NULL);
 -- create index "stay_property_id_began_at" to table: "stays"

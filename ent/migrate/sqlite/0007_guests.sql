@@ -76,5 +76,5 @@ CREATE UNIQUE INDEX `stay_reservation_id` ON `stays` (`reservation_id`);
 CREATE INDEX `stay_property_id_began_at` ON `stays` (`property_id`, `began_at`);
 -- create index "stay_next_ask_at" to table: "stays"
 CREATE INDEX `stay_next_ask_at` ON `stays` (`next_ask_at`) WHERE next_ask_at IS NOT NULL;
--- create index "stay_attempt_at" to table: "stays"
-CREATE INDEX `stay_attempt_at` ON `stays` (`attempt_at`) WHERE attempt_state = 'calling';
+-- create index "stay_ended_at_reservation_id" to table: "stays"
+CREATE INDEX `stay_ended_at_reservation_id` ON `stays` (`ended_at`, `reservation_id`) WHERE ended_at IS NULL;

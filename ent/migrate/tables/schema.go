@@ -1774,11 +1774,11 @@ var (
 				},
 			},
 			{
-				Name:    "stay_attempt_at",
+				Name:    "stay_ended_at_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[21]},
+				Columns: []*schema.Column{StaysColumns[24], StaysColumns[28]},
 				Annotation: &entsql.IndexAnnotation{
-					Where: "attempt_state = 'calling'",
+					Where: "ended_at IS NULL",
 				},
 			},
 		},

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
@@ -183,7 +184,7 @@ func staffCheckIn(v checkin.View) *propertyv1.StaffCheckIn {
 		at, _ := time.Parse(time.RFC3339, c.At)
 		m.Cleared = append(m.Cleared, &propertyv1.ClearedStage{Stage: c.Stage, By: c.By, At: timestamppb.New(at), Refused: c.Refused})
 	}
-	for _, g := range v.Guests {
+	for _, g := range v.People.Members {
 		m.Guests = append(m.Guests, staffGuest(g))
 	}
 	return m
@@ -197,8 +198,13 @@ func staffStop(v checkin.View, stop checkin.Stop) *propertyv1.StaffStop {
 	}
 }
 
-func staffGuest(g *checkin.GuestRow) *propertyv1.StaffGuest {
-	return &propertyv1.StaffGuest{Id: g.ID, Role: g.Role, Complete: g.Complete, Child: g.Child}
+func staffGuest(m guest.Member) *propertyv1.StaffGuest {
+	g := &propertyv1.StaffGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child}
+	if len(m.Missing) > 0 {
+		step, _ := rule.StepOf(m.Missing[0])
+		g.MissingStep = string(step)
+	}
+	return g
 }
 
 // staffName returns the name under which a member of staff is recorded: that of their token, else who they are.

@@ -56,7 +56,11 @@ type Person struct {
 	// Of a minor: the relation to an adult of the party, such as parent.
 	Kinship string `protobuf:"bytes,15,opt,name=kinship,proto3" json:"kinship,omitempty"`
 	// Answers to the property's own fields, by the field's name.
-	Own           map[string]string `protobuf:"bytes,16,rep,name=own,proto3" json:"own,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Own map[string]string `protobuf:"bytes,16,rep,name=own,proto3" json:"own,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Family name at birth.
+	BirthName string `protobuf:"bytes,17,opt,name=birth_name,json=birthName,proto3" json:"birth_name,omitempty"`
+	// The mother's name at birth.
+	MotherName    string `protobuf:"bytes,18,opt,name=mother_name,json=motherName,proto3" json:"mother_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -201,6 +205,20 @@ func (x *Person) GetOwn() map[string]string {
 		return x.Own
 	}
 	return nil
+}
+
+func (x *Person) GetBirthName() string {
+	if x != nil {
+		return x.BirthName
+	}
+	return ""
+}
+
+func (x *Person) GetMotherName() string {
+	if x != nil {
+		return x.MotherName
+	}
+	return ""
 }
 
 // PostalAddress is where a guest lives.
@@ -398,7 +416,7 @@ var File_latchkey_guest_v1_person_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_person_proto_rawDesc = "" +
 	"\n" +
-	"\x1elatchkey/guest/v1/person.proto\x12\x11latchkey.guest.v1\"\xed\x05\n" +
+	"\x1elatchkey/guest/v1/person.proto\x12\x11latchkey.guest.v1\"\xb7\x06\n" +
 	"\x06Person\x12\"\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tB\x03\x80\x01\x01R\tfirstName\x12 \n" +
@@ -419,7 +437,11 @@ const file_latchkey_guest_v1_person_proto_rawDesc = "" +
 	"\x05email\x18\r \x01(\tB\x03\x80\x01\x01R\x05email\x12\x1b\n" +
 	"\x06mobile\x18\x0e \x01(\tB\x03\x80\x01\x01R\x06mobile\x12\x1d\n" +
 	"\akinship\x18\x0f \x01(\tB\x03\x80\x01\x01R\akinship\x129\n" +
-	"\x03own\x18\x10 \x03(\v2\".latchkey.guest.v1.Person.OwnEntryB\x03\x80\x01\x01R\x03own\x1a6\n" +
+	"\x03own\x18\x10 \x03(\v2\".latchkey.guest.v1.Person.OwnEntryB\x03\x80\x01\x01R\x03own\x12\"\n" +
+	"\n" +
+	"birth_name\x18\x11 \x01(\tB\x03\x80\x01\x01R\tbirthName\x12$\n" +
+	"\vmother_name\x18\x12 \x01(\tB\x03\x80\x01\x01R\n" +
+	"motherName\x1a6\n" +
 	"\bOwnEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x89\x01\n" +

@@ -1,0 +1,64 @@
+package property
+
+import (
+	"context"
+	"strings"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+)
+
+// ListGuests lists the guests of a reservation with their data, and records that a member of staff read them.
+func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsRequest) (*propertyv1.ListGuestsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	who, _ := actor.From(ctx)
+	var v checkin.View
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		by, err := staffName(tx, who)
+		if err == nil {
+			v, err = s.Service.ReadGuests(tx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()}, by)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.GuestList{}
+	for _, m := range v.People.Members {
+		list.List = append(list.List, &propertyv1.GuestData{Guest: staffGuest(m), Person: personMessage(m.Answers), SharedGroups: v.Row.SharedGroups})
+	}
+	return &propertyv1.ListGuestsResponse{Data: list}, nil
+}
+
+// personMessage converts answers to the form's message.
+func personMessage(a rule.Answers) *guestv1.Person {
+	p := &guestv1.Person{
+		FirstName: a[rule.FirstName], LastName: a[rule.LastName], SecondLastName: a[rule.SecondLastName], Sex: a[rule.Sex],
+		BirthDate: a[rule.BirthDate], BirthPlace: a[rule.BirthPlace], BirthCountry: a[rule.BirthCountry], Nationality: a[rule.Nationality],
+		CountryComingFrom: a[rule.ComingFrom], Email: a[rule.Email], Mobile: a[rule.Mobile], Kinship: a[rule.Kinship], BirthName: a[rule.BirthName], MotherName: a[rule.MotherName],
+		Address: &guestv1.PostalAddress{Street: a[rule.Street], Postcode: a[rule.Postcode], City: a[rule.City], Region: a[rule.Region], Country: a[rule.Country]},
+		Document: &guestv1.TravelDocument{
+			Type: a[rule.DocumentType], Number: a[rule.DocumentNumber], SupportNumber: a[rule.SupportNumber], IssuingPlace: a[rule.IssuingPlace],
+			IssuingCountry: a[rule.IssuingCountry], IssuingAuthority: a[rule.IssuingAuthority], IssueDate: a[rule.IssueDate],
+		},
+	}
+	if v := a[rule.OtherNationality]; v != "" {
+		p.FurtherNationalities = []string{v}
+	}
+	for field, answer := range a {
+		if name, own := strings.CutPrefix(string(field), rule.OwnPrefix); own {
+			if p.Own == nil {
+				p.Own = map[string]string{}
+			}
+			p.Own[name] = answer
+		}
+	}
+	return p
+}

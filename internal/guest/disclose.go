@@ -1,0 +1,38 @@
+package guest
+
+import (
+	"slices"
+
+	"latchkey.dev/internal/guest/rule"
+)
+
+// Disclose returns the answers of one guest that the PMS may get: those of field groups that the property marks mandatory and
+// that the guest shares. Everything else stays here, also what only the law asks.
+func Disclose(answers rule.Answers, shared, mandatory []string) rule.Answers {
+	out := rule.Answers{}
+	for _, group := range rule.GroupNames {
+		if !slices.Contains(shared, string(group)) || !slices.Contains(mandatory, string(group)) {
+			continue
+		}
+		for _, f := range rule.Groups[group] {
+			if v := answers[f]; v != "" {
+				out[f] = v
+			}
+		}
+	}
+	return out
+}
+
+// NeedsSignature reports whether a guest of the party signs: by the law of the rule, or everybody if the property wants signatures
+// without a rule.
+func (p *Party) NeedsSignature() bool {
+	if p.Rules.Rule == &rule.Rules[0] {
+		return true
+	}
+	return slices.ContainsFunc(p.Members, func(m Member) bool { return rule.Signs(p.Rules.Rule, ruleGuest(m), p.ruleParty()) })
+}
+
+// IsMinorAlone reports whether all guests are under 18 on the day of arrival, as far as known.
+func (p *Party) IsMinorAlone() bool {
+	return len(p.Members) > 0 && !slices.ContainsFunc(p.Members, func(m Member) bool { return !p.IsMinor(m) })
+}
