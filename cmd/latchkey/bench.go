@@ -16,6 +16,8 @@ type benchCommands struct {
 	Ingest   ingestBench   `cmd:"" help:"Durable changes of reservations per second, compared with a call that does nothing."`
 	Latency  latencyBench  `cmd:"" help:"Time from a check-in until the lock has the code, compared with the commits and the round trip that it needs."`
 	Converge convergeBench `cmd:"" help:"Time from the API's answer to a check-in or new dates until the API reports the locks as verified. There is no floor."`
+	Checkin  checkInBench  `cmd:"" name:"checkin" help:"Time from a guest's last press until a page shows the PIN, compared with the commits and round trips that it needs."`
+	Pages    pagesBench    `cmd:"" help:"Time of a guest's page with many guests browsing, compared with a static page."`
 	Fleet    fleetBench    `cmd:"" help:"Memory of an idle bridge, and the round trip of an unlock command with all bridges connected, compared with bare gRPC streams."`
 	Part     partCommand   `cmd:"" hidden:"" help:"One process of a benchmark."`
 }
@@ -111,6 +113,42 @@ func (*convergeBench) Help() string {
 
 func (c *convergeBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Converge{Stays: c.Stays, Beside: c.Beside, Profile: c.Profile}.Run(ctx)
+	return c.print(std.out, r, err)
+}
+
+type checkInBench struct {
+	shown
+	Samples int `default:"50" help:"Check-ins per round."`
+	Rounds  int `default:"3" help:"Number of rounds; the median counts."`
+}
+
+func (*checkInBench) Help() string {
+	return `value, p50 and p99 are milliseconds from the press until a page shows the PIN. The PMS and the locks answer at once. The floor is three durable commits and three round trips.
+
+` + figures
+}
+
+func (c *checkInBench) Run(ctx context.Context, std *streams) error {
+	r, err := bench.CheckIn{Samples: c.Samples, Rounds: c.Rounds}.Run(ctx)
+	return c.print(std.out, r, err)
+}
+
+type pagesBench struct {
+	shown
+	Guests int           `default:"200" help:"Guests who browse at the same time."`
+	Pause  time.Duration `default:"2s" help:"Time that a guest reads a page."`
+	Span   time.Duration `default:"6s" help:"Duration of each round."`
+	Rounds int           `default:"3" help:"Number of rounds; the median counts."`
+}
+
+func (*pagesBench) Help() string {
+	return `value is the p99 of the milliseconds of a page, from the request until its last byte; p50 and p99 are those of all rounds. The floor is a static page of the same size at the same rate.
+
+` + figures
+}
+
+func (c *pagesBench) Run(ctx context.Context, std *streams) error {
+	r, err := bench.Pages{Guests: c.Guests, Pause: c.Pause, Span: c.Span, Rounds: c.Rounds}.Run(ctx)
 	return c.print(std.out, r, err)
 }
 

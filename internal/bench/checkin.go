@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"latchkey.dev/internal/sandbox"
+)
+
+// CheckIn measures how long a guest waits for the PIN.
+type CheckIn struct {
+	Samples int // Samples is the number of check-ins in each round
+	Rounds  int
+}
+
+// checkInCommits and checkInTrips are the necessary work of a check-in after the last press: the attempt is stored before the PMS is
+// called, its result after that, and the change of the PMS in between; getCheckInStatus, checkIn and the PMS's change are one round trip each.
+const (
+	checkInCommits = 3
+	checkInTrips   = 3
+)
+
+// Run measures the time from the last press until a page shows the PIN, with a PMS and locks that answer at once.
+func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
+	if b.Samples < 1 || b.Rounds < 1 {
+		return nil, errors.New("checkin: want at least one check-in and one round")
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	floor, err := newCommits(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, floor.close()) }()
+	w, done, err := newGuestWorld(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	static, err := newStatic(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, static.close()) }()
+
+	r := &Result{Name: "checkin", Unit: "ms", Rounds: b.Rounds}
+	var took, least, medians, leastMedians []float64
+	for n := range b.Rounds + 1 {
+		commits, err := floor.measure(ctx, b.Samples)
+		if err != nil {
+			return nil, err
+		}
+		trips, err := static.measure(ctx, b.Samples)
+		if err != nil {
+			return nil, err
+		}
+		passed, err := b.measure(ctx, w, n)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 { // the first round is a warm-up
+			continue
+		}
+		lower := checkInCommits*median(commits.parts["server"]) + checkInTrips*median(trips)
+		least, leastMedians = append(least, lower), append(leastMedians, lower)
+		took, medians = append(took, passed...), append(medians, median(passed))
+	}
+	r.Value, r.Floor = median(medians), median(leastMedians)
+	r.P50, r.P99, r.FloorP50, r.FloorP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
+	r.atMost("times the floor", r.Value/r.Floor, 3)
+	return r.finish(), nil
+}
+
+// measure checks guests in, one after the other, and checks each out again.
+func (b CheckIn) measure(ctx context.Context, w *sandbox.World, round int) ([]float64, error) {
+	var took []float64
+	for i := range b.Samples {
+		id := fmt.Sprintf("C-%d-%d", round, i)
+		v, err := arrive(ctx, w, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := v.Prepare(ctx); err != nil {
+			return nil, err
+		}
+		pressed := time.Now()
+		if _, err := v.Complete(ctx); err != nil {
+			return nil, err
+		}
+		took = append(took, milliseconds(time.Since(pressed)))
+		if err := pushReservation(ctx, w, id, map[string]any{"state": "processed"}); err != nil {
+			return nil, err
+		}
+	}
+	return took, nil
+}
+
+// arrive books a stay for today, finds it by the QR code at the door and answers the question for the name.
+func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor, error) {
+	err := pushReservation(ctx, w, id, map[string]any{
+		"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": "R101", "adultCount": 1,
+		"fromDate": time.Now().Format(time.DateOnly), "toDate": time.Now().AddDate(0, 0, 2).Format(time.DateOnly),
+	})
+	if err != nil {
+		return nil, err
+	}
+	v, err := w.VisitByDoor(ctx, id, "Lovelace")
+	if err != nil {
+		return nil, err
+	}
+	return v, v.Name(ctx, "Ada", "Lovelace")
+}
+
+func pushReservation(ctx context.Context, w *sandbox.World, id string, fields map[string]any) error {
+	a, err := w.PMS.Push(ctx, id, fields)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("a change was answered %d: %v", a.Status, a.Body["error"])
+	}
+	return err
+}
+
+// newGuestWorld starts a sandbox in which guests check in alone.
+func newGuestWorld(ctx context.Context, dir string) (_ *sandbox.World, done func() error, err error) {
+	o, log, err := serverOptions(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := sandbox.Build(ctx, sandbox.Config{Server: serverConfig(dir), Options: o, Dir: dir, WithoutStorage: true, Play: true})
+	if err != nil {
+		return nil, nil, errors.Join(err, log.Close())
+	}
+	return w, func() error { return errors.Join(w.Close(), log.Close()) }, nil
+}
+
+// static is a server of one page that is always the same.
+type static struct {
+	server *http.Server
+	url    string
+	client *http.Client
+}
+
+func newStatic(page []byte) (*static, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &static{url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
+	s.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(page)
+	})}
+	go func() { _ = s.server.Serve(l) }()
+	return s, nil
+}
+
+func (s *static) close() error {
+	s.client.CloseIdleConnections()
+	return s.server.Close()
+}
+
+// get fetches the page once and returns the milliseconds.
+func (s *static) get(ctx context.Context) (float64, error) {
+	began := time.Now()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return 0, err
+	}
+	a, err := s.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, a.Body)
+	return milliseconds(time.Since(began)), errors.Join(err, a.Body.Close())
+}
+
+func (s *static) measure(ctx context.Context, samples int) ([]float64, error) {
+	var took []float64
+	for range samples {
+		ms, err := s.get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, ms)
+	}
+	return took, nil
+}

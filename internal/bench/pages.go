@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/sandbox"
+)
+
+// Pages measures the pages of guests.
+type Pages struct {
+	Guests int           // Guests browse at the same time
+	Pause  time.Duration // Pause is the time that a guest reads a page
+	Span   time.Duration // Span is the duration of each round
+	Rounds int
+}
+
+// browsed are the pages below the page of the stay that each guest opens in turn.
+var browsed = []string{"", "/form/check", "/checkin", "/people", "/form/share", "/form/rules"}
+
+// Run measures the time of a page, from the request until its last byte. The floor is a static page of the median size, fetched at the same
+// rate in the same run.
+func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
+	if b.Guests < 1 || b.Rounds < 1 {
+		return nil, errors.New("pages: want at least one guest and one round")
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	w, done, err := newGuestWorld(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	visitors := make([]*sandbox.Visitor, b.Guests)
+	for i := range visitors {
+		if visitors[i], err = arrive(ctx, w, fmt.Sprintf("P-%d", i)); err != nil {
+			return nil, err
+		}
+	}
+	var sizes []float64
+	for _, page := range browsed {
+		size, err := visitors[0].Open(ctx, page)
+		if err != nil {
+			return nil, fmt.Errorf("open %q: %w", page, err)
+		}
+		sizes = append(sizes, float64(size))
+	}
+	floor, err := newStatic(bytes.Repeat([]byte("x"), int(median(sizes))))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, floor.close()) }()
+
+	r := &Result{Name: "pages", Unit: "ms", Rounds: b.Rounds}
+	var took, least, p99s, floorP99s []float64
+	for n := range b.Rounds + 1 {
+		static, err := b.browse(ctx, func(ctx context.Context, _, _ int) (float64, error) { return floor.get(ctx) })
+		if err != nil {
+			return nil, err
+		}
+		pages, err := b.browse(ctx, func(ctx context.Context, guest, turn int) (float64, error) {
+			began := time.Now()
+			_, err := visitors[guest].Open(ctx, browsed[(guest+turn)%len(browsed)])
+			return milliseconds(time.Since(began)), err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 { // the first round is a warm-up
+			continue
+		}
+		took, least = append(took, pages...), append(least, static...)
+		p99s, floorP99s = append(p99s, quantile(pages, 0.99)), append(floorP99s, quantile(static, 0.99))
+	}
+	r.Value, r.Floor = median(p99s), median(floorP99s)
+	r.P50, r.P99, r.FloorP50, r.FloorP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
+	r.note("size of a page", median(sizes), "bytes")
+	r.note("pages per second", float64(len(took))/(b.Span.Seconds()*float64(b.Rounds)), "")
+	r.atMost("milliseconds of a page, p99", r.Value, 50)
+	r.atMost("times the floor", r.Value/r.Floor, 3)
+	return r.finish(), nil
+}
+
+// browse lets every guest open pages with pauses in between, and returns the milliseconds of all pages.
+func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest, turn int) (float64, error)) ([]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.Span+30*time.Second)
+	defer cancel()
+	var (
+		mu   sync.Mutex
+		all  []float64
+		errs error
+		wg   sync.WaitGroup
+	)
+	end := time.Now().Add(b.Span)
+	for guest := range b.Guests {
+		wg.Go(func() {
+			pause := time.NewTicker(b.Pause)
+			defer pause.Stop()
+			first := time.NewTimer(b.Pause * time.Duration(guest) / time.Duration(b.Guests)) // guests do not open pages in step
+			defer first.Stop()
+			select {
+			case <-first.C:
+			case <-ctx.Done():
+			}
+			for turn := 0; time.Now().Before(end); turn++ {
+				ms, err := open(ctx, guest, turn)
+				mu.Lock()
+				all, errs = append(all, ms), errors.Join(errs, err)
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+				select {
+				case <-pause.C:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return all, errs
+}

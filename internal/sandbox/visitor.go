@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Visitor is a guest with a phone at the pages of the service. It is like a browser without script.
+type Visitor struct {
+	b *browser
+	// Home is the path of the page of the stay.
+	Home string
+}
+
+// VisitByDoor scans the QR code at the door and finds a reservation by its number and a family name.
+func (w *World) VisitByDoor(ctx context.Context, number, family string) (*Visitor, error) {
+	door, _ := w.kiosk()
+	if door == "" {
+		return nil, errors.New("this world has no kiosk: build it with Play")
+	}
+	b, err := newBrowser()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.open(ctx, "http://"+w.Server.HTTPAddr()+"/q/"+door); err != nil {
+		return nil, err
+	}
+	if err := b.submit(ctx, map[string]string{"f-number": number, "f-name": family}); err != nil {
+		return nil, err
+	}
+	home := b.at.Path
+	if i := strings.Index(home, "/checkin"); i > 0 {
+		home = home[:i]
+	}
+	if !strings.HasPrefix(home, "/g/stays/") {
+		return nil, fmt.Errorf("the search ends at %s (%s)", home, b.heading())
+	}
+	return &Visitor{b, home}, nil
+}
+
+// Open opens a page below the page of the stay and returns its size in bytes.
+func (v *Visitor) Open(ctx context.Context, below string) (size int, err error) {
+	err = v.b.open(ctx, v.Home+below)
+	return len(v.b.page), err
+}
+
+// Form opens the first form of the stay.
+func (v *Visitor) Form(ctx context.Context) error {
+	if _, err := v.Open(ctx, ""); err != nil {
+		return err
+	}
+	links := v.b.links()
+	at := slices.IndexFunc(links, func(l string) bool { return strings.Contains(l, "/form/") })
+	if at < 0 {
+		return fmt.Errorf("the page of the stay (%s) has no link to a form", v.b.heading())
+	}
+	return v.b.open(ctx, links[at])
+}
+
+// Name answers the question for the name.
+func (v *Visitor) Name(ctx context.Context, first, last string) error {
+	if err := v.Form(ctx); err != nil {
+		return err
+	}
+	return v.b.submit(ctx, map[string]string{"f-firstName": first, "f-lastName": last})
+}
+
+// Prepare goes on with the check-in until only the last press is left.
+func (v *Visitor) Prepare(ctx context.Context) error {
+	if _, err := v.Open(ctx, "/checkin"); err != nil {
+		return err
+	}
+	for range 20 {
+		if v.next() == "complete" {
+			return nil
+		}
+		if _, err := v.b.press(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the check-in stays at %s (%s)", v.b.at.Path, v.b.heading())
+}
+
+// next returns what the button of the page's next step does.
+func (v *Visitor) next() string {
+	for _, f := range v.b.forms() {
+		if len(f.does) > 0 {
+			return f.does[0]
+		}
+	}
+	return ""
+}
+
+// Complete presses the last button and opens pages until one shows the PIN.
+func (v *Visitor) Complete(ctx context.Context) (pin string, err error) {
+	if _, err := v.b.press(ctx); err != nil {
+		return "", err
+	}
+	for ctx.Err() == nil {
+		if pin := pinOn(v.b.page); pin != "" {
+			return pin, nil
+		}
+		if _, err := v.Open(ctx, "/key"); err != nil {
+			return "", err
+		}
+	}
+	return "", ctx.Err()
+}
