@@ -25,11 +25,12 @@ type play struct {
 	page *template.Template
 	zone *time.Location
 
-	mu      sync.Mutex
-	notes   map[string]note   // notes has the outcome of the last action in each section
-	presses map[string]note   // presses has the outcome of the last PIN at each door
-	faults  map[string]faults // faults has the faults of each lock, by door
-	opened  string            // opened is the reservation whose controls stay open
+	mu         sync.Mutex
+	notes      map[string]note   // notes has the outcome of the last action in each section
+	presses    map[string]note   // presses has the outcome of the last PIN at each door
+	faults     map[string]faults // faults has the faults of each lock, by door
+	recipients map[string]string // recipients has the address of each mail
+	opened     string            // opened is the reservation whose controls stay open
 }
 
 // note is a sentence for the reader, and how it is coloured: ok, warn, bad or "".
@@ -52,7 +53,7 @@ func newPlay(w *World) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &play{w: w, page: page, zone: zone, notes: map[string]note{}, presses: map[string]note{}, faults: map[string]faults{}}
+	p := &play{w: w, page: page, zone: zone, notes: map[string]note{}, presses: map[string]note{}, faults: map[string]faults{}, recipients: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.showBoard)
 	mux.HandleFunc("GET /mail", p.listMails)

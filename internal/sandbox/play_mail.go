@@ -28,7 +28,8 @@ var mailKinds = map[string]string{
 const mailsShown = 50
 
 func (p *play) mails(ctx context.Context) ([]mailRow, error) {
-	found, err := propertyv1.NewMailServiceClient(p.w.public).ListMails(p.w.Staff(ctx), &propertyv1.ListMailsRequest{PageSize: mailsShown})
+	client := propertyv1.NewMailServiceClient(p.w.public)
+	found, err := client.ListMails(p.w.Staff(ctx), &propertyv1.ListMailsRequest{PageSize: mailsShown})
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +37,10 @@ func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 	for _, m := range found.GetData().GetList() {
 		row := mailRow{ID: m.GetId(), Kind: cmp.Or(mailKinds[m.GetKind()], m.GetKind()), To: m.GetMaskedTo(), At: p.clock(m.GetCreatedAt().AsTime())}
 		switch m.GetState() {
+		case "mailbox":
+			if row.To, err = p.recipient(ctx, client, m.GetId()); err != nil {
+				return nil, err
+			}
 		case "waiting":
 			row.Chip = &note{"", "waiting"}
 		case "failed", "bounced":
@@ -44,6 +49,25 @@ func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 		out = append(out, row)
 	}
 	return out, nil
+}
+
+// recipient returns the address of a mail in the mailbox. It reads each mail once.
+func (p *play) recipient(ctx context.Context, client propertyv1.MailServiceClient, id string) (string, error) {
+	p.mu.Lock()
+	to, known := p.recipients[id]
+	p.mu.Unlock()
+	if known {
+		return to, nil
+	}
+	m, err := client.GetMail(p.w.Staff(ctx), &propertyv1.GetMailRequest{Id: id})
+	if err != nil {
+		return "", err
+	}
+	to = cmp.Or(m.GetText().GetTo(), m.GetData().GetMaskedTo())
+	p.mu.Lock()
+	p.recipients[id] = to
+	p.mu.Unlock()
+	return to, nil
 }
 
 // MailboxURL returns the address that lists the mails of the mailbox as JSON, or "" if the World has no play page.
