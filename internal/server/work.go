@@ -45,7 +45,7 @@ func (s *Server) wireWork(p *parts) {
 // wireEvents creates the delivery of events and of notifications about changes.
 func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{Reservations: p.reservations, Every: s.sweep}
-	p.dispatcher = worker.NewDispatcher(s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber())
+	p.dispatcher = worker.NewDispatcher(s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber(), p.mails.Subscriber())
 	p.announcer = worker.NewAnnouncer(s.bus, p.dispatcher.Wake)
 	p.smartKeys = worker.NewSmartKeys(s.db, s.keys, s.log)
 }

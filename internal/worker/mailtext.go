@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
@@ -80,6 +81,10 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 // addStay adds a stay to a mail: its dates, its room, and links or PINs.
 func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.Occasion, out *rendered, to *string) error {
 	stay, err := reservation.Get(view, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
+	if fault.Has(err, fault.ReservationNotFound) {
+		out.canceled = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -95,8 +100,10 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 		if booker.FirstName != nil {
 			o.FirstName = *booker.FirstName
 		}
-		if *to == "" && booker.Email != nil && mail.Reaches(*booker.Email) {
-			*to = *booker.Email
+		if *to == "" {
+			if *to, err = m.guestAddress(view, stay); err != nil {
+				return err
+			}
 		}
 	}
 	stays := []*ent.Reservation{stay}

@@ -1,0 +1,158 @@
+package worker
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/integration"
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/ent/stay"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/reservation"
+)
+
+// keyEvents are the kinds of events after which a stay may have another code or room.
+var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.AccessUpdated}
+
+// Subscriber orders a mail when a stay gets its code, whoever checked the guest in, and another when its code or room changes.
+func (m Mails) Subscriber() Subscriber {
+	return Subscriber{Name: "mails", Apply: func(tx *db.Tx, events []*ent.Event) error {
+		stays := map[string]*ent.Event{} // the latest event of each stay
+		for _, e := range events {
+			if slices.Contains(keyEvents, event.Kind(e.Kind)) {
+				stays[e.Subject] = e
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(stays)) {
+			if err := m.orderKey(tx, stays[id]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room.
+func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
+	row, err := reservation.Get(tx, reservation.Scope{PropertyID: e.PropertyID}, e.Subject)
+	if fault.Has(err, fault.ReservationNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if row.State != string(access.Started) || !row.ToAt.After(tx.Now()) {
+		return nil
+	}
+	mayMail, err := m.mayMail(tx, row)
+	if err != nil || !mayMail {
+		return err
+	}
+	to, err := m.guestAddress(tx, row)
+	if err != nil || to == "" {
+		return err // staff were notified when the invitation was due
+	}
+	print, err := m.keyPrint(tx, row)
+	if err != nil || print == "" {
+		return err
+	}
+	kind, err := replaceFormer(tx, row, print)
+	if err != nil || kind == "" {
+		return err
+	}
+	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
+		PropertyID: row.PropertyID, Kind: kind, ReservationID: row.ID, OnceKey: fmt.Sprintf("%s/%s/%s/%d", row.ID, mail.Key, print, e.ID),
+	})
+	return err
+}
+
+// mayMail reports whether the guest of a stay may be mailed without a request: staff have switched the invitations of the integration
+// on, or the guest has checked in here.
+func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
+	on, err := tx.Integration.Query().Where(integration.PropertyID(row.PropertyID), integration.ID(row.IntegrationID), integration.InvitationsAtNotNil()).Exist(tx.Context())
+	if err == nil && !on {
+		on, err = tx.Stay.Query().Where(stay.PropertyID(row.PropertyID), stay.ReservationID(row.ID), stay.BeganAtNotNil()).Exist(tx.Context())
+	}
+	if err != nil {
+		return false, fmt.Errorf("find whether a guest may be mailed: %w", err)
+	}
+	return on, nil
+}
+
+// guestAddress returns the booker's address if it reaches the guest, else that which the main guest gave, else "". The booker's comes
+// first, because who only knows a number and a name can fill in the form at a kiosk.
+func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
+	address, err := bookerAddress(tx, m.Reservations, row)
+	if err != nil || mail.Reaches(address) {
+		return address, err
+	}
+	guests, err := guest.ListGuests(tx, row.PropertyID, row.ID)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range guests {
+		if g.Role != guest.Main {
+			continue
+		}
+		answers, err := guest.Answers(tx.Context(), m.Keys, g)
+		if err != nil {
+			return "", err
+		}
+		if given := answers[rule.Email]; mail.Reaches(given) {
+			return given, nil
+		}
+	}
+	return "", nil
+}
+
+// keyPrint returns a keyed hash of the PIN and the room of a stay, or "" if it has no PIN.
+func (m Mails) keyPrint(tx *db.Tx, row *ent.Reservation) (string, error) {
+	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: m.Keys}, row.PropertyID, row.ID)
+	if err != nil || pins.PIN == "" {
+		return "", err
+	}
+	room, err := roomName(tx, row)
+	if err != nil {
+		return "", err
+	}
+	said := []string{row.ID, pins.PIN, room}
+	for _, g := range pins.Gates {
+		said = append(said, g.Name, g.PIN)
+	}
+	return hex.EncodeToString(m.Keys.MAC("keyMail", said...)[:12]), nil
+}
+
+// replaceFormer returns the kind of the mail that is due: "" if the latest one says the same. It cancels one that was not sent yet.
+func replaceFormer(tx *db.Tx, row *ent.Reservation, print string) (mail.Kind, error) {
+	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ID), entmail.KindIn(string(mail.Key), string(mail.KeyChanged)),
+		entmail.OnceKeyNotNil(), entmail.StateNEQ(string(mail.Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(tx.Context())
+	if ent.IsNotFound(err) {
+		return mail.Key, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the former mail with a code: %w", err)
+	}
+	if strings.Contains(*former.OnceKey, "/"+print+"/") {
+		return "", nil
+	}
+	canceled, err := mail.Move(tx, former, mail.Waiting, mail.Canceled, nil)
+	if err != nil {
+		return "", err
+	}
+	if canceled {
+		return mail.Kind(former.Kind), nil
+	}
+	return mail.KeyChanged, nil
+}

@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
+)
+
+// room adds a room with a lock.
+func (p *post) room(id, name string) {
+	p.Helper()
+	dbtest.Insert(p, p.d, "spaces", dbtest.Values{"id": id, "property_id": "prp_one", "type": "Room", "name": name, "is_private": true, "is_active": true})
+	dbtest.InsertOnce(p, p.d, "bridges", dbtest.Values{"id": "brg_one", "property_id": "prp_one", "online": true})
+	write(p.T, p.d, func(tx *db.Tx) error {
+		return tx.Lock.Create().SetID("lck_" + id).SetPropertyID("prp_one").SetName(name).SetBridgeID("brg_one").SetAddress(name).SetDoorID(id).
+			SetCapabilities(slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 10}).SetStatus(lock.Status{Online: true}).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	})
+}
+
+// publish delivers all events to the subscriber.
+func (p *post) publish() {
+	p.Helper()
+	rows, err := p.d.Read().Event.Query().All(p.Context())
+	if err != nil {
+		p.Fatal(err)
+	}
+	write(p.T, p.d, func(tx *db.Tx) error { return p.mails.Subscriber().Apply(tx, rows) })
+}
+
+func started(roomID string) func(reservation.Patch) {
+	return func(patch reservation.Patch) {
+		patch[reservation.State], patch[reservation.OwnSpaceID] = "started", roomID
+	}
+}
+
+// A stay that begins by any way gets a mail with its code, and another one when the room changes.
+func TestKeyIsMailed(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.room("spc_one", "Room 204")
+		p.room("spc_two", "Room 305")
+		stay := p.book("1", "ana@example.com", -time.Hour, started("spc_one"))
+		p.publish()
+		p.publish()
+		if all := p.deliver(); len(all) != 1 || all[0].State != string(mail.Waiting) || all[0].Kind != string(mail.Key) {
+			p.Fatalf("before the lock confirms the code: %v", all)
+		}
+		p.clock.Advance(keyPatience)
+		all := p.deliver()
+		if len(all) != 1 || all[0].State != string(mail.InBox) {
+			p.Fatalf("after the wait: %v", all)
+		}
+		text := p.text(all[0])
+		code := p.pin(stay)
+		if code == "" || !strings.Contains(text.Text, mail.Code{Digits: code}.Grouped()) || !strings.Contains(text.Text, "Room 204") || !strings.Contains(text.Text, "has not confirmed it") {
+			p.Errorf("text: %s", text.Text)
+		}
+		p.book("1", "ana@example.com", -2*time.Hour, started("spc_two"))
+		p.publish()
+		p.clock.Advance(keyPatience)
+		all = p.deliver()
+		if len(all) != 2 || all[1].Kind != string(mail.KeyChanged) || !strings.Contains(p.text(all[1]).Text, "Room 305") {
+			p.Errorf("after the move: %v", all)
+		}
+	})
+}
+
+// Without invitations, only a guest who checked in here gets a mail.
+func TestKeyIsMailedOnlyWithLeave(t *testing.T) {
+	eachPost(t, func(p *post) {
+		write(p.T, p.d, func(tx *db.Tx) error {
+			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
+		})
+		p.room("spc_one", "Room 204")
+		stay := p.book("1", "ana@example.com", -time.Hour, started("spc_one"))
+		p.publish()
+		if n := len(p.all()); n != 0 {
+			p.Errorf("%d mails to a guest who asked for none", n)
+		}
+		dbtest.Insert(p, p.d, "stays", dbtest.Values{"id": "sty_one", "property_id": "prp_one", "reservation_id": stay, "began_at": p.clock.Now()})
+		p.publish()
+		if n := len(p.all()); n != 1 {
+			p.Errorf("%d mails to a guest who checked in here, want 1", n)
+		}
+	})
+}
+
+// pin returns the PIN of a stay.
+func (p *post) pin(reservationID string) string {
+	p.Helper()
+	pins, err := access.RevealPINs(access.Reconciler{Tx: p.d.View(p.Context()), Keys: p.keys}, "prp_one", reservationID)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return pins.PIN
+}
