@@ -206,7 +206,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// The evidence of a code is told in the guest's words, and a gate with the room's code is not listed again.
+// The evidence of a code reads in the guest's words, and a gate with the room's code is not listed again.
 func TestEvidence(t *testing.T) {
 	f := newFake()
 	f.pins.Gates[0].Pin = thePin

@@ -135,7 +135,7 @@ func (x *exchange) closedPage(title, text string) error {
 		}
 	}
 	p := x.new(k.GetProperty(), title)
-	p.Refresh = startSeconds
+	p.Refresh, p.Idle = startSeconds, ""
 	p.Data = closedView{Text: text, QR: x.qr(k.GetDoor())}
 	return x.render(http.StatusOK, "closed", p)
 }
