@@ -56,7 +56,6 @@ async function prepare(form: HTMLFormElement): Promise<void> {
 }
 
 // Larger text, for this guest only.
-for (const tools of document.querySelectorAll<HTMLElement>("[data-tools]")) tools.hidden = false;
 if (sessionStorage.getItem("larger")) document.documentElement.dataset.larger = "";
 document.addEventListener("click", (e) => {
   if (!(e.target as Element).closest("[data-larger]")) return;

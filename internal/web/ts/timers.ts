@@ -27,11 +27,6 @@ function write(): void {
 }
 
 export function timers(end: () => void): void {
-  const closes = () => {
-    const code = document.body.dataset.idle === "code";
-    for (const e of document.querySelectorAll<HTMLElement>("[data-more], [data-closes]")) e.hidden = !code;
-  };
-  closes();
   touch();
   write();
   // The time of the code is counted from when it is shown; a touch does not lengthen it, "More time" does.
@@ -47,7 +42,6 @@ export function timers(end: () => void): void {
     const kind = document.body.dataset.idle;
     if (kind !== "guest" && kind !== "code") return;
     left--;
-    closes();
     if (left <= 0 && (kind === "code" || asked)) return end();
     if (left <= 0) {
       asked = true;
