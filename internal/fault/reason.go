@@ -108,3 +108,14 @@ const (
 	Unsupported  Reason = "unsupported"
 	InFuture     Reason = "inFuture"
 )
+
+// Reasons why an answer of a guest's form is wrong.
+const (
+	NotADate     Reason = "notADate"
+	NotPossible  Reason = "notPossible"
+	NotACountry  Reason = "notACountry"
+	NotAnOption  Reason = "notAnOption"
+	NotAnAddress Reason = "notAnAddress"
+	NotAPhone    Reason = "notAPhone"
+	BadCharacter Reason = "badCharacter"
+)

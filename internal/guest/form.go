@@ -47,8 +47,8 @@ func (f Form) IsMissing(a rule.Ask) bool { return a.Required && f.Member.Answers
 
 // problemReasons has the reason of a wrong field for each problem of an answer.
 var problemReasons = map[rule.Problem]fault.Reason{
-	rule.TooLong: fault.TooLong, rule.NotADate: fault.BadFormat, rule.NotPossible: fault.OutOfRange, rule.NotACountry: fault.WrongValue,
-	rule.NotAnOption: fault.WrongValue, rule.NotAnAddress: fault.BadFormat, rule.NotAPhone: fault.BadFormat, rule.BadCharacter: fault.NotPrintable,
+	rule.TooLong: fault.TooLong, rule.NotADate: fault.NotADate, rule.NotPossible: fault.NotPossible, rule.NotACountry: fault.NotACountry,
+	rule.NotAnOption: fault.NotAnOption, rule.NotAnAddress: fault.NotAnAddress, rule.NotAPhone: fault.NotAPhone, rule.BadCharacter: fault.BadCharacter,
 }
 
 // SaveStep stores the answers of one step of a form. If an answer is wrong it stores none and names every wrong field.

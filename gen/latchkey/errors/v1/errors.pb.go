@@ -244,6 +244,20 @@ const (
 	Reason_REASON_UNSUPPORTED Reason = 112
 	// The time is too far in the future.
 	Reason_REASON_IN_FUTURE Reason = 113
+	// The answer is no day that exists, YYYY-MM-DD.
+	Reason_REASON_NOT_A_DATE Reason = 142
+	// The day is in the future, or more than 130 years ago.
+	Reason_REASON_NOT_POSSIBLE Reason = 143
+	// The answer is no country, ISO 3166-1 alpha-2.
+	Reason_REASON_NOT_A_COUNTRY Reason = 144
+	// The answer is none of the field's options.
+	Reason_REASON_NOT_AN_OPTION Reason = 145
+	// The answer is no mail address.
+	Reason_REASON_NOT_AN_ADDRESS Reason = 146
+	// The answer is no phone number.
+	Reason_REASON_NOT_A_PHONE Reason = 147
+	// The answer has a control character.
+	Reason_REASON_BAD_CHARACTER Reason = 148
 )
 
 // Enum value maps for Reason.
@@ -356,6 +370,13 @@ var (
 		111: "REASON_CONFLICTING",
 		112: "REASON_UNSUPPORTED",
 		113: "REASON_IN_FUTURE",
+		142: "REASON_NOT_A_DATE",
+		143: "REASON_NOT_POSSIBLE",
+		144: "REASON_NOT_A_COUNTRY",
+		145: "REASON_NOT_AN_OPTION",
+		146: "REASON_NOT_AN_ADDRESS",
+		147: "REASON_NOT_A_PHONE",
+		148: "REASON_BAD_CHARACTER",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":               0,
@@ -465,6 +486,13 @@ var (
 		"REASON_CONFLICTING":               111,
 		"REASON_UNSUPPORTED":               112,
 		"REASON_IN_FUTURE":                 113,
+		"REASON_NOT_A_DATE":                142,
+		"REASON_NOT_POSSIBLE":              143,
+		"REASON_NOT_A_COUNTRY":             144,
+		"REASON_NOT_AN_OPTION":             145,
+		"REASON_NOT_AN_ADDRESS":            146,
+		"REASON_NOT_A_PHONE":               147,
+		"REASON_BAD_CHARACTER":             148,
 	}
 )
 
@@ -608,7 +636,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xa2\x16\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xda\x17\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -717,7 +745,14 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x14REASON_NOT_PRINTABLE\x10n\x12\x16\n" +
 	"\x12REASON_CONFLICTING\x10o\x12\x16\n" +
 	"\x12REASON_UNSUPPORTED\x10p\x12\x14\n" +
-	"\x10REASON_IN_FUTURE\x10qB.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x10REASON_IN_FUTURE\x10q\x12\x16\n" +
+	"\x11REASON_NOT_A_DATE\x10\x8e\x01\x12\x18\n" +
+	"\x13REASON_NOT_POSSIBLE\x10\x8f\x01\x12\x19\n" +
+	"\x14REASON_NOT_A_COUNTRY\x10\x90\x01\x12\x19\n" +
+	"\x14REASON_NOT_AN_OPTION\x10\x91\x01\x12\x1a\n" +
+	"\x15REASON_NOT_AN_ADDRESS\x10\x92\x01\x12\x17\n" +
+	"\x12REASON_NOT_A_PHONE\x10\x93\x01\x12\x19\n" +
+	"\x14REASON_BAD_CHARACTER\x10\x94\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once

@@ -1,0 +1,191 @@
+package guest_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/notice"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/reservation"
+)
+
+// find searches on the kiosk in the lobby, or by a QR code if the search says an address.
+func (h *fixture) find(q guest.Search) (found guest.Found, refused error) {
+	h.t.Helper()
+	if q.PropertyID == "" {
+		q.PropertyID = hotel
+	}
+	if q.Address == "" && q.KioskID == "" {
+		q.KioskID = "ksk_lobby"
+	}
+	q.Place = "Lobby"
+	h.write(func(tx *db.Tx) (err error) { found, refused, err = guest.Find(tx, h.keys, q); return err })
+	return found, refused
+}
+
+func TestFindByNumberAndName(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		for i, name := range []string{"Müller", "Groß", "Sørensen", "Łukasz", "García-López", "O'Neil", "de la Cruz", "李"} {
+			h.book(hotel, fmt.Sprint(i), name, reservation.ChannelNumber, fmt.Sprintf("BK-%d", i))
+		}
+		h.book(hotel, "gone", "Silva", reservation.State, "processed")
+		h.book(hotel, "optional", "Silva", reservation.State, "optional")
+		h.book(hostel, "other", "Silva")
+		for _, c := range []struct {
+			number, name string
+			found        bool
+		}{
+			{"N-0", "müller", true}, {"n-0", "Mueller", true}, {" N -0 ", "MULLER", true}, {"BK-0", "Mu\u0308ller", true}, {"bk-0", "Mueller", true},
+			{"N-1", "gross", true}, {"N-2", "Sorensen", true}, {"N-2", "Soerensen", true}, {"N-3", "lukasz", true},
+			{"N-4", "Garcia Lopez", true}, {"N-4", "garcialopez", true}, {"N-5", "oneil", true}, {"N-6", "De La Cruz", true}, {"N-7", "李", true},
+			{"N-0", "Muller-Groß", false}, {"N-0", "Groß", false}, {"N-0", "---", false}, {"N-0", "%", false}, {"N-", "Müller", false},
+			{"N-gone", "Silva", false}, {"N-optional", "Silva", false}, {"N-other", "Silva", false}, {"", "Müller", false},
+		} {
+			h.clock.Advance(time.Hour / 60 * 16) // beyond each limit but the property's
+			found, refused := h.find(guest.Search{Number: c.number, FamilyName: c.name})
+			if (found.Session != nil) != c.found || (refused == nil) != c.found || !c.found && !fault.Has(refused, fault.StayNotFound) {
+				t.Errorf("%q, %q: %+v, %v", c.number, c.name, found, refused)
+			}
+		}
+	})
+}
+
+// A wrong name and an unknown number answer alike, and both count.
+func TestWrongAndUnknownAlike(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		_, wrong := h.find(guest.Search{Number: "N-A", FamilyName: "Meyer"})
+		_, unknown := h.find(guest.Search{Number: "N-B", FamilyName: "Meyer"})
+		if wrong == nil || wrong != unknown {
+			t.Errorf("wrong: %v; unknown: %v", wrong, unknown)
+		}
+		counts := h.db.Read().Attempts.Query().AllX(t.Context())
+		if len(counts) != 4 { // two numbers, one kiosk, one property
+			t.Errorf("%d counts", len(counts))
+		}
+	})
+}
+
+func TestFindOneOfSeveralRooms(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		one := h.book(hotel, "A", "Silva", reservation.Number, "G-1")
+		h.book(hotel, "B", "Silva", reservation.Number, "G-1", reservation.FirstName, "Bruno")
+		h.book(hotel, "C", "Meyer", reservation.Number, "G-1")
+		other := h.book(hotel, "D", "Silva")
+		found, refused := h.find(guest.Search{Number: "G-1", FamilyName: "Silva"})
+		if refused != nil || found.Session != nil || len(found.Choices) != 2 || found.Choices[0].Initials != "A. S." || found.Choices[1].Initials != "B. S." {
+			t.Fatalf("found %+v, %v", found, refused)
+		}
+		found, refused = h.find(guest.Search{Number: "G-1", FamilyName: "Silva", Choice: one})
+		if refused != nil || found.Session == nil || found.Session.ReservationID != one {
+			t.Errorf("chosen: %+v, %v", found, refused)
+		}
+		if _, refused := h.find(guest.Search{Number: "G-1", FamilyName: "Silva", Choice: other}); !fault.Has(refused, fault.StayNotFound) {
+			t.Errorf("a stay that is no choice: %v", refused)
+		}
+	})
+}
+
+func TestFindByAGuestsName(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva", reservation.Adults, 2)
+		s := h.bind(h.link(id, "", "ana@example.com"))
+		a := actor.Actor{Kind: actor.Guest, ID: s.ID, PropertyID: hotel, ReservationID: id, Origin: guest.OriginMail}
+		h.write(func(tx *db.Tx) error {
+			p, err := guest.LoadParty(tx, h.keys, hotel, id)
+			if err == nil {
+				_, err = guest.SaveStep(tx, h.keys, a, p.Members[1].Row.ID, rule.NameStep, map[string]string{"firstName": "Li", "lastName": "Wang"})
+			}
+			return err
+		})
+		if found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "wang"}); refused != nil || found.Session == nil {
+			t.Errorf("by a companion's name: %+v, %v", found, refused)
+		}
+	})
+}
+
+func TestSessionsOfTwoFactsAreShort(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		for address, lasts := range map[string]time.Duration{"": 10 * time.Minute, "192.0.2.1": 2 * time.Hour} {
+			found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: address})
+			if refused != nil || !found.Session.ExpiresAt.Equal(h.clock.Now().Add(lasts)) {
+				t.Fatalf("%q: %+v, %v", address, found.Session, refused)
+			}
+			token := found.Session.Token
+			h.clock.Advance(lasts - time.Second)
+			if _, err := guest.Authenticate(h.db.View(t.Context()), h.keys, token); err != nil {
+				t.Errorf("%q before the end: %v", address, err)
+			}
+			h.clock.Advance(time.Second)
+			if _, err := guest.Authenticate(h.db.View(t.Context()), h.keys, token); !fault.Has(err, fault.InvalidCredentials) {
+				t.Errorf("%q at the end: %v", address, err)
+			}
+		}
+		if n := h.db.Read().GuestSession.Query().Where(guestsession.RevokedAtNotNil()).CountX(t.Context()); n != 0 {
+			t.Errorf("%d sessions were revoked", n)
+		}
+	})
+}
+
+// Attempts are counted in the database before the answer. So the right name helps nobody who guessed too often, and a search from a QR
+// code does not close the kiosk.
+func TestAttemptsAreLimited(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		h.book(hotel, "B", "Silva")
+		for i := range 5 {
+			if _, refused := h.find(guest.Search{Number: "n-a", FamilyName: fmt.Sprintf("Guess%d", i), Address: "192.0.2.1"}); !fault.Has(refused, fault.StayNotFound) {
+				t.Fatalf("attempt %d: %v", i, refused)
+			}
+		}
+		_, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.9"})
+		f, _ := fault.Of(refused)
+		if !fault.Has(refused, fault.TooManyAttempts) || f.RetryAfter != 15*time.Minute {
+			t.Fatalf("the right name after five guesses, from another address: %v", refused)
+		}
+		if found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"}); refused != nil || found.Session == nil {
+			t.Errorf("the guest at the kiosk: %v", refused)
+		}
+		if found, refused := h.find(guest.Search{Number: "N-B", FamilyName: "Silva", Address: "192.0.2.1"}); refused != nil || found.Session == nil {
+			t.Errorf("another number: %v", refused)
+		}
+		for i := range 5 {
+			h.find(guest.Search{Number: fmt.Sprintf("N-%d", i), FamilyName: "Silva", Address: "192.0.2.1"})
+		}
+		if _, refused := h.find(guest.Search{Number: "N-B", FamilyName: "Silva", Address: "192.0.2.1"}); !fault.Has(refused, fault.TooManyAttempts) {
+			t.Errorf("the tenth guess of an address: %v", refused)
+		}
+		notices := h.db.Read().Notice.Query().Where(notice.Kind("searchesFailed")).AllX(t.Context())
+		if len(notices) != 2 || notices[0].PropertyID != hotel {
+			t.Errorf("%d notices", len(notices))
+		}
+		h.clock.Advance(15 * time.Minute)
+		if found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.1"}); refused != nil || found.Session == nil {
+			t.Errorf("after the time: %v", refused)
+		}
+	})
+}
+
+// An hour of guesses at one kiosk tries few names, however often the server starts.
+func TestAnHourOfGuessing(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		tried := 0
+		for i := range 360 {
+			if _, refused := h.find(guest.Search{Number: fmt.Sprintf("N-%d", i), FamilyName: "Silva"}); fault.Has(refused, fault.StayNotFound) {
+				tried++
+			}
+			h.clock.Advance(10 * time.Second)
+		}
+		if tried > 60 {
+			t.Errorf("%d guesses were compared", tried)
+		}
+	})
+}

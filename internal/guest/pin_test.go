@@ -1,0 +1,83 @@
+package guest_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+)
+
+// room gives the hotel a room with a lock, and returns the room's id.
+func (h *fixture) room() string {
+	h.t.Helper()
+	caps := slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 4, ReadBack: true, Readable: slot.ReadableMasked, Schedule: slot.ScheduleWindow}
+	h.write(func(tx *db.Tx) error {
+		ctx := tx.Context()
+		return errors.Join(
+			tx.Bridge.Create().SetID("brg_1").SetPropertyID(hotel).SetName("cellar").SetEnrolledAt(tx.Now()).SetOnline(true).SetLastSeenAt(tx.Now()).SetEpoch(1).Exec(ctx),
+			tx.Space.Create().SetID("spc_1").SetPropertyID(hotel).SetName("101").SetType("Room").SetIsPrivate(true).Exec(ctx),
+			tx.Lock.Create().SetID("lck_1").SetPropertyID(hotel).SetBridgeID("brg_1").SetAddress("1").SetName("101").SetDoorID("spc_1").SetCapabilities(caps).SetStatus(lock.Status{Online: true}).Exec(ctx),
+		)
+	})
+	return "spc_1"
+}
+
+func TestRevealPINs(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		room := h.room()
+		id := h.book(hotel, "A", "Silva", reservation.OwnSpaceID, room)
+		byTwoFacts := func(address string) actor.Actor {
+			found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: address})
+			h.must(refused)
+			a, err := guest.Authenticate(h.db.View(t.Context()), h.keys, found.Session.Token)
+			h.must(err)
+			return a
+		}
+		reveal := func(a actor.Actor) (pins access.StayPINs, err error) {
+			err = h.db.Write(t.Context(), func(tx *db.Tx) (err error) { pins, err = guest.RevealPINs(tx, h.keys, a); return err })
+			return pins, err
+		}
+		mailed, kiosk, door := h.guestOf(id, ""), byTwoFacts(""), byTwoFacts("192.0.2.1")
+		for _, a := range []actor.Actor{mailed, kiosk, door} {
+			if pins, err := reveal(a); !fault.Has(err, fault.PINNotShown) {
+				t.Errorf("before check-in, %s: %+v, %v", a.Origin, pins, err)
+			}
+		}
+		h.clock.Advance(time.Minute)
+		h.book(hotel, "A", "Silva", reservation.State, "started", reservation.From, h.clock.Now().Format(time.RFC3339))
+		h.clock.Advance(time.Minute)
+		late, lateDoor := byTwoFacts(""), byTwoFacts("192.0.2.1")
+		for _, c := range []struct {
+			what string
+			a    actor.Actor
+			ok   bool
+		}{
+			{"mail", mailed, true}, {"mail again", mailed, true}, {"kiosk", kiosk, true}, {"kiosk again", kiosk, false},
+			{"QR code", door, true}, {"QR code again", door, true},
+			{"kiosk, found after the check-in", late, false}, {"QR code, found after the check-in", lateDoor, false},
+		} {
+			pins, err := reveal(c.a)
+			if c.ok && (err != nil || pins.PIN == "") || !c.ok && (!fault.Has(err, fault.PINNotShown) || pins.PIN != "") {
+				t.Errorf("%s: %+v, %v", c.what, pins, err)
+			}
+		}
+		read := h.db.Read().Event.Query().Where(entevent.Kind(string(event.PINShown))).CountX(t.Context())
+		if read != 5 {
+			t.Errorf("%d readings are recorded", read)
+		}
+		h.book(hotel, "A", "Silva", reservation.State, "processed")
+		if pins, err := reveal(mailed); !fault.Has(err, fault.PINNotShown) {
+			t.Errorf("after check-out: %+v, %v", pins, err)
+		}
+	})
+}
