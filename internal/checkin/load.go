@@ -117,7 +117,7 @@ func amount(minor *int64, currency *string) *money.Amount {
 	return a
 }
 
-// party returns what the rules need to know about the guests. A stay whose form nobody opened has guests without a row.
+// party returns what the rules need to know about the guests. Before the form is opened, guests have no row.
 func (r *record) party() PartyFacts {
 	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.IsMinorAlone(), Signs: r.NeedsSignature()}
 	if !r.complete {

@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Due lists check-ins of all properties that are to be evaluated without the guest: their next question or call is due, or the
+// Due lists check-ins of all properties that must be evaluated without the guest: their next question or call is due, or the
 // PMS has changed the reservation since.
 func Due(view *db.Tx, limit int) ([]Key, error) {
 	var out []Key

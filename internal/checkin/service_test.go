@@ -439,7 +439,7 @@ func TestLate(t *testing.T) {
 	})
 }
 
-// The PMS may send the change before it answers checkIn, and may do so without a call of ours.
+// The PMS may send the change before it answers checkIn, and may do so without a call from Latchkey.
 func TestStartedEndsTheCheckIn(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.begin()

@@ -33,7 +33,7 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 }
 
 // Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session
-// rests on two facts only: whoever knows a number and a name must not read the rest.
+// rests on two facts only: a person who knows a number and a name must not read the rest.
 func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	value = f.Member.Answers[field]
 	if value == "" || f.viewer.Origin == OriginMail || field == rule.FirstName || field == rule.LastName || f.Member.by[field] == f.viewer.ID {

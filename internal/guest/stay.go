@@ -185,7 +185,7 @@ func deleteGuest(tx *db.Tx, g *ent.Guest) error {
 	return nil
 }
 
-// person is what a guest answered, as it is sealed.
+// person is what a guest answered, in the form that is sealed.
 type person struct {
 	Answers rule.Answers `json:"answers"`
 	// By has the session that gave each answer, because a session from a kiosk or a door does not see answers of others.

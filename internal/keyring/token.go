@@ -46,7 +46,7 @@ func NewToken(kind Kind) string {
 	return formatToken(kind, raw)
 }
 
-// DeriveToken returns the token that belongs to some values: the same values give the same token, and nobody can compute it without
+// DeriveToken returns the token that belongs to some values: the same values give the same token, and it cannot be computed without
 // the ring's key. A retried job uses it to send the same link again although only a hash of the link is stored.
 func (r *Ring) DeriveToken(kind Kind, values ...string) string {
 	return formatToken(kind, r.MAC("token/"+string(kind), values...)[:secretBytes])

@@ -51,7 +51,7 @@ type State string
 const (
 	// Waiting mails were not sent yet, or their latest attempt failed before the mail server could take them.
 	Waiting State = "waiting"
-	// Sending is stored directly before the text is transmitted. Whoever finds it later does not know whether the mail server took the
+	// Sending is stored directly before the text is transmitted. A process that finds it later does not know whether the mail server took the
 	// mail, and does not send it again: see [Row].
 	Sending  State = "sending"
 	Sent     State = "sent"
@@ -73,7 +73,7 @@ const (
 	FailedRefused        Failure = "refused"
 	// FailedUnanswered means that the connection or the server ended while the text was transmitted.
 	FailedUnanswered Failure = "unanswered"
-	// FailedAddress means that there is no address that reaches the guest.
+	// FailedAddress means that no known address reaches the guest.
 	FailedAddress Failure = "noAddress"
 )
 

@@ -194,7 +194,7 @@ func (c *Connection) Close() {
 	_ = c.conn.Close()
 }
 
-// Raw returns a mail as it is transmitted. The same mail has the same Message-ID and date at each attempt.
+// Raw returns the bytes of a mail. The same mail has the same Message-ID and date at each attempt.
 func (s Server) Raw(mailID string, ordered time.Time, t Text) ([]byte, *SendError) {
 	m := gomail.NewMsg()
 	if err := m.FromFormat(oneLine(s.FromName), s.FromAddress); err != nil {

@@ -128,7 +128,7 @@ func (b *browser) forms() (out []pageForm) {
 				if name == "do" {
 					f.does = append(f.does, attribute(c[2], "value"))
 				}
-			case kind == "checkbox" || kind == "radio": // left as it is: not chosen
+			case kind == "checkbox" || kind == "radio": // not chosen
 			default:
 				f.values.Set(name, attribute(c[2], "value"))
 				f.names[attribute(c[2], "id")] = name

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// service is a stand-in for the service's REST API that records what the PMS sends.
+// service is a replacement of the service's REST API that records what the PMS sends.
 func service(t *testing.T) (*PMS, chan map[string]any) {
 	t.Helper()
 	sent := make(chan map[string]any, 8)
