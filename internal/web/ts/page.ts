@@ -1,7 +1,7 @@
 // The only place that makes HTML of a text: a page of this server.
 declare const trustedTypes: any;
 
-const policy = globalThis.trustedTypes?.createPolicy("latchkey", {
+const policy = typeof trustedTypes === "undefined" ? undefined : trustedTypes.createPolicy("latchkey", {
   createHTML: (html: string) => html,
   createScriptURL: (url: string) => url,
 });
