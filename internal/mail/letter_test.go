@@ -1,0 +1,55 @@
+package mail
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/message"
+)
+
+// Every kind of mail has its texts, and its plain text is complete.
+func TestLetters(t *testing.T) {
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	for _, kind := range Kinds {
+		o := Occasion{
+			Kind: kind, Property: "Hostel <Miramar>", Accent: "#123456", DeskPhone: "+351 21 000", Address: "Rua 1\nLisboa", FirstName: "Ana", Now: at,
+			Stays: []OccasionStay{{Number: "8790", Room: "Room 204", From: at, To: at.Add(44 * time.Hour), Link: "https://stay.example/g/l/secret"}},
+			Codes: []DoorCode{{Digits: "480271"}, {Door: "Gate", Digits: "1234"}}, Confirmed: true,
+			Stop: message.Message{Kind: "late", Params: message.Params{"at": at}},
+		}
+		text, err := Compose("ana@example.com", o.Letter())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, s := range map[string]string{"subject": text.Subject, "text": text.Text, "HTML": text.HTML} {
+			if strings.Contains(s, "mail.") || strings.Contains(s, "?") || s == "" {
+				t.Errorf("%s: the %s lacks a text: %s", kind, part, s)
+			}
+		}
+		if strings.Contains(text.HTML, "<Miramar>") {
+			t.Errorf("%s: the HTML has an unescaped name", kind)
+		}
+		if has := strings.Contains(text.Text, "480 271") && strings.Contains(text.HTML, "480 271") && strings.Contains(text.Text, "12 34"); has != kind.HasPIN() {
+			t.Errorf("%s: has the PIN: %v", kind, has)
+		}
+		if has := strings.Contains(text.Text, "/g/l/secret") && strings.Contains(text.HTML, `href="https://stay.example/g/l/secret"`); has != kind.HasLink() && kind != Staff {
+			t.Errorf("%s: has the link: %v", kind, has)
+		}
+	}
+}
+
+func TestHeadersHaveOneLine(t *testing.T) {
+	text, err := Compose("ana@example.com", Letter{Subject: "Room\r\nBcc: all@example.com", Property: "A\u2028B"})
+	if err != nil || strings.ContainsAny(text.Subject, "\r\n") || strings.Contains(text.Text, "\u2028") {
+		t.Errorf("%q, %q, %v", text.Subject, text.Text, err)
+	}
+}
+
+func TestGroupedDigits(t *testing.T) {
+	for digits, want := range map[string]string{"": "", "1234": "12 34", "12345": "123 45", "480271": "480 271", "1234567": "123 45 67", "12345678": "123 456 78"} {
+		if got := (Code{Digits: digits}).Grouped(); got != want {
+			t.Errorf("%s: %q, want %q", digits, got, want)
+		}
+	}
+}
