@@ -110,7 +110,9 @@ func TestStaffHearOfMissingAddresses(t *testing.T) {
 // A new integration mails nobody until staff, who see the count, switch its invitations on.
 func TestInvitationsAreSwitchedOn(t *testing.T) {
 	eachPost(t, func(p *post) {
-		write(p.T, p.d, func(tx *db.Tx) error { return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context()) })
+		write(p.T, p.d, func(tx *db.Tx) error {
+			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
+		})
 		p.book("1", "ana@example.com", 3*day, inGroup("G"))
 		p.book("2", "ana@example.com", 3*day, inGroup("G"))
 		p.book("3", "bea@example.com", 30*day)
