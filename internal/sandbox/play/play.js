@@ -2,7 +2,8 @@
 const every = 2000;
 const seen = new Map();
 const parts = (page) => page.querySelectorAll("[data-live]");
-for (const part of parts(document)) seen.set(part.id, null);
+for (const part of parts(document)) seen.set(part.id, part.innerHTML);
+const focusable = "a, button, input, select, summary";
 
 const isBusy = (part) => {
   const at = document.activeElement;
@@ -19,11 +20,11 @@ const refresh = async () => {
     const now = document.getElementById(part.id);
     if (!now || seen.get(part.id) === part.innerHTML || isBusy(now)) continue;
     const open = [...now.querySelectorAll("details[open]")].map((d) => d.id);
-    const focus = now.contains(document.activeElement) ? document.activeElement.id : "";
+    const focus = [...now.querySelectorAll(focusable)].indexOf(document.activeElement);
     seen.set(part.id, part.innerHTML);
     now.replaceChildren(...part.childNodes);
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    if (focus) document.getElementById(focus)?.focus();
+    if (focus >= 0) now.querySelectorAll(focusable)[focus]?.focus({ preventScroll: true });
   }
 };
 
