@@ -10,7 +10,7 @@ import (
 func TestPlayPage(t *testing.T) {
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
-	w.link(1)
+	w.link()
 	for _, size := range []browser.Size{browser.Desktop, browser.Narrow} {
 		p := browser.Open(t, browser.WithSize(size))
 		p.Visit(w.PlayURL())

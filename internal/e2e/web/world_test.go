@@ -4,8 +4,12 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -38,8 +42,8 @@ func (w *world) book(id, number, room string, more map[string]any) {
 
 var linkPath = regexp.MustCompile(`/g/l/[A-Za-z0-9_-]+`)
 
-// mails returns the texts of the mails of a kind, the newest first.
-func (w *world) mails(ctx context.Context, kind string) (texts []string, err error) {
+// mails returns the texts of the mails of a kind to an address, the newest first.
+func (w *world) mails(ctx context.Context, kind, to string) (texts []string, err error) {
 	client := propertyv1.NewMailServiceClient(w.Public)
 	listed, err := client.ListMails(w.Staff(ctx), &propertyv1.ListMailsRequest{})
 	if err != nil {
@@ -53,17 +57,19 @@ func (w *world) mails(ctx context.Context, kind string) (texts []string, err err
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, read.GetText().GetText())
+		if read.GetText().GetTo() == to {
+			texts = append(texts, read.GetText().GetText())
+		}
 	}
 	return texts, nil
 }
 
-// link waits for the invitation that is the count-th, and returns the address of the newest one's link.
-func (w *world) link(count int) (address string) {
+// link waits for the invitation of a booking, and returns the address of its link.
+func (w *world) link() (address string) {
 	w.t.Helper()
 	w.Await("the invitation", func(ctx context.Context) (bool, error) {
-		texts, err := w.mails(ctx, "invitation")
-		if err != nil || len(texts) < count {
+		texts, err := w.mails(ctx, "invitation", "ada@example.com")
+		if err != nil || len(texts) == 0 {
 			return false, err
 		}
 		address = w.Base + linkPath.FindString(texts[0])
@@ -91,11 +97,46 @@ func (w *world) scan(address string) {
 	}
 }
 
-// enrol opens the kiosk and enrols it.
-func (w *world) enrol(options ...browser.Option) *browser.Page {
+// internet is a way to the server that can be cut.
+type internet struct {
+	base string
+	cut  atomic.Bool
+}
+
+// newInternet starts a way to the server. While it is cut, each request ends without an answer.
+func (w *world) newInternet() *internet {
 	w.t.Helper()
-	k := browser.Open(w.t, append([]browser.Option{browser.WithSize(browser.Kiosk)}, options...)...)
-	k.Visit(w.Base + "/k/")
+	target, err := url.Parse(w.Base)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	way := &internet{}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host
+	}}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if way.cut.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(rw, r)
+	}))
+	w.t.Cleanup(server.Close)
+	way.base = server.URL
+	return way
+}
+
+// enrol opens the kiosk and enrols it.
+func (w *world) enrol() *browser.Page {
+	w.t.Helper()
+	return w.enrolAt(w.Base)
+}
+
+// enrolAt is enrol for a kiosk that reaches the server at another address.
+func (w *world) enrolAt(base string) *browser.Page {
+	w.t.Helper()
+	k := browser.Open(w.t, browser.WithSize(browser.Kiosk))
+	k.Visit(base + "/k/")
 	k.WaitHeading("Set up this tablet")
 	k.Fill("Enrolment code", w.KioskCode())
 	k.Next("Set up", "Check in here")
@@ -121,4 +162,13 @@ func (w *world) opens(room, pin string) {
 		press, err := w.TypePIN(ctx, w.Spaces[room], pin)
 		return press.Opened, err
 	})
+}
+
+// opensOnly types a PIN once and checks whether it opens the door of a room.
+func (w *world) opensOnly(room, pin string, want bool) {
+	w.t.Helper()
+	press, err := w.TypePIN(w.t.Context(), w.Spaces[room], pin)
+	if err != nil || press.Opened != want {
+		w.t.Errorf("the PIN at %s: opened %t, %v", room, press.Opened, err)
+	}
 }

@@ -57,6 +57,8 @@ func (p *Page) Axe() {
 // violations runs axe-core in a world of its own: it sees the document, and the page's scripts and policy do not see it.
 func (p *Page) violations() (found []violation) {
 	p.t.Helper()
+	p.disableScript(false)
+	defer p.disableScript(true)
 	script, err := axeScript()
 	p.check(err)
 	frame := call(p, page.GetFrameTree, cdp.Empty{}).FrameTree.Frame.ID

@@ -81,6 +81,8 @@ type Page struct {
 	ctx     context.Context
 	size    Size
 	watcher *watcher
+	// scriptOff means that the page runs no script of its own.
+	scriptOff bool
 }
 
 // process is the Chromium of this test binary. All pages are tabs of it.
@@ -119,7 +121,7 @@ func Open(t testing.TB, options ...Option) *Page {
 		ctx, cancel = chromedp.NewContext(s.sharing.ctx)
 	}
 	t.Cleanup(cancel)
-	p := &Page{t: t, ctx: ctx, size: s.size, watcher: &watcher{tolerated: s.tolerated}}
+	p := &Page{t: t, ctx: ctx, size: s.size, scriptOff: s.scriptOff, watcher: &watcher{tolerated: s.tolerated}}
 	if err := chromedp.Listen(ctx, p.watcher.onEvent); err != nil {
 		t.Fatalf("open a page: %v", err)
 	}
@@ -190,8 +192,14 @@ func (p *Page) configure(s settings) {
 		{Name: "prefers-reduced-motion", Value: either(s.still, "reduce", "no-preference")},
 		{Name: "forced-colors", Value: either(s.forced, "active", "none")},
 	}})
-	if s.scriptOff {
-		call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	p.disableScript(s.scriptOff)
+}
+
+// disableScript switches the scripts of the page off or on. While they are off, no timer and no frame callback of a check runs either.
+func (p *Page) disableScript(off bool) {
+	p.t.Helper()
+	if p.scriptOff {
+		call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off})
 	}
 }
 

@@ -36,6 +36,8 @@ type focused struct {
 // does not show or is covered, or if the focus does not move on.
 func (p *Page) KeyboardWalk() {
 	p.t.Helper()
+	p.disableScript(false)
+	defer p.disableScript(true)
 	total := evaluate[int](p, `(() => {
 		document.body.tabIndex = -1; // the next Tab starts before the first element
 		document.body.focus();

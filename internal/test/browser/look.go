@@ -30,6 +30,8 @@ func (p *Page) save(name string, png []byte) {
 // shifts after input count too: call LayoutShift before acting on the page.
 func (p *Page) LayoutShift() {
 	p.t.Helper()
+	p.disableScript(false)
+	defer p.disableScript(true)
 	moved := evaluate[[]string](p, `new Promise(resolve => {
 		const moved = [];
 		new PerformanceObserver(list => {

@@ -107,19 +107,7 @@ func (p *Page) WaitHeading(text string) {
 func (p *Page) WaitUntil(what, expression string) {
 	p.t.Helper()
 	p.await(what, func(ctx context.Context) (bool, error) {
-		return chromedp.Run(ctx, chromedp.Evaluate[bool](`!!(`+expression+`)`))
-	})
-}
-
-// SetOffline cuts the network of the page and of its service workers, or restores it.
-func (p *Page) SetOffline(offline bool) {
-	p.t.Helper()
-	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-		EmulateOfflineServiceWorker: &offline,
-		MatchedNetworkConditions:    []*network.Conditions{{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}},
-	})
-	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
-		Offline: offline, DownloadThroughput: -1, UploadThroughput: -1,
+		return chromedp.Run(ctx, chromedp.Evaluate[bool](`Promise.resolve(`+expression+`).then(Boolean)`, chromedp.EvalAwaitPromise))
 	})
 }
 
@@ -236,4 +224,18 @@ func (p *Page) Script(expression string) {
 func (p *Page) SetCookie(address, name, value string) {
 	p.t.Helper()
 	call(p, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: address})
+}
+
+// Kept returns what scripts can find in the page's storage and in the caches of its service workers.
+func (p *Page) Kept() string {
+	p.t.Helper()
+	return evaluate[string](p, `(async () => {
+		if (location.protocol === "about:") return "";
+		const kept = [JSON.stringify(localStorage), JSON.stringify(sessionStorage)];
+		for (const name of await caches.keys()) {
+			const cache = await caches.open(name);
+			for (const request of await cache.keys()) kept.push(request.url, await (await cache.match(request)).text());
+		}
+		return kept.join("\n");
+	})()`)
 }
