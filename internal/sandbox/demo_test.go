@@ -49,7 +49,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("the HTML of the mail %s answered %d", m.ID, status)
 		}
 	}
-	if !kinds["invitation"] {
+	if !kinds["invitation"] || !kinds["key"] {
 		t.Errorf("the mailbox has only %v", kinds)
 	}
 	if status, _ := openPage(t, w, "/mail/mai_unknown", nil); status != 404 {

@@ -6,9 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
@@ -19,18 +16,17 @@ const (
 	demoKiosk    = "Lobby"
 )
 
-const houseRules = "Quiet from 22:00 to 7:00.\nNo smoking inside.\nCheck-out is until 11:00."
+const houseRules = "Quiet from 22:00 to 7:00. No smoking inside. Check-out is until 11:00."
 
 // setUpCheckIn sets the rules of self check-in, switches invitations on and creates a kiosk.
 func (w *World) setUpCheckIn(ctx context.Context) error {
 	staff := w.Staff(ctx)
 	rule, rules, phone, email, accent := "none", houseRules, "+351 21 000 0000", "desk@miramar.example", "#0b5d66"
-	address, directions := "Rua do Mar 7\n1100-001 Lisbon", "From the station, follow the tram for two stops. The blue door is ours."
+	address, directions := "Rua do Mar 7, 1100-001 Lisbon", "From the station, follow the tram for two stops. The blue door is ours."
 	settings := &propertyv1.CheckInSettingsChange{
 		Rule: &rule, HouseRules: &rules, DeskPhone: &phone, StaffEmail: &email, Accent: &accent, Address: &address, Directions: &directions,
-		MandatoryGroups: &propertyv1.MandatoryGroups{List: []string{"identity"}},
 	}
-	if _, err := propertyv1.NewCheckInServiceClient(w.public).UpdateCheckInSettings(staff, &propertyv1.UpdateCheckInSettingsRequest{Settings: settings}); err != nil && status.Code(err) != codes.Unimplemented {
+	if _, err := propertyv1.NewCheckInServiceClient(w.public).UpdateCheckInSettings(staff, &propertyv1.UpdateCheckInSettingsRequest{Settings: settings}); err != nil {
 		return fmt.Errorf("set the rules of check-in: %w", err)
 	}
 	on := &propertyv1.SetInvitationsRequest{IntegrationId: w.IntegrationID, Enabled: true}
