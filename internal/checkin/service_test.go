@@ -695,3 +695,30 @@ func TestHelp(t *testing.T) {
 		}
 	})
 }
+
+// The answers of a canceled stay are kept for 30 days, and not if the PMS takes the cancelation back.
+func TestEraseCanceled(t *testing.T) {
+	each(t, func(x *fixture) {
+		erase := func(what string, want int) {
+			x.Helper()
+			x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+				n, err := checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
+				if n != want {
+					x.Errorf("%s: erased %d, want %d", what, n, want)
+				}
+				return err
+			}))
+		}
+		x.begin()
+		x.clock.Advance(time.Hour)
+		x.push(reservation.Patch{reservation.State: "canceled"})
+		x.sweep()
+		erase("just canceled", 0)
+		x.clock.Advance(checkin.CanceledRetention)
+		x.push(reservation.Patch{reservation.State: "confirmed", reservation.ToDate: "2027-11-23"})
+		erase("taken back", 0)
+		x.push(reservation.Patch{reservation.State: "canceled"})
+		erase("30 days later", 1)
+		erase("nothing is left", 0)
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -53,6 +54,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("tokens", tokenRetention, credential.Sweep),
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
+		m.deletion("guests of canceled stays", checkin.CanceledRetention, checkin.EraseCanceled),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}
 }

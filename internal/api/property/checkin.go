@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
 )
 
 // CheckIns implements CheckInService: the settings of self check-in, and what staff see and do about check-ins.
@@ -25,6 +26,8 @@ type CheckIns struct {
 	propertyv1.UnimplementedCheckInServiceServer
 	Deps
 	Service *checkin.Service
+	// MailLink orders a mail with a new link to the booker.
+	MailLink func(tx *db.Tx, propertyID, reservationID, guestID, address string) error
 }
 
 func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetCheckInSettingsRequest) (*propertyv1.GetCheckInSettingsResponse, error) {
@@ -156,6 +159,23 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 			return nil, err
 		}
 		return &propertyv1.ClearStageResponse{Data: staffCheckIn(v)}, nil
+	})
+}
+
+// ResendInvitation ends the booker's link, unless a device uses it, and mails a new one.
+func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInvitationRequest) (*propertyv1.ResendInvitationResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendInvitationResponse, error) {
+		row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, r.GetReservationId())
+		if err != nil {
+			return nil, err
+		}
+		if row.State == "canceled" || row.State == "processed" {
+			return nil, fault.New(fault.Precondition, fault.StayEnded, "the stay has ended, so its guest gets no link")
+		}
+		if err := guest.RevokeLinks(tx, propertyID, row.ID, "", true); err != nil {
+			return nil, err
+		}
+		return &propertyv1.ResendInvitationResponse{}, s.MailLink(tx, propertyID, row.ID, "", "")
 	})
 }
 

@@ -51,11 +51,6 @@ func newMessage(name protoreflect.FullName) proto.Message {
 	return t.New().Interface()
 }
 
-// unserved has the services that are declared and not implemented yet.
-var unserved = map[string]bool{
-	"latchkey.guest.v1.CheckInService": true, "latchkey.property.v1.CheckInService": true,
-}
-
 // RPCs returns all RPCs of the API, sorted by name.
 func RPCs() []RPC {
 	var out []RPC
@@ -65,9 +60,6 @@ func RPCs() []RPC {
 		}
 		for i := range f.Services().Len() {
 			s := f.Services().Get(i)
-			if unserved[string(s.FullName())] {
-				continue
-			}
 			for j := range s.Methods().Len() {
 				out = append(out, newRPC(s, s.Methods().Get(j)))
 			}
