@@ -34,6 +34,7 @@ type commands struct {
 	Code        codeCommands        `cmd:"" group:"property" help:"Staff codes, one-time codes and backup codes."`
 	Arrivals    arrivalsCommand     `cmd:"" group:"property" help:"List the arrivals of a day, and what to fix before."`
 	Kiosk       kioskCommands       `cmd:"" group:"property" help:"Check-in tablets."`
+	Mail        mailCommands        `cmd:"" group:"property" help:"Mails to guests and staff, and the mail server."`
 	Notice      noticeCommands      `cmd:"" group:"property" help:"Notices: what needs a person's attention."`
 	App         appCommands         `cmd:"" group:"partners" help:"Partner apps: vendors of property management systems."`
 	Integration integrationCommands `cmd:"" group:"partners" help:"Partner apps connected to a property, and their access tokens."`

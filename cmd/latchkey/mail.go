@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type mailCommands struct {
+	remote `embed:""`
+
+	List     mailList     `cmd:"" help:"List mails to guests and staff, newest first."`
+	Show     mailShow     `cmd:"" help:"Show a mail, and its text if it is in the mailbox."`
+	Resend   mailResend   `cmd:"" help:"Send a mail again, with a new link."`
+	Settings mailSettings `cmd:"" help:"Show or change the mail server and the sender."`
+	Test     mailTest     `cmd:"" help:"Send a test mail now."`
+	Invite   mailInvite   `cmd:"" help:"Show how many guests would be invited, or switch the invitations of an integration on or off."`
+}
+
+type mailList struct {
+	Reservation string `help:"Only mails about this reservation (rsv_...)."`
+	State       string `enum:",waiting,sent,mailbox,failed,bounced" default:"" help:"Only waiting, sent, mailbox, failed or bounced mails."`
+	Limit       int32  `default:"50" help:"At most this many, up to 200."`
+}
+
+func (c *mailList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewMailServiceClient(s.conn).ListMails(s, &propertyv1.ListMailsRequest{ReservationId: c.Reservation, State: c.State, PageSize: c.Limit})
+		return s.printAnswer(answer, err, func() {
+			var rows [][]string
+			for _, m := range answer.GetData().GetList() {
+				rows = append(rows, []string{m.GetId(), formatTime(m.GetCreatedAt()), m.GetKind(), m.GetMaskedTo(), m.GetState(), problemOf(m)})
+			}
+			s.printTable("No mails.", []string{"id", "since", "kind", "to", "state", "problem"}, rows)
+		})
+	})
+}
+
+func problemOf(m *propertyv1.Mail) string {
+	return strings.TrimSpace(m.GetFailure() + " " + m.GetAnswer())
+}
+
+type mailShow struct {
+	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
+}
+
+func (c *mailShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewMailServiceClient(s.conn).GetMail(s, &propertyv1.GetMailRequest{Id: c.ID})
+		return s.printAnswer(answer, err, func() {
+			m := answer.GetData()
+			s.say("%s to %s: %s. %s", m.GetKind(), m.GetMaskedTo(), m.GetState(), problemOf(m))
+			if t := answer.GetText(); t != nil {
+				s.say("\nTo: %s\nSubject: %s\n\n%s", t.GetTo(), t.GetSubject(), t.GetText())
+			}
+		})
+	})
+}
+
+type mailResend struct {
+	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
+}
+
+func (c *mailResend) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewMailServiceClient(s.conn).ResendMail(s, &propertyv1.ResendMailRequest{Id: c.ID})
+		return s.printAnswer(answer, err, func() { s.say("Ordered %s.", answer.GetData().GetId()) })
+	})
+}
+
+type mailSettings struct {
+	Host          *string `help:"Mail server; empty: mails go to the mailbox."`
+	Port          *int32  `help:"Its port: 587 for starttls, 465 for tls."`
+	Security      *string `help:"starttls, tls or none. none is only for a server on this machine."`
+	User          *string `help:"User name."`
+	PasswordStdin bool    `help:"Read the password from standard input."`
+	From          *string `help:"Address of the sender."`
+	FromName      *string `help:"Name of the sender. Default: the property's."`
+	ReplyTo       *string `help:"Address for answers."`
+}
+
+func (mailSettings) Help() string {
+	return `Example:
+  latchkey mail settings --host smtp.example.com --user desk --from desk@example.com --password-stdin < password.txt`
+}
+
+func (c *mailSettings) Run(ctx context.Context, r *remote, io *streams) error {
+	change := &propertyv1.MailSettingsChange{
+		Host: c.Host, Port: c.Port, Security: c.Security, User: c.User, FromAddress: c.From, FromName: c.FromName, ReplyTo: c.ReplyTo,
+	}
+	if c.PasswordStdin {
+		line, err := bufio.NewReader(io.in).ReadString('\n')
+		if line == "" && err != nil {
+			return fmt.Errorf("read the password from standard input: %w", err)
+		}
+		line = strings.TrimRight(line, "\r\n")
+		change.Password = &line
+	}
+	return r.asStaff(ctx, io, func(s *session) error {
+		client := propertyv1.NewMailServiceClient(s.conn)
+		if *c == (mailSettings{}) {
+			answer, err := client.GetMailSettings(s, &propertyv1.GetMailSettingsRequest{})
+			return s.printAnswer(answer, err, func() { s.printMailSettings(answer.GetData()) })
+		}
+		answer, err := client.UpdateMailSettings(s, &propertyv1.UpdateMailSettingsRequest{Settings: change})
+		return s.printAnswer(answer, err, func() {
+			s.printMailSettings(answer.GetData())
+			s.printNextSteps("latchkey mail test ADDRESS")
+		})
+	})
+}
+
+func (s *session) printMailSettings(m *propertyv1.MailSettings) {
+	if m.GetHost() == "" {
+		s.say("There is no mail server. Mails go to the mailbox: latchkey mail list")
+		return
+	}
+	s.say("%s:%d with %s as %q, password stored: %s. From %s <%s>.", m.GetHost(), m.GetPort(), m.GetSecurity(), m.GetUser(), yesOrNo(m.GetHasPassword()), m.GetFromName(), m.GetFromAddress())
+}
+
+type mailTest struct {
+	To string `arg:"" name:"address" help:"The recipient."`
+}
+
+func (c *mailTest) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewMailServiceClient(s.conn).SendTestMail(s, &propertyv1.SendTestMailRequest{To: c.To})
+		if err := s.printAnswer(answer, err, func() {
+			if answer.GetData().GetOk() {
+				s.say("The mail server took the mail.")
+			}
+		}); err != nil || answer.GetData().GetOk() {
+			return err
+		}
+		return fmt.Errorf("the mail was not sent, because of the %s: %s", answer.GetData().GetReason(), answer.GetData().GetAnswer())
+	})
+}
+
+type mailInvite struct {
+	ID  string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	On  bool   `xor:"switch" help:"Invite its guests from now on."`
+	Off bool   `xor:"switch" help:"Invite none."`
+}
+
+func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
+		client := propertyv1.NewMailServiceClient(s.conn)
+		if !c.On && !c.Off {
+			answer, err := client.PreviewInvitations(s, &propertyv1.PreviewInvitationsRequest{IntegrationId: c.ID})
+			return s.printAnswer(answer, err, func() { s.printInvitations(answer.GetData()) })
+		}
+		answer, err := client.SetInvitations(s, &propertyv1.SetInvitationsRequest{IntegrationId: c.ID, Enabled: c.On})
+		return s.printAnswer(answer, err, func() { s.printInvitations(answer.GetData()) })
+	})
+}
+
+func (s *session) printInvitations(v *propertyv1.Invitations) {
+	s.say("Invitations are %s. Mails due now: %d, later: %d. Stays without an address that reaches the guest: %d.",
+		map[bool]string{true: "on", false: "off"}[v.GetEnabled()], v.GetDueNow(), v.GetDueLater(), v.GetWithoutAddress())
+}
