@@ -99,6 +99,7 @@ type keyView struct {
 	Gates  []*guestv1.GatePin // gates with a code of their own
 	Shown  bool               // they were shown before, and this session gets them only once
 	Doors  []*guestv1.StayDoor
+	Wait   bool // the access is being planned
 	Moving bool // the evidence of a door still changes
 }
 
@@ -115,7 +116,8 @@ func (s *site) showKey(x *exchange) error {
 	} else if f := s.api.Fault(err); f.Kind != fault.Precondition && f.Kind != fault.NotFound && f.Kind != fault.Denied && f.Kind != fault.Exhausted {
 		return err
 	} else {
-		v.Shown = x.flow.Kiosk && len(v.Doors) > 0
+		v.Shown = slices.ContainsFunc(v.Doors, func(d *guestv1.StayDoor) bool { return d.GetPin() != "" })
+		v.Wait = len(v.Doors) == 0 && x.flow.Stay.GetSpaceName() != ""
 	}
 	return x.keyPage(v)
 }
@@ -128,7 +130,13 @@ func (x *exchange) doors() []*guestv1.StayDoor {
 }
 
 // showDoors shows the doors alone, without their codes.
-func (s *site) showDoors(x *exchange) error { return x.keyPage(keyView{Doors: x.doors()}) }
+func (s *site) showDoors(x *exchange) error {
+	v := keyView{Doors: x.doors(), Wait: x.r.URL.Query().Has("wait")}
+	if v.Wait && len(v.Doors) > 0 {
+		return x.move(x.flow.Key())
+	}
+	return x.keyPage(v)
+}
 
 func (x *exchange) keyPage(v keyView) error {
 	p := x.stayPage("web.key.title")
@@ -138,8 +146,8 @@ func (x *exchange) keyPage(v keyView) error {
 			v.Moving = true
 		}
 	}
-	if v.Pins.GetPin() == "" && !v.Shown && len(v.Doors) == 0 {
-		v.Moving, p.Refresh = true, waitSeconds // the access is being planned
+	if v.Wait {
+		v.Moving, p.Refresh = true, waitSeconds
 	}
 	if x.flow.Kiosk {
 		p.Back = ""

@@ -131,6 +131,14 @@ func (f flow) guest(id string) *guestv1.StayGuest {
 	return nil
 }
 
+// Self returns the guest of the session, or the first.
+func (f flow) Self() *guestv1.StayGuest {
+	if all := f.Stay.GetGuests(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
 // Main returns the main guest, or the first.
 func (f flow) Main() *guestv1.StayGuest {
 	for _, g := range f.Stay.GetGuests() {

@@ -229,3 +229,42 @@ func TestEvidence(t *testing.T) {
 	f.start("verified")
 	b.shows("/g/stays/rsv_1/key", "Your code works. ")
 }
+
+// A code that is not shown has its reason: it is being made, it was shown or mailed before, or there is none.
+func TestCodeThatIsNotShown(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	f.pins = nil
+	f.start("sent")
+	b.shows("/g/stays/rsv_1/key", "Your code was sent to a…@example.com; for safety it is not shown here again.")
+	f.stay.MaskedEmail = ""
+	b.shows("/g/stays/rsv_1/key", "The desk gives it to you.")
+	f.start("")
+	f.stay.Doors[0].Reason = "noLock"
+	b.shows("/g/stays/rsv_1/key", "Your key waits at the desk.")
+	f.stay.Doors = nil
+	page := b.shows("/g/stays/rsv_1/key", "Your code is being made ready.")
+	if !strings.Contains(page.body, `data-live="/g/stays/rsv_1/key/doors?wait"`) || !strings.Contains(page.body, `http-equiv="refresh"`) {
+		t.Errorf("the page does not wait for the code:\n%s", page.body)
+	}
+	b.shows("/g/stays/rsv_1/key/doors?wait", "Your code")
+	f.start("verified")
+	if a := b.get("/g/stays/rsv_1/key/doors?wait"); a.moved != "/g/stays/rsv_1/key" {
+		t.Errorf("with the code there the page moves to %q", a.moved)
+	}
+	f.stay.Doors, f.stay.SpaceName = nil, ""
+	b.shows("/g/stays/rsv_1/key", "Your key waits at the desk.")
+}
+
+// A companion's own task leads to the companion's form.
+func TestCompanion(t *testing.T) {
+	f := newFake()
+	g := f.stay.GetGuests()
+	f.stay.Guests = []*guestv1.StayGuest{g[1], g[0]}
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	if page := b.shows("/g/stays/rsv_1"); !strings.Contains(page.body, `href="/g/stays/rsv_1/form/gst_2"`) {
+		t.Errorf("the companion's task leads elsewhere:\n%s", page.body)
+	}
+}

@@ -89,7 +89,7 @@ func (f flow) taskURL(t *guestv1.Task) string {
 		if t.GetState() == "done" {
 			return f.Below("form/check")
 		}
-		return f.Form(f.Main().GetId())
+		return f.Form(f.Self().GetId())
 	case "companions":
 		return f.Below("people")
 	case "arrival":
