@@ -133,7 +133,7 @@ func TestMailIsGivenUp(t *testing.T) {
 		"unknown recipient": {smtptest.Password, refuse(550, "no such user <ana@example.com>"), nil, mail.Bounced, mail.FailedRecipient},
 		"refused text":      {smtptest.Password, nil, refuse(554, "spam from ana@example.com"), mail.Failed, mail.FailedRefused},
 		"wrong password":    {"wrong", nil, nil, mail.Failed, mail.FailedAuthentication},
-		"no answer":         {smtptest.Password, nil, func() error { return smtptest.Drop }, mail.Failed, mail.FailedUnanswered},
+		"no answer":         {smtptest.Password, nil, func() error { return smtptest.ErrDrop }, mail.Failed, mail.FailedUnanswered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPost(t, func(p *post) {

@@ -28,13 +28,13 @@ type Server struct {
 
 	mu       sync.Mutex
 	received []string
-	// Rcpt and Data, if set, decide about each recipient and each text. A text for which Data returns Drop was taken.
+	// Rcpt and Data, if set, decide about each recipient and each text. A text for which Data returns ErrDrop was taken.
 	rcpt, data func() error
 	logins     int
 }
 
-// Drop makes the server take a text and disconnect without an answer.
-var Drop = errors.New("disconnect")
+// ErrDrop makes the server take a text and disconnect without an answer.
+var ErrDrop = errors.New("disconnect")
 
 // Start starts a server that ends with the test. implicit means TLS from the first byte.
 func Start(t testing.TB, implicit bool) *Server {
@@ -131,12 +131,12 @@ func (x *session) Data(r io.Reader) error {
 	if answer != nil {
 		err = answer()
 	}
-	if err == nil || errors.Is(err, Drop) {
+	if err == nil || errors.Is(err, ErrDrop) {
 		x.server.mu.Lock()
 		x.server.received = append(x.server.received, string(raw))
 		x.server.mu.Unlock()
 	}
-	if errors.Is(err, Drop) {
+	if errors.Is(err, ErrDrop) {
 		_ = x.conn.Conn().Close() // the client sees the end of the connection instead of an answer
 	}
 	return err
