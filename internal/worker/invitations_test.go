@@ -107,7 +107,7 @@ func TestStaffHearOfMissingAddresses(t *testing.T) {
 	})
 }
 
-// A new integration mails nobody until staff, who see the count, switch its invitations on.
+// A new integration sends no mail until staff, who see the count, switch its invitations on.
 func TestInvitationsAreSwitchedOn(t *testing.T) {
 	eachPost(t, func(p *post) {
 		write(p.T, p.d, func(tx *db.Tx) error {

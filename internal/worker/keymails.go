@@ -26,7 +26,7 @@ import (
 // keyEvents are the kinds of events after which a stay may have another code or room.
 var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.AccessUpdated}
 
-// Subscriber orders a mail when a stay gets its code, whoever checked the guest in, and another when its code or room changes.
+// Subscriber orders a mail when a stay gets its code, however the guest was checked in, and another when its code or room changes.
 func (m Mails) Subscriber() Subscriber {
 	return Subscriber{Name: "mails", Apply: func(tx *db.Tx, events []*ent.Event) error {
 		stays := map[string]*ent.Event{} // the latest event of each stay
