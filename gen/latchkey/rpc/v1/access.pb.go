@@ -109,6 +109,14 @@ func (x *Access) GetBatch() bool {
 
 var file_latchkey_rpc_v1_access_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         50118,
+		Name:          "latchkey.rpc.v1.lines",
+		Tag:           "varint,50118,opt,name=lines",
+		Filename:      "latchkey/rpc/v1/access.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
 		ExtensionType: (*Access)(nil),
 		Field:         50117,
@@ -118,10 +126,18 @@ var file_latchkey_rpc_v1_access_proto_extTypes = []protoimpl.ExtensionInfo{
 	},
 }
 
+// Extension fields to descriptorpb.FieldOptions.
+var (
+	// The text may have several lines. All other texts are a single line.
+	//
+	// optional bool lines = 50118;
+	E_Lines = &file_latchkey_rpc_v1_access_proto_extTypes[0]
+)
+
 // Extension fields to descriptorpb.MethodOptions.
 var (
 	// optional latchkey.rpc.v1.Access access = 50117;
-	E_Access = &file_latchkey_rpc_v1_access_proto_extTypes[0]
+	E_Access = &file_latchkey_rpc_v1_access_proto_extTypes[1]
 )
 
 var File_latchkey_rpc_v1_access_proto protoreflect.FileDescriptor
@@ -134,7 +150,8 @@ const file_latchkey_rpc_v1_access_proto_rawDesc = "" +
 	"\x05scope\x18\x02 \x01(\tR\x05scope\x12\x12\n" +
 	"\x04role\x18\x03 \x01(\tR\x04role\x12\x18\n" +
 	"\amutates\x18\x04 \x01(\bR\amutates\x12\x14\n" +
-	"\x05batch\x18\x05 \x01(\bR\x05batch:Q\n" +
+	"\x05batch\x18\x05 \x01(\bR\x05batch:5\n" +
+	"\x05lines\x12\x1d.google.protobuf.FieldOptions\x18Ƈ\x03 \x01(\bR\x05lines:Q\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18Ň\x03 \x01(\v2\x17.latchkey.rpc.v1.AccessR\x06accessB(Z&latchkey.dev/gen/latchkey/rpc/v1;rpcv1b\x06proto3"
 
 var (
@@ -152,15 +169,17 @@ func file_latchkey_rpc_v1_access_proto_rawDescGZIP() []byte {
 var file_latchkey_rpc_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_latchkey_rpc_v1_access_proto_goTypes = []any{
 	(*Access)(nil),                     // 0: latchkey.rpc.v1.Access
-	(*descriptorpb.MethodOptions)(nil), // 1: google.protobuf.MethodOptions
+	(*descriptorpb.FieldOptions)(nil),  // 1: google.protobuf.FieldOptions
+	(*descriptorpb.MethodOptions)(nil), // 2: google.protobuf.MethodOptions
 }
 var file_latchkey_rpc_v1_access_proto_depIdxs = []int32{
-	1, // 0: latchkey.rpc.v1.access:extendee -> google.protobuf.MethodOptions
-	0, // 1: latchkey.rpc.v1.access:type_name -> latchkey.rpc.v1.Access
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	1, // [1:2] is the sub-list for extension type_name
-	0, // [0:1] is the sub-list for extension extendee
+	1, // 0: latchkey.rpc.v1.lines:extendee -> google.protobuf.FieldOptions
+	2, // 1: latchkey.rpc.v1.access:extendee -> google.protobuf.MethodOptions
+	0, // 2: latchkey.rpc.v1.access:type_name -> latchkey.rpc.v1.Access
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	2, // [2:3] is the sub-list for extension type_name
+	0, // [0:2] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -176,7 +195,7 @@ func file_latchkey_rpc_v1_access_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_rpc_v1_access_proto_rawDesc), len(file_latchkey_rpc_v1_access_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   1,
-			NumExtensions: 1,
+			NumExtensions: 2,
 			NumServices:   0,
 		},
 		GoTypes:           file_latchkey_rpc_v1_access_proto_goTypes,
