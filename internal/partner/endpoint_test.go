@@ -285,3 +285,32 @@ func TestFailedTestDoesNotCountAsFailure(t *testing.T) {
 		}
 	})
 }
+
+// A kiosk closes while the PMS does not answer, and opens again by itself.
+func TestIsAway(t *testing.T) {
+	each(t, func(x *fixture) {
+		check := func(what string, want bool) {
+			x.Helper()
+			if away, err := IsAway(x.d.View(x.Context()), x.p1); err != nil || away != want {
+				t.Errorf("%s: %t, %v", what, away, err)
+			}
+		}
+		fail := func(failure string) {
+			x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, failure) })
+		}
+		check("no endpoint", false)
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
+		check("not called yet", false)
+		fail("HTTP 500")
+		fail("HTTP 500")
+		check("two failures", false)
+		fail("HTTP 500")
+		check("three failures", true)
+		x.clock.Advance(awayFor)
+		check("no call for a while", false)
+		fail("HTTP 500")
+		check("failing still", true)
+		fail("")
+		check("it answers", false)
+	})
+}

@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -104,4 +105,25 @@ func clearFailingNotice(tx *db.Tx, integrationID, action string) error {
 
 func failingKey(integrationID, action string) string {
 	return integrationID + "/endpointFailing/" + action
+}
+
+// awayFor is how long a failed call proves that a PMS is away. The server reads getSpaces every 15 minutes.
+const awayFor = 20 * time.Minute
+
+// IsAway reports whether no PMS of a property answers: each integration with endpoints failed three times in a row, and lately.
+func IsAway(tx *db.Tx, propertyID string) (bool, error) {
+	byIntegration, err := EndpointsOf(tx, propertyID)
+	if err != nil {
+		return false, err
+	}
+	for _, endpoints := range byIntegration {
+		if !slices.ContainsFunc(endpoints, func(e Endpoint) bool { return e.Health.isAway(tx.Now()) }) {
+			return false, nil
+		}
+	}
+	return len(byIntegration) > 0, nil
+}
+
+func (h Health) isAway(now time.Time) bool {
+	return h.Failures >= failuresToNotify && h.LastFailureAt != nil && now.Sub(*h.LastFailureAt) < awayFor
 }

@@ -7,6 +7,9 @@ import (
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	guestapi "latchkey.dev/internal/api/guest"
 	kioskapi "latchkey.dev/internal/api/kiosk"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
 )
 
 // registerGuest registers the services for guests' pages and for check-in tablets.
@@ -15,5 +18,14 @@ func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	guestv1.RegisterLinkServiceServer(to, &guestapi.Links{Deps: deps})
 	guestv1.RegisterStayServiceServer(to, &guestapi.Stays{Deps: deps})
 	guestv1.RegisterFormServiceServer(to, &guestapi.Forms{Deps: deps})
-	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys})
+	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys, Closed: checkInClosed})
+}
+
+// checkInClosed returns why check-in at a property's kiosks is closed, or "" if it is open.
+func checkInClosed(view *db.Tx, propertyID string) (fault.Reason, error) {
+	away, err := partner.IsAway(view, propertyID)
+	if err != nil || !away {
+		return "", err
+	}
+	return fault.PartnerUnavailable, nil
 }

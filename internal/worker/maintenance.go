@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/notice"
@@ -31,6 +32,9 @@ type Maintenance struct {
 
 // tokenRetention is how long a revoked or expired token is still listed.
 const tokenRetention = 30 * 24 * time.Hour
+
+// guestRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.
+const guestRetention = 24 * time.Hour
 
 // Limits of one transaction.
 const (
@@ -55,6 +59,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
 		m.deletion("guests of canceled stays", checkin.CanceledRetention, checkin.EraseCanceled),
+		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}
 }
