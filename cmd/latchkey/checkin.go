@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type checkInCommands struct {
+	remote `embed:""`
+
+	Show     checkInShow     `cmd:"" help:"Show where the check-in of a reservation is, and what holds it back."`
+	Clear    checkInClear    `cmd:"" help:"Clear or refuse the identity check or the signature of a guest."`
+	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
+	Settings checkInSettings `cmd:"" help:"Show or change the rules of self check-in."`
+	Rules    checkInRules    `cmd:"" help:"List the country rules that a property can choose."`
+}
+
+type checkInShow struct {
+	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+}
+
+func (c *checkInShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).GetCheckIn(s, &propertyv1.GetCheckInRequest{ReservationId: x.GetId()})
+		return s.printAnswer(answer, err, func() { s.printCheckIn(answer.GetData()) })
+	})
+}
+
+func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
+	s.printFacts("stage", c.GetStage(), "began", formatTime(c.GetBeganAt()), "PMS asked", formatTime(c.GetAskedAt()),
+		"asked again", formatTime(c.GetNextAskAt()), "accepted", formatTime(c.GetAcceptedAt()))
+	for _, stop := range c.GetStops() {
+		s.say("%s", stop.GetText())
+	}
+	for _, stage := range c.GetCleared() {
+		verb := "cleared"
+		if stage.GetRefused() != "" {
+			verb = "refused (" + stage.GetRefused() + ")"
+		}
+		s.say("%s %s by %s, %s.", stage.GetStage(), verb, stage.GetBy(), formatTime(stage.GetAt()))
+	}
+}
+
+type checkInClear struct {
+	ID     string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+	Stage  string `arg:"" enum:"identityCheck,signature" help:"identityCheck or signature."`
+	Refuse string `placeholder:"REASON" help:"Refuse the stage for this reason, instead of clearing it."`
+}
+
+func (checkInClear) Help() string {
+	return `Examples:
+  latchkey checkin clear 4711 identityCheck
+  latchkey checkin clear 4711 identityCheck --refuse "another person than in the document"`
+}
+
+func (c *checkInClear) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).ClearStage(s, &propertyv1.ClearStageRequest{
+			ReservationId: x.GetId(), Stage: c.Stage, RefuseBecause: c.Refuse,
+		})
+		return s.printAnswer(answer, err, func() { s.printCheckIn(answer.GetData()) })
+	})
+}
+
+type checkInResend struct {
+	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+}
+
+func (c *checkInResend) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).ResendInvitation(s, &propertyv1.ResendInvitationRequest{ReservationId: x.GetId()})
+		return s.printAnswer(answer, err, func() { s.say("A new link is mailed to the booker of %s.", x.GetPmsNumber()) })
+	})
+}
+
+type checkInSettings struct {
+	Rule          *string `help:"The country rule, as in: latchkey checkin rules."`
+	IdentityCheck *string `placeholder:"HOW" help:"none, compareAtDesk or live."`
+	Signature     *string `placeholder:"HOW" help:"none, drawn, paper or external."`
+	HouseRules    *string `placeholder:"TEXT" help:"The house rules that guests accept. Empty: none."`
+	InviteDays    *int32  `placeholder:"DAYS" help:"Days before arrival when invitations are mailed."`
+	RemindDays    *int32  `placeholder:"DAYS" help:"Days before arrival when guests are reminded. 0: never."`
+	StaffEmail    *string `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
+	DeskPhone     *string `placeholder:"NUMBER" help:"The desk's number, as dialled from abroad."`
+	WhoFills      *string `placeholder:"WHO" help:"Who fills in the form: lead, adults or all."`
+}
+
+func (checkInSettings) Help() string {
+	return `Without a flag, the settings are shown. Example:
+  latchkey checkin settings --rule PT --staff-email desk@example.com`
+}
+
+func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		client := propertyv1.NewCheckInServiceClient(s.conn)
+		if *c == (checkInSettings{}) {
+			answer, err := client.GetCheckInSettings(s, &propertyv1.GetCheckInSettingsRequest{})
+			return s.printAnswer(answer, err, func() { s.printCheckInSettings(answer.GetData()) })
+		}
+		answer, err := client.UpdateCheckInSettings(s, &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{
+			Rule: c.Rule, IdentityCheck: c.IdentityCheck, Signature: c.Signature, HouseRules: c.HouseRules, InviteDays: c.InviteDays,
+			RemindDays: c.RemindDays, StaffEmail: c.StaffEmail, DeskPhone: c.DeskPhone, WhoFills: c.WhoFills,
+		}})
+		return s.printAnswer(answer, err, func() { s.printCheckInSettings(answer.GetData()) })
+	})
+}
+
+func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
+	s.printFacts("rule", x.GetRule(), "identity check", x.GetIdentityCheck(), "signature", x.GetSignature(), "who fills in", x.GetWhoFills(),
+		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "house rules", x.GetHouseRules(),
+		"invite days", strconv.Itoa(int(x.GetInviteDays())), "remind days", strconv.Itoa(int(x.GetRemindDays())),
+		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "limits", x.GetLimits())
+}
+
+type checkInRules struct{}
+
+func (*checkInRules) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).ListCheckInRules(s, &propertyv1.ListCheckInRulesRequest{})
+		return s.printAnswer(answer, err, func() {
+			var rows [][]string
+			for _, x := range answer.GetData().GetList() {
+				rows = append(rows, []string{x.GetName(), x.GetSince(), x.GetSource(), x.GetLimits()})
+			}
+			s.printTable("There is no rule.", []string{"rule", "since", "law", "limits"}, rows)
+		})
+	})
+}
