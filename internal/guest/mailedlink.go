@@ -2,7 +2,6 @@ package guest
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"latchkey.dev/ent/guestlink"
@@ -22,11 +21,11 @@ type MailedLink struct {
 
 // Store stores the hash of the link's secret. A retried mail has the same secret, which is stored once.
 func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
-	mac := keys.MAC("guestLink", l.Secret)
+	mac := linkMAC(keys, l.Secret)
 	stored, err := tx.GuestLink.Query().Where(guestlink.PropertyID(l.PropertyID), guestlink.MAC(mac)).Exist(tx.Context())
 	if err == nil && !stored {
 		err = tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetGuestID(l.GuestID).
-			SetMAC(mac).SetAddressMAC(keys.MAC("guestAddress", l.PropertyID, strings.ToLower(strings.TrimSpace(l.Address)))).
+			SetMAC(mac).SetAddressMAC(AddressMAC(keys, l.PropertyID, l.Address)).
 			SetExpiresAt(l.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	}
 	if err != nil {
@@ -37,7 +36,7 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 
 // RevokeMailedLink ends a link of a mail unless a device uses it.
 func RevokeMailedLink(tx *db.Tx, keys *keyring.Ring, propertyID, secret string) error {
-	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.MAC(keys.MAC("guestLink", secret)),
+	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.MAC(linkMAC(keys, secret)),
 		guestlink.BoundAtIsNil(), guestlink.RevokedAtIsNil()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("revoke the link of a mail: %w", err)

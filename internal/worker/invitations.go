@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -122,13 +123,14 @@ func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 		if err != nil {
 			return fmt.Errorf("find due invitations: %w", err)
 		}
+		var failed error // a failure of one reservation does not stop the others
 		for _, row := range rows {
 			if err := v.evaluate(ctx, d, row); err != nil {
-				return fmt.Errorf("evaluate the invitation of %s: %w", row.ID, err)
+				failed = errors.Join(failed, fmt.Errorf("evaluate the invitation of %s: %w", row.ID, err))
 			}
 		}
-		if len(rows) < invitationBatch {
-			return nil
+		if failed != nil || len(rows) < invitationBatch {
+			return failed
 		}
 	}
 	return nil

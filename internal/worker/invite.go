@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/ent/guest"
+	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/invitation"
@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
@@ -49,7 +50,7 @@ func (v Invitations) load(tx *db.Tx, propertyID string, stay *ent.Reservation) (
 		return e, err
 	}
 	e.mac = addressMAC(v.Keys, propertyID, e.email)
-	guests, err := tx.Guest.Query().Where(guest.PropertyID(propertyID), guest.ReservationID(stay.ID)).Select(guest.FieldComplete).All(ctx)
+	guests, err := tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationID(stay.ID)).Select(entguest.FieldComplete).All(ctx)
 	e.finished = len(guests) > 0
 	for _, g := range guests {
 		e.finished = e.finished && g.Complete
@@ -86,7 +87,7 @@ func addressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	if address == "" {
 		return nil
 	}
-	return keys.MAC("guestAddress", propertyID, address)
+	return guest.AddressMAC(keys, propertyID, address)
 }
 
 // stayOf returns the facts for the decision. A booker with a new address was not invited yet.
