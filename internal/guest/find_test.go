@@ -134,7 +134,7 @@ func TestSessionsOfTwoFactsAreShort(t *testing.T) {
 	})
 }
 
-// Attempts are counted in the database before the answer. So the right name helps nobody who guessed too often, and a search from a QR
+// Attempts are counted in the database before the answer. So the right name does not help a guest who guessed too often, and a search from a QR
 // code does not close the kiosk.
 func TestAttemptsAreLimited(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {

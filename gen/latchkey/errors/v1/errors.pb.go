@@ -244,7 +244,7 @@ const (
 	Reason_REASON_UNSUPPORTED Reason = 112
 	// The time is too far in the future.
 	Reason_REASON_IN_FUTURE Reason = 113
-	// The answer is no day that exists, YYYY-MM-DD.
+	// The answer is not an existing day, YYYY-MM-DD.
 	Reason_REASON_NOT_A_DATE Reason = 142
 	// The day is in the future, or more than 130 years ago.
 	Reason_REASON_NOT_POSSIBLE Reason = 143
