@@ -183,6 +183,9 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 	}
 	out := &guestv1.Pins{Pin: shown.PIN}
 	for _, g := range shown.Gates {
+		if g.PIN == shown.PIN {
+			continue
+		}
 		out.Gates = append(out.Gates, &guestv1.GatePin{GateId: g.ID, Name: g.Name, Pin: g.PIN})
 	}
 	return &guestv1.RevealPinResponse{Data: out}, nil

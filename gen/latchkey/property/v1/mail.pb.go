@@ -585,7 +585,7 @@ type Mail struct {
 	ReservationId string `protobuf:"bytes,3,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
 	// The masked recipient.
 	MaskedTo string `protobuf:"bytes,4,opt,name=masked_to,json=maskedTo,proto3" json:"masked_to,omitempty"`
-	// waiting, sent, mailbox, failed or bounced.
+	// waiting, sending, sent, mailbox, failed, bounced or canceled. New ones may be added.
 	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
 	// How often sending was tried.
 	Attempts int32 `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
@@ -1467,10 +1467,10 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\asent_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x129\n" +
 	"\n" +
 	"created_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xdb\x01\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xee\x01\n" +
 	"\x10ListMailsRequest\x12.\n" +
-	"\x0ereservation_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\rreservationId\x12F\n" +
-	"\x05state\x18\x02 \x01(\tB0\xbaH-r+R\x00R\awaitingR\x04sentR\amailboxR\x06failedR\abouncedR\x05state\x12'\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\rreservationId\x12Y\n" +
+	"\x05state\x18\x02 \x01(\tBC\xbaH@r>R\x00R\awaitingR\asendingR\x04sentR\amailboxR\x06failedR\abouncedR\bcanceledR\x05state\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12&\n" +
 	"\n" +
