@@ -40,7 +40,7 @@ type MailServiceClient interface {
 	GetMailSettings(ctx context.Context, in *GetMailSettingsRequest, opts ...grpc.CallOption) (*GetMailSettingsResponse, error)
 	// Changes the settings.
 	UpdateMailSettings(ctx context.Context, in *UpdateMailSettingsRequest, opts ...grpc.CallOption) (*UpdateMailSettingsResponse, error)
-	// Sends a mail to an address now, and answers with what the mail server said.
+	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(ctx context.Context, in *ListMailsRequest, opts ...grpc.CallOption) (*ListMailsResponse, error)
@@ -154,7 +154,7 @@ type MailServiceServer interface {
 	GetMailSettings(context.Context, *GetMailSettingsRequest) (*GetMailSettingsResponse, error)
 	// Changes the settings.
 	UpdateMailSettings(context.Context, *UpdateMailSettingsRequest) (*UpdateMailSettingsResponse, error)
-	// Sends a mail to an address now, and answers with what the mail server said.
+	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(context.Context, *ListMailsRequest) (*ListMailsResponse, error)

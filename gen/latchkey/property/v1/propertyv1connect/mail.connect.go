@@ -62,7 +62,7 @@ type MailServiceClient interface {
 	GetMailSettings(context.Context, *v1.GetMailSettingsRequest) (*v1.GetMailSettingsResponse, error)
 	// Changes the settings.
 	UpdateMailSettings(context.Context, *v1.UpdateMailSettingsRequest) (*v1.UpdateMailSettingsResponse, error)
-	// Sends a mail to an address now, and answers with what the mail server said.
+	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(context.Context, *v1.SendTestMailRequest) (*v1.SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(context.Context, *v1.ListMailsRequest) (*v1.ListMailsResponse, error)
@@ -229,7 +229,7 @@ type MailServiceHandler interface {
 	GetMailSettings(context.Context, *v1.GetMailSettingsRequest) (*v1.GetMailSettingsResponse, error)
 	// Changes the settings.
 	UpdateMailSettings(context.Context, *v1.UpdateMailSettingsRequest) (*v1.UpdateMailSettingsResponse, error)
-	// Sends a mail to an address now, and answers with what the mail server said.
+	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(context.Context, *v1.SendTestMailRequest) (*v1.SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(context.Context, *v1.ListMailsRequest) (*v1.ListMailsResponse, error)
