@@ -40112,6 +40112,7 @@ type StayMutation struct {
 	answer                  *schema.StatusAnswer
 	next_ask_at             *time.Time
 	attempt_key             *string
+	attempt_session         *string
 	attempt_state           *string
 	attempts                *int
 	addattempts             *int
@@ -41070,6 +41071,42 @@ func (m *StayMutation) ResetAttemptKey() {
 	m.attempt_key = nil
 }
 
+// SetAttemptSession sets the "attempt_session" field.
+func (m *StayMutation) SetAttemptSession(s string) {
+	m.attempt_session = &s
+}
+
+// AttemptSession returns the value of the "attempt_session" field in the mutation.
+func (m *StayMutation) AttemptSession() (r string, exists bool) {
+	v := m.attempt_session
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttemptSession returns the old "attempt_session" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAttemptSession(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttemptSession is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttemptSession requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttemptSession: %w", err)
+	}
+	return oldValue.AttemptSession, nil
+}
+
+// ResetAttemptSession resets all changes to the "attempt_session" field.
+func (m *StayMutation) ResetAttemptSession() {
+	m.attempt_session = nil
+}
+
 // SetAttemptState sets the "attempt_state" field.
 func (m *StayMutation) SetAttemptState(s string) {
 	m.attempt_state = &s
@@ -41562,7 +41599,7 @@ func (m *StayMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StayMutation) Fields() []string {
-	fields := make([]string, 0, 28)
+	fields := make([]string, 0, 29)
 	if m.property_id != nil {
 		fields = append(fields, stay.FieldPropertyID)
 	}
@@ -41616,6 +41653,9 @@ func (m *StayMutation) Fields() []string {
 	}
 	if m.attempt_key != nil {
 		fields = append(fields, stay.FieldAttemptKey)
+	}
+	if m.attempt_session != nil {
+		fields = append(fields, stay.FieldAttemptSession)
 	}
 	if m.attempt_state != nil {
 		fields = append(fields, stay.FieldAttemptState)
@@ -41691,6 +41731,8 @@ func (m *StayMutation) Field(name string) (ent.Value, bool) {
 		return m.NextAskAt()
 	case stay.FieldAttemptKey:
 		return m.AttemptKey()
+	case stay.FieldAttemptSession:
+		return m.AttemptSession()
 	case stay.FieldAttemptState:
 		return m.AttemptState()
 	case stay.FieldAttempts:
@@ -41756,6 +41798,8 @@ func (m *StayMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldNextAskAt(ctx)
 	case stay.FieldAttemptKey:
 		return m.OldAttemptKey(ctx)
+	case stay.FieldAttemptSession:
+		return m.OldAttemptSession(ctx)
 	case stay.FieldAttemptState:
 		return m.OldAttemptState(ctx)
 	case stay.FieldAttempts:
@@ -41910,6 +41954,13 @@ func (m *StayMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAttemptKey(v)
+		return nil
+	case stay.FieldAttemptSession:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttemptSession(v)
 		return nil
 	case stay.FieldAttemptState:
 		v, ok := value.(string)
@@ -42215,6 +42266,9 @@ func (m *StayMutation) ResetField(name string) error {
 		return nil
 	case stay.FieldAttemptKey:
 		m.ResetAttemptKey()
+		return nil
+	case stay.FieldAttemptSession:
+		m.ResetAttemptSession()
 		return nil
 	case stay.FieldAttemptState:
 		m.ResetAttemptState()

@@ -55,6 +55,8 @@ type Stay struct {
 	NextAskAt *time.Time `json:"next_ask_at,omitempty"`
 	// Idempotency key of the latest checkIn call.
 	AttemptKey string `json:"attempt_key,omitempty"`
+	// The guest's session that pressed last for this attempt. Of sessions that rest on two facts, only this one gets the PIN.
+	AttemptSession string `json:"attempt_session,omitempty"`
 	// calling, accepted, refused or atDesk.
 	AttemptState string `json:"attempt_state,omitempty"`
 	// Calls under this key.
@@ -89,7 +91,7 @@ func (*Stay) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case stay.FieldAdultCount, stay.FieldChildCount, stay.FieldAttempts:
 			values[i] = new(sql.NullInt64)
-		case stay.FieldID, stay.FieldPropertyID, stay.FieldReservationID, stay.FieldArrivalTime, stay.FieldBeganBy, stay.FieldAttemptKey, stay.FieldAttemptState, stay.FieldEndedBy:
+		case stay.FieldID, stay.FieldPropertyID, stay.FieldReservationID, stay.FieldArrivalTime, stay.FieldBeganBy, stay.FieldAttemptKey, stay.FieldAttemptSession, stay.FieldAttemptState, stay.FieldEndedBy:
 			values[i] = new(sql.NullString)
 		case stay.FieldArrivalSetAt, stay.FieldHouseRulesAcceptedAt, stay.FieldSharingSetAt, stay.FieldBeganAt, stay.FieldDetailsConfirmedAt, stay.FieldNextAskAt, stay.FieldAttemptAt, stay.FieldAcceptedAt, stay.FieldEndedAt, stay.FieldEvaluatedAt, stay.FieldRoomReadyMailedAt, stay.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -233,6 +235,12 @@ func (_m *Stay) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field attempt_key", values[i])
 			} else if value.Valid {
 				_m.AttemptKey = value.String
+			}
+		case stay.FieldAttemptSession:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field attempt_session", values[i])
+			} else if value.Valid {
+				_m.AttemptSession = value.String
 			}
 		case stay.FieldAttemptState:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -402,6 +410,9 @@ func (_m *Stay) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("attempt_key=")
 	builder.WriteString(_m.AttemptKey)
+	builder.WriteString(", ")
+	builder.WriteString("attempt_session=")
+	builder.WriteString(_m.AttemptSession)
 	builder.WriteString(", ")
 	builder.WriteString("attempt_state=")
 	builder.WriteString(_m.AttemptState)

@@ -241,6 +241,20 @@ func (_c *StayCreate) SetNillableAttemptKey(v *string) *StayCreate {
 	return _c
 }
 
+// SetAttemptSession sets the "attempt_session" field.
+func (_c *StayCreate) SetAttemptSession(v string) *StayCreate {
+	_c.mutation.SetAttemptSession(v)
+	return _c
+}
+
+// SetNillableAttemptSession sets the "attempt_session" field if the given value is not nil.
+func (_c *StayCreate) SetNillableAttemptSession(v *string) *StayCreate {
+	if v != nil {
+		_c.SetAttemptSession(*v)
+	}
+	return _c
+}
+
 // SetAttemptState sets the "attempt_state" field.
 func (_c *StayCreate) SetAttemptState(v string) *StayCreate {
 	_c.mutation.SetAttemptState(v)
@@ -450,6 +464,10 @@ func (_c *StayCreate) defaults() {
 		v := stay.DefaultAttemptKey
 		_c.mutation.SetAttemptKey(v)
 	}
+	if _, ok := _c.mutation.AttemptSession(); !ok {
+		v := stay.DefaultAttemptSession
+		_c.mutation.SetAttemptSession(v)
+	}
 	if _, ok := _c.mutation.AttemptState(); !ok {
 		v := stay.DefaultAttemptState
 		_c.mutation.SetAttemptState(v)
@@ -520,6 +538,14 @@ func (_c *StayCreate) check() error {
 	if v, ok := _c.mutation.AttemptKey(); ok {
 		if err := stay.AttemptKeyValidator(v); err != nil {
 			return &ValidationError{Name: "attempt_key", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_key": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.AttemptSession(); !ok {
+		return &ValidationError{Name: "attempt_session", err: errors.New(`ent: missing required field "Stay.attempt_session"`)}
+	}
+	if v, ok := _c.mutation.AttemptSession(); ok {
+		if err := stay.AttemptSessionValidator(v); err != nil {
+			return &ValidationError{Name: "attempt_session", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_session": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.AttemptState(); !ok {
@@ -655,6 +681,10 @@ func (_c *StayCreate) createSpec() (*Stay, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.AttemptKey(); ok {
 		_spec.SetField(stay.FieldAttemptKey, field.TypeString, value)
 		_node.AttemptKey = value
+	}
+	if value, ok := _c.mutation.AttemptSession(); ok {
+		_spec.SetField(stay.FieldAttemptSession, field.TypeString, value)
+		_node.AttemptSession = value
 	}
 	if value, ok := _c.mutation.AttemptState(); ok {
 		_spec.SetField(stay.FieldAttemptState, field.TypeString, value)

@@ -319,6 +319,20 @@ func (_u *StayUpdate) SetNillableAttemptKey(v *string) *StayUpdate {
 	return _u
 }
 
+// SetAttemptSession sets the "attempt_session" field.
+func (_u *StayUpdate) SetAttemptSession(v string) *StayUpdate {
+	_u.mutation.SetAttemptSession(v)
+	return _u
+}
+
+// SetNillableAttemptSession sets the "attempt_session" field if the given value is not nil.
+func (_u *StayUpdate) SetNillableAttemptSession(v *string) *StayUpdate {
+	if v != nil {
+		_u.SetAttemptSession(*v)
+	}
+	return _u
+}
+
 // SetAttemptState sets the "attempt_state" field.
 func (_u *StayUpdate) SetAttemptState(v string) *StayUpdate {
 	_u.mutation.SetAttemptState(v)
@@ -537,6 +551,11 @@ func (_u *StayUpdate) check() error {
 			return &ValidationError{Name: "attempt_key", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_key": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.AttemptSession(); ok {
+		if err := stay.AttemptSessionValidator(v); err != nil {
+			return &ValidationError{Name: "attempt_session", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_session": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.AttemptState(); ok {
 		if err := stay.AttemptStateValidator(v); err != nil {
 			return &ValidationError{Name: "attempt_state", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_state": %w`, err)}
@@ -658,6 +677,9 @@ func (_u *StayUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AttemptKey(); ok {
 		_spec.SetField(stay.FieldAttemptKey, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.AttemptSession(); ok {
+		_spec.SetField(stay.FieldAttemptSession, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.AttemptState(); ok {
 		_spec.SetField(stay.FieldAttemptState, field.TypeString, value)
@@ -1017,6 +1039,20 @@ func (_u *StayUpdateOne) SetNillableAttemptKey(v *string) *StayUpdateOne {
 	return _u
 }
 
+// SetAttemptSession sets the "attempt_session" field.
+func (_u *StayUpdateOne) SetAttemptSession(v string) *StayUpdateOne {
+	_u.mutation.SetAttemptSession(v)
+	return _u
+}
+
+// SetNillableAttemptSession sets the "attempt_session" field if the given value is not nil.
+func (_u *StayUpdateOne) SetNillableAttemptSession(v *string) *StayUpdateOne {
+	if v != nil {
+		_u.SetAttemptSession(*v)
+	}
+	return _u
+}
+
 // SetAttemptState sets the "attempt_state" field.
 func (_u *StayUpdateOne) SetAttemptState(v string) *StayUpdateOne {
 	_u.mutation.SetAttemptState(v)
@@ -1248,6 +1284,11 @@ func (_u *StayUpdateOne) check() error {
 			return &ValidationError{Name: "attempt_key", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_key": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.AttemptSession(); ok {
+		if err := stay.AttemptSessionValidator(v); err != nil {
+			return &ValidationError{Name: "attempt_session", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_session": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.AttemptState(); ok {
 		if err := stay.AttemptStateValidator(v); err != nil {
 			return &ValidationError{Name: "attempt_state", err: fmt.Errorf(`ent: validator failed for field "Stay.attempt_state": %w`, err)}
@@ -1386,6 +1427,9 @@ func (_u *StayUpdateOne) sqlSave(ctx context.Context) (_node *Stay, err error) {
 	}
 	if value, ok := _u.mutation.AttemptKey(); ok {
 		_spec.SetField(stay.FieldAttemptKey, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.AttemptSession(); ok {
+		_spec.SetField(stay.FieldAttemptSession, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.AttemptState(); ok {
 		_spec.SetField(stay.FieldAttemptState, field.TypeString, value)

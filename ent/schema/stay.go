@@ -35,6 +35,7 @@ func (Stay) Fields() []ent.Field {
 		field.JSON("answer", StatusAnswer{}).Optional().Comment("The latest answer to getCheckInStatus."),
 		maybe("next_ask_at"),
 		field.String("attempt_key").MaxRuneLen(64).Default("").Comment("Idempotency key of the latest checkIn call."),
+		field.String("attempt_session").MaxRuneLen(40).Default("").Comment("The guest's session that pressed last for this attempt. Of sessions that rest on two facts, only this one gets the PIN."),
 		field.String("attempt_state").MaxRuneLen(16).Default("").Comment("calling, accepted, refused or atDesk."),
 		field.Int("attempts").Default(0).Comment("Calls under this key."),
 		field.JSON("refusal", StatusAnswer{}).Optional().Comment("Why the latest checkIn call was refused."),

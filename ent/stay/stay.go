@@ -49,6 +49,8 @@ const (
 	FieldNextAskAt = "next_ask_at"
 	// FieldAttemptKey holds the string denoting the attempt_key field in the database.
 	FieldAttemptKey = "attempt_key"
+	// FieldAttemptSession holds the string denoting the attempt_session field in the database.
+	FieldAttemptSession = "attempt_session"
 	// FieldAttemptState holds the string denoting the attempt_state field in the database.
 	FieldAttemptState = "attempt_state"
 	// FieldAttempts holds the string denoting the attempts field in the database.
@@ -94,6 +96,7 @@ var Columns = []string{
 	FieldAnswer,
 	FieldNextAskAt,
 	FieldAttemptKey,
+	FieldAttemptSession,
 	FieldAttemptState,
 	FieldAttempts,
 	FieldRefusal,
@@ -141,6 +144,10 @@ var (
 	DefaultAttemptKey string
 	// AttemptKeyValidator is a validator for the "attempt_key" field. It is called by the builders before save.
 	AttemptKeyValidator func(string) error
+	// DefaultAttemptSession holds the default value on creation for the "attempt_session" field.
+	DefaultAttemptSession string
+	// AttemptSessionValidator is a validator for the "attempt_session" field. It is called by the builders before save.
+	AttemptSessionValidator func(string) error
 	// DefaultAttemptState holds the default value on creation for the "attempt_state" field.
 	DefaultAttemptState string
 	// AttemptStateValidator is a validator for the "attempt_state" field. It is called by the builders before save.
@@ -238,6 +245,11 @@ func ByNextAskAt(opts ...sql.OrderTermOption) OrderOption {
 // ByAttemptKey orders the results by the attempt_key field.
 func ByAttemptKey(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldAttemptKey, opts...).ToFunc()
+}
+
+// ByAttemptSession orders the results by the attempt_session field.
+func ByAttemptSession(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAttemptSession, opts...).ToFunc()
 }
 
 // ByAttemptState orders the results by the attempt_state field.

@@ -139,6 +139,11 @@ func AttemptKey(v string) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldAttemptKey, v))
 }
 
+// AttemptSession applies equality check predicate on the "attempt_session" field. It's identical to AttemptSessionEQ.
+func AttemptSession(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldAttemptSession, v))
+}
+
 // AttemptState applies equality check predicate on the "attempt_state" field. It's identical to AttemptStateEQ.
 func AttemptState(v string) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldAttemptState, v))
@@ -937,6 +942,71 @@ func AttemptKeyEqualFold(v string) predicate.Stay {
 // AttemptKeyContainsFold applies the ContainsFold predicate on the "attempt_key" field.
 func AttemptKeyContainsFold(v string) predicate.Stay {
 	return predicate.Stay(sql.FieldContainsFold(FieldAttemptKey, v))
+}
+
+// AttemptSessionEQ applies the EQ predicate on the "attempt_session" field.
+func AttemptSessionEQ(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldAttemptSession, v))
+}
+
+// AttemptSessionNEQ applies the NEQ predicate on the "attempt_session" field.
+func AttemptSessionNEQ(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldNEQ(FieldAttemptSession, v))
+}
+
+// AttemptSessionIn applies the In predicate on the "attempt_session" field.
+func AttemptSessionIn(vs ...string) predicate.Stay {
+	return predicate.Stay(sql.FieldIn(FieldAttemptSession, vs...))
+}
+
+// AttemptSessionNotIn applies the NotIn predicate on the "attempt_session" field.
+func AttemptSessionNotIn(vs ...string) predicate.Stay {
+	return predicate.Stay(sql.FieldNotIn(FieldAttemptSession, vs...))
+}
+
+// AttemptSessionGT applies the GT predicate on the "attempt_session" field.
+func AttemptSessionGT(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldGT(FieldAttemptSession, v))
+}
+
+// AttemptSessionGTE applies the GTE predicate on the "attempt_session" field.
+func AttemptSessionGTE(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldGTE(FieldAttemptSession, v))
+}
+
+// AttemptSessionLT applies the LT predicate on the "attempt_session" field.
+func AttemptSessionLT(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldLT(FieldAttemptSession, v))
+}
+
+// AttemptSessionLTE applies the LTE predicate on the "attempt_session" field.
+func AttemptSessionLTE(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldLTE(FieldAttemptSession, v))
+}
+
+// AttemptSessionContains applies the Contains predicate on the "attempt_session" field.
+func AttemptSessionContains(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldContains(FieldAttemptSession, v))
+}
+
+// AttemptSessionHasPrefix applies the HasPrefix predicate on the "attempt_session" field.
+func AttemptSessionHasPrefix(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldHasPrefix(FieldAttemptSession, v))
+}
+
+// AttemptSessionHasSuffix applies the HasSuffix predicate on the "attempt_session" field.
+func AttemptSessionHasSuffix(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldHasSuffix(FieldAttemptSession, v))
+}
+
+// AttemptSessionEqualFold applies the EqualFold predicate on the "attempt_session" field.
+func AttemptSessionEqualFold(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldEqualFold(FieldAttemptSession, v))
+}
+
+// AttemptSessionContainsFold applies the ContainsFold predicate on the "attempt_session" field.
+func AttemptSessionContainsFold(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldContainsFold(FieldAttemptSession, v))
 }
 
 // AttemptStateEQ applies the EQ predicate on the "attempt_state" field.

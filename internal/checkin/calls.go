@@ -42,7 +42,7 @@ func (s *Service) ask(ctx context.Context, k Key, press bool) (v View, claimed b
 			return // the PMS changed the reservation, or another guest of the stay was faster
 		}
 		r.storeAnswer(storedAnswer(now, status, failure))
-		claimed = press && r.claim(now)
+		claimed = press && r.claim(now, k.Session)
 	})
 	return v, claimed && err == nil, err
 }
@@ -50,7 +50,11 @@ func (s *Service) ask(ctx context.Context, k Key, press bool) (v View, claimed b
 // retry calls checkIn again under the key of the attempt, because the guest pressed.
 func (s *Service) retry(ctx context.Context, k Key) (View, error) {
 	claimed := false
-	v, err := s.write(ctx, k, func(r *record, now time.Time) { claimed = r.claimRetry(now, true) })
+	v, err := s.write(ctx, k, func(r *record, now time.Time) {
+		if claimed = r.claimRetry(now, true); claimed {
+			r.stay.AttemptSession = k.Session
+		}
+	})
 	if err != nil || !claimed {
 		return v, err
 	}
@@ -67,6 +71,9 @@ func (s *Service) call(ctx context.Context, k Key, a Attempt) (View, error) {
 	r, err := s.load(s.DB.View(ctx), k)
 	if err != nil {
 		return View{}, err
+	}
+	if v := r.view(s.DB.View(ctx).Now()); v.Reservation.State != "confirmed" || v.Attempt.Key != a.Key || v.Attempt.State != AttemptCalling {
+		return v, nil // the PMS changed the reservation meanwhile
 	}
 	pms, err := s.PMS(ctx, k.PropertyID, r.reservation.IntegrationID)
 	if err != nil {

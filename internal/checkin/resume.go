@@ -19,7 +19,7 @@ func Due(view *db.Tx, limit int) ([]Key, error) {
 		return nil, fmt.Errorf("find check-ins that are due: %w", err)
 	}
 	for _, row := range rows {
-		out = append(out, Key{row.PropertyID, row.ReservationID})
+		out = append(out, Key{PropertyID: row.PropertyID, ReservationID: row.ReservationID})
 	}
 	changed, err := view.QueryContext(view.Context(), findChanged, limit)
 	if err != nil {

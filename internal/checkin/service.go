@@ -74,7 +74,7 @@ func (r *record) begin(origin string, now time.Time) {
 }
 
 func (r *record) forgetAttempt() {
-	r.stay.AttemptKey, r.stay.AttemptState, r.stay.Attempts, r.stay.Refusal = "", "", 0, schema.StatusAnswer{}
+	r.stay.AttemptKey, r.stay.AttemptSession, r.stay.AttemptState, r.stay.Attempts, r.stay.Refusal = "", "", "", 0, schema.StatusAnswer{}
 	r.stay.AttemptAt, r.stay.AcceptedAt = nil, nil
 }
 
@@ -136,7 +136,7 @@ func (s *Service) Complete(ctx context.Context, k Key) (View, error) {
 
 // claim begins a new attempt if nothing but the call is left, and reports whether it did. It decides on the reservation that
 // its transaction reads, so that a started reservation is never called.
-func (r *record) claim(now time.Time) bool {
+func (r *record) claim(now time.Time, session string) bool {
 	f := r.facts(now)
 	if f.Attempt.State == AttemptCalling || f.Attempt.State == AttemptAccepted {
 		return false
@@ -147,6 +147,7 @@ func (r *record) claim(now time.Time) bool {
 	}
 	r.forgetAttempt()
 	r.storeCall(id.New(id.Request), now)
+	r.stay.AttemptSession = session
 	return true
 }
 

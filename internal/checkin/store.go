@@ -152,7 +152,7 @@ func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 		return nil
 	}
 	u := tx.Stay.Update().Where(entstay.PropertyID(row.PropertyID), entstay.ID(row.ID)).
-		SetBeganBy(row.BeganBy).SetCleared(row.Cleared).SetAnswer(row.Answer).SetAttemptKey(row.AttemptKey).SetAttemptState(row.AttemptState).
+		SetBeganBy(row.BeganBy).SetCleared(row.Cleared).SetAnswer(row.Answer).SetAttemptKey(row.AttemptKey).SetAttemptSession(row.AttemptSession).SetAttemptState(row.AttemptState).
 		SetAttempts(row.Attempts).SetRefusal(row.Refusal).SetEndedBy(row.EndedBy)
 	for _, column := range []struct {
 		value *time.Time

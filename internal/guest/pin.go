@@ -3,11 +3,8 @@ package guest
 import (
 	"fmt"
 
-	"entgo.io/ent/dialect/sql"
-
-	"latchkey.dev/ent"
-	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guestsession"
+	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
@@ -47,21 +44,18 @@ func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, 
 	return pins, err
 }
 
-// useOnlyReveal refuses a session that began after the stay got its access, and a kiosk's second reading.
+// useOnlyReveal refuses a session that did not check the guest in itself, and a kiosk's second reading.
 func useOnlyReveal(tx *db.Tx, a actor.Actor) error {
 	session, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).Only(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load a guest's session: %w", err)
 	}
-	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(a.PropertyID), entgrant.ReservationID(a.ReservationID)).
-		Order(entgrant.ByCreatedAt(sql.OrderDesc())).First(tx.Context())
-	if ent.IsNotFound(err) {
-		return errPINNotShown
-	}
+	own, err := tx.Stay.Query().Where(entstay.PropertyID(a.PropertyID), entstay.ReservationID(a.ReservationID), entstay.AttemptSession(a.ID),
+		entstay.AttemptStateIn("calling", "accepted")).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("load the access of a stay: %w", err)
+		return fmt.Errorf("load the check-in of a stay: %w", err)
 	}
-	if session.CreatedAt.After(granted.CreatedAt) || a.Origin != OriginDoor && session.PinShown {
+	if !own || a.Origin != OriginDoor && session.PinShown {
 		return errPINNotShown
 	}
 	err = tx.GuestSession.Update().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).SetPinShown(true).Exec(tx.Context())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	entevent "latchkey.dev/ent/event"
+	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
@@ -57,15 +58,26 @@ func TestRevealPINs(t *testing.T) {
 		h.book(hotel, "A", "Silva", reservation.State, "started", reservation.From, h.clock.Now().Format(time.RFC3339))
 		h.clock.Advance(time.Minute)
 		late, lateDoor := byTwoFacts(""), byTwoFacts("192.0.2.1")
+		pressed := func(a actor.Actor, state string) {
+			h.write(func(tx *db.Tx) error {
+				return tx.Stay.Update().Where(entstay.PropertyID(hotel), entstay.ReservationID(id)).SetAttemptSession(a.ID).SetAttemptState(state).Exec(tx.Context())
+			})
+		}
 		for _, c := range []struct {
 			what string
 			a    actor.Actor
 			ok   bool
+			by   actor.Actor // the session that checked the guest in
+			end  string
 		}{
-			{"mail", mailed, true}, {"mail again", mailed, true}, {"kiosk", kiosk, true}, {"kiosk again", kiosk, false},
-			{"QR code", door, true}, {"QR code again", door, true},
-			{"kiosk, found after the check-in", late, false}, {"QR code, found after the check-in", lateDoor, false},
+			{"mail", mailed, true, kiosk, "accepted"}, {"mail again", mailed, true, kiosk, "accepted"},
+			{"kiosk", kiosk, true, kiosk, "accepted"}, {"kiosk again", kiosk, false, kiosk, "accepted"},
+			{"QR code", door, true, door, "accepted"}, {"QR code again", door, true, door, "calling"},
+			{"QR code, refused by the PMS and checked in at the desk", door, false, door, "refused"},
+			{"QR code, checked in by another session", door, false, mailed, "accepted"},
+			{"kiosk, found after the check-in", late, false, kiosk, "accepted"}, {"QR code, found after the check-in", lateDoor, false, kiosk, "accepted"},
 		} {
+			pressed(c.by, c.end)
 			pins, err := reveal(c.a)
 			if c.ok && (err != nil || pins.PIN == "") || !c.ok && (!fault.Has(err, fault.PINNotShown) || pins.PIN != "") {
 				t.Errorf("%s: %+v, %v", c.what, pins, err)

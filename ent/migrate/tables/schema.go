@@ -1729,6 +1729,7 @@ var (
 		{Name: "answer", Type: field.TypeJSON, Nullable: true},
 		{Name: "next_ask_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "attempt_key", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "attempt_session", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "attempt_state", Type: field.TypeString, Size: 16, Default: ""},
 		{Name: "attempts", Type: field.TypeInt, Default: 0},
 		{Name: "refusal", Type: field.TypeJSON, Nullable: true},
@@ -1749,7 +1750,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "stays_reservations_reservation",
-				Columns:    []*schema.Column{StaysColumns[28]},
+				Columns:    []*schema.Column{StaysColumns[29]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1758,7 +1759,7 @@ var (
 			{
 				Name:    "stay_reservation_id",
 				Unique:  true,
-				Columns: []*schema.Column{StaysColumns[28]},
+				Columns: []*schema.Column{StaysColumns[29]},
 			},
 			{
 				Name:    "stay_property_id_began_at",
@@ -1776,7 +1777,7 @@ var (
 			{
 				Name:    "stay_ended_at_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[24], StaysColumns[28]},
+				Columns: []*schema.Column{StaysColumns[25], StaysColumns[29]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "ended_at IS NULL",
 				},

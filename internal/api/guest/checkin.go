@@ -25,7 +25,7 @@ func stayOfCaller(ctx context.Context) (actor.Actor, checkin.Key, error) {
 	if !ok || a.Kind != actor.Guest || a.PropertyID == "" || a.ReservationID == "" {
 		return actor.Actor{}, checkin.Key{}, credential.Refused()
 	}
-	return a, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}, nil
+	return a, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, Session: a.ID}, nil
 }
 
 func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest) (*guestv1.GetCheckInResponse, error) {
