@@ -41,6 +41,9 @@ func TestDemo(t *testing.T) {
 		if m.Kind == "invitation" && (len(m.Links) == 0 || m.Subject == "" || !strings.Contains(m.To, "@")) {
 			t.Errorf("the mail %s has no link, subject or recipient", m.ID)
 		}
+		if m.Text == "" && m.Kind != "invitation" {
+			continue // the mail waits for its job
+		}
 		status, page := openPage(t, w, "/mail/"+m.ID, nil)
 		if status != 200 || !strings.Contains(page, "As HTML") {
 			t.Errorf("the page of the mail %s answered %d", m.ID, status)
