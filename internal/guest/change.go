@@ -6,6 +6,7 @@ import (
 
 	entguest "latchkey.dev/ent/guest"
 	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -15,6 +16,8 @@ import (
 
 var (
 	errMainGuestOnly = fault.New(fault.Denied, fault.MainGuestOnly, "only the main guest of the stay can do this")
+	errMailOnly      = fault.New(fault.Denied, fault.MainGuestOnly, "companions are invited and removed only on the device that opened the link of the mail")
+	errCheckedIn     = fault.New(fault.Denied, fault.MainGuestOnly, "the stay is checked in: use the link of the mail, or ask the desk")
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
@@ -23,7 +26,17 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	if a.GuestID != "" {
 		return nil, errMainGuestOnly
 	}
-	return LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	if err == nil && !p.Trusts(a) {
+		return nil, errCheckedIn
+	}
+	return p, err
+}
+
+// Trusts reports whether a session may see and change the stay. A session that rests on two facts may until the PMS has checked the
+// guest in, and afterwards if it checked the guest in itself: a person who knows a number and a name is not yet the guest.
+func (p *Party) Trusts(a actor.Actor) bool {
+	return a.Origin == OriginMail || p.Reservation.State != string(access.Started) || p.Stay.AttemptSession == a.ID
 }
 
 // SetParty stores how many people stay, as the guest says, and adds or removes companions.
@@ -59,7 +72,11 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 	return SetParty(tx, keys, a, max(adults, 0), max(children, 0))
 }
 
+// loadCompanion loads a companion for a change by the main guest. A link of a companion leads to the PIN, so two facts are not enough.
 func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) (*Party, Member, error) {
+	if a.Origin != OriginMail {
+		return nil, Member{}, errMailOnly
+	}
 	p, err := loadOwnParty(tx, keys, a)
 	if err != nil {
 		return nil, Member{}, err

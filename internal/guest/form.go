@@ -57,6 +57,9 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	if err != nil {
 		return nil, err
 	}
+	if !p.Trusts(a) {
+		return nil, errCheckedIn
+	}
 	form, err := p.FormOf(a, guestID)
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	if err != nil {
 		return nil, err
 	}
-	return p, p.save(tx, keys, m)
+	return p, p.save(tx, keys, a, m)
 }
 
 // answer returns a guest with the answers of a step, or all wrong fields.
@@ -128,7 +131,7 @@ func hasField(wrong []fault.Field, f rule.Field) bool {
 }
 
 // save stores the answers of a guest.
-func (p *Party) save(tx *db.Tx, keys *keyring.Ring, m Member) error {
+func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) error {
 	sealed, err := sealPerson(tx.Context(), keys, m.Row, person{m.Answers, m.by, m.invitedTo})
 	if err != nil {
 		return err
@@ -147,7 +150,7 @@ func (p *Party) save(tx *db.Tx, keys *keyring.Ring, m Member) error {
 			p.Members[i] = m
 		}
 	}
-	if m.Row.Role == Main && p.Stay.KeepProfile {
+	if m.Row.Role == Main && p.Stay.KeepProfile && a.Origin == OriginMail {
 		return p.saveProfile(tx, keys, m.Answers)
 	}
 	return nil

@@ -33,6 +33,42 @@ func (h *fixture) room() string {
 	return "spc_1"
 }
 
+// A person who knows a number and a name gets no link of a companion, which leads to the PIN, and changes no stay that is checked in.
+func TestTwoFactsLeadToNoCompanionLink(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva")
+		found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.1"})
+		h.must(refused)
+		stranger, err := guest.Authenticate(h.db.View(t.Context()), h.keys, found.Session.Token)
+		h.must(err)
+		mailed := h.guestOf(id, "")
+		h.write(func(tx *db.Tx) error { return guest.SetParty(tx, h.keys, mailed, 2, 0) })
+		var p *guest.Party
+		h.write(func(tx *db.Tx) (err error) { p, err = guest.LoadParty(tx, h.keys, hotel, id); return err })
+		companion := p.Members[1].Row.ID
+		changes := map[string]func(tx *db.Tx) error{
+			"invite": func(tx *db.Tx) error { return guest.InviteCompanion(tx, h.keys, stranger, companion, "x@example.com") },
+			"remove": func(tx *db.Tx) error { return guest.RemoveCompanion(tx, h.keys, stranger, companion) },
+		}
+		for what, change := range changes {
+			if err := h.db.Write(t.Context(), change); !fault.Has(err, fault.MainGuestOnly) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		h.book(hotel, "A", "Silva", reservation.State, "started")
+		changes["party"] = func(tx *db.Tx) error { return guest.SetParty(tx, h.keys, stranger, 3, 0) }
+		changes["answers"] = func(tx *db.Tx) error {
+			_, err := guest.SaveStep(tx, h.keys, stranger, p.Members[0].Row.ID, "name", map[string]string{"firstName": "X"})
+			return err
+		}
+		for what, change := range changes {
+			if err := h.db.Write(t.Context(), change); !fault.Has(err, fault.MainGuestOnly) {
+				t.Errorf("checked in, %s: %v", what, err)
+			}
+		}
+	})
+}
+
 func TestRevealPINs(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		room := h.room()

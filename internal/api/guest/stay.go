@@ -57,10 +57,11 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 		Shared: sharedGroups(p), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
 	}
 	for _, m := range p.Visible(a) {
-		out.Guests = append(out.Guests, &guestv1.StayGuest{
-			Id: m.Row.ID, Role: m.Row.Role, FirstName: m.Answers[rule.FirstName], LastName: m.Answers[rule.LastName],
-			Complete: len(m.Missing) == 0, Child: m.Row.Child, Invited: m.Row.InvitedAt != nil,
-		})
+		g := &guestv1.StayGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Invited: m.Row.InvitedAt != nil}
+		if p.Trusts(a) {
+			g.FirstName, g.LastName = m.Answers[rule.FirstName], m.Answers[rule.LastName]
+		}
+		out.Guests = append(out.Guests, g)
 	}
 	if err := s.addReservation(ctx, a, p, out); err != nil {
 		return nil, err
@@ -80,10 +81,10 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 	if err != nil {
 		return err
 	}
-	if place.Space != nil {
+	if place.Space != nil && p.Trusts(a) {
 		out.SpaceName = place.Space.Name
 	}
-	if place.Parent != nil {
+	if place.Parent != nil && p.Trusts(a) {
 		out.ParentSpaceName = place.Parent.Name
 	}
 	from, err := partner.Integration(view, a.PropertyID, p.Reservation.IntegrationID)
@@ -100,7 +101,7 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 			out.MaskedEmail = maskEmail(*booker.Email)
 		}
 	}
-	if p.Reservation.State != string(access.Started) {
+	if p.Reservation.State != string(access.Started) || !p.Trusts(a) {
 		return nil
 	}
 	plan, err := s.Reservations.Plan(view, p.Reservation, p.Property)
@@ -194,7 +195,7 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 // EndSession ends the caller's session, or all sessions of the caller's party.
 func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
-		if r.GetAll() && a.GuestID == "" {
+		if r.GetAll() && a.GuestID == "" && a.Origin == guest.OriginMail {
 			return &guestv1.EndSessionResponse{}, guest.EndSessions(tx, a.PropertyID, a.ReservationID, "")
 		}
 		return &guestv1.EndSessionResponse{}, guest.EndSessions(tx, a.PropertyID, a.ReservationID, a.ID)
