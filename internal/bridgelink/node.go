@@ -2,6 +2,7 @@ package bridgelink
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -230,11 +231,26 @@ func (n *Node) recordSeen(ctx context.Context) {
 // because during the outage no node could record that its bridges are connected.
 func (n *Node) sweepDeadNodes(ctx context.Context) {
 	n.writeOrLog(ctx, "expiring commands of dead nodes", lock.EndAbandonedCommands)
-	if !n.uptime.isSteady(time.Now(), n.cfg.timings.outage, n.cfg.timings.outageGrace) {
+	n.whileSteady(ctx, "marking silent bridges offline", lock.MarkSilentBridgesOffline)
+	n.whileSteady(ctx, "marking bridges offline that did not reconnect", lock.MarkDrainedBridgesLost)
+}
+
+// whileSteady stores a change only if the database is steady before the change and at its end. A change that began before an outage
+// can wait through it, and would then run before the other nodes record their bridges.
+func (n *Node) whileSteady(ctx context.Context, what string, fn func(*db.Tx) error) {
+	steady := func() bool { return n.uptime.isSteady(time.Now(), n.cfg.timings.outage, n.cfg.timings.outageGrace) }
+	if !steady() {
 		return
 	}
-	n.writeOrLog(ctx, "marking silent bridges offline", lock.MarkSilentBridgesOffline)
-	n.writeOrLog(ctx, "marking bridges offline that did not reconnect", lock.MarkDrainedBridgesLost)
+	n.writeOrLog(ctx, what, func(tx *db.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		if !steady() {
+			return errOutageDuringSweep
+		}
+		return nil
+	})
 }
 
 func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) error) {
@@ -246,6 +262,8 @@ func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) erro
 		n.log.Warn(what+" failed", "error", err)
 	}
 }
+
+var errOutageDuringSweep = errors.New("the database was silent during the sweep; the next sweep decides")
 
 // uptime records since when the database has answered this node without an outage. Run queries the database every two seconds.
 type uptime struct {

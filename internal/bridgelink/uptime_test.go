@@ -1,6 +1,7 @@
 package bridgelink
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -69,6 +70,31 @@ func TestConnectedBridgeIsMarkedOnlineByTheNextHeartbeat(t *testing.T) {
 		}
 		if r := <-done; r.err != nil || r.out.State != lock.CommandDone {
 			t.Errorf("an opening: %+v", r)
+		}
+	})
+}
+
+// A sweep that waited through an outage stores nothing: it would run before the other nodes record their bridges.
+func TestSweepThatWaitedThroughAnOutageStoresNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		n := &Node{cfg: Config{DB: s.db, timings: defaultTimings}, log: slog.New(slog.DiscardHandler)}
+		b := s.enrol("front")
+		online := func(yes bool) func(*db.Tx) error {
+			return func(tx *db.Tx) error { return tx.Bridge.UpdateOneID(b.id).SetOnline(yes).Exec(tx.Context()) }
+		}
+		steady := uptime{lastAnswer: time.Now(), since: time.Now().Add(-time.Hour)}
+		n.uptime = steady
+		n.whileSteady(t.Context(), "marking it online", func(tx *db.Tx) error {
+			n.uptime.lastAnswer = time.Now().Add(-time.Hour) // as if the change had waited for an hour
+			return online(true)(tx)
+		})
+		if b.row().Online {
+			t.Error("the change was stored")
+		}
+		n.uptime = steady
+		n.whileSteady(t.Context(), "marking it online", online(true))
+		if !b.row().Online {
+			t.Error("a change without an outage was not stored")
 		}
 	})
 }
