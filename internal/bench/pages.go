@@ -102,14 +102,14 @@ func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest,
 	end := time.Now().Add(b.Span)
 	for guest := range b.Guests {
 		wg.Go(func() {
-			pause := time.NewTicker(b.Pause)
-			defer pause.Stop()
 			first := time.NewTimer(b.Pause * time.Duration(guest) / time.Duration(b.Guests)) // guests do not open pages in step
 			defer first.Stop()
 			select {
 			case <-first.C:
 			case <-ctx.Done():
 			}
+			pause := time.NewTicker(b.Pause)
+			defer pause.Stop()
 			for turn := 0; time.Now().Before(end); turn++ {
 				ms, err := open(ctx, guest, turn)
 				mu.Lock()
