@@ -52,6 +52,15 @@ func (s *Service) Get(view *db.Tx, k Key) (View, error) {
 	return r.view(view.Now()), nil
 }
 
+// Of returns the check-in of a party that [guest.LoadParty] returned. It reads nothing.
+func Of(p *guest.Party, now time.Time) (View, error) {
+	r, err := newRecord(p, true)
+	if err != nil {
+		return View{}, err
+	}
+	return r.view(now), nil
+}
+
 // Start records that the guest is at the property, and asks the PMS. The origin is mail, door or the id of a kiosk.
 func (s *Service) Start(ctx context.Context, k Key, origin string) (View, error) {
 	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call

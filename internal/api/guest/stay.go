@@ -66,7 +66,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	if err := s.addReservation(ctx, a, p, out); err != nil {
 		return nil, err
 	}
-	v, err := s.CheckIns.Get(s.DB.View(ctx), checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
+	v, err := checkin.Of(p, s.DB.Clock().Now())
 	if err != nil {
 		return nil, err
 	}
