@@ -5,12 +5,14 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/text/language"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/message"
 )
 
@@ -20,21 +22,26 @@ type words struct {
 	zone *time.Location
 }
 
+// served are the languages that have texts, and a matcher of them.
+var served = sync.OnceValues(func() ([]string, language.Matcher) {
+	names := message.Languages()
+	tags := make([]language.Tag, len(names))
+	for i, name := range names {
+		tags[i] = language.Make(name)
+	}
+	return names, language.NewMatcher(tags)
+})
+
 // wordsOf chooses the language: the first of the browser's that has texts, else the property's, else English.
 func wordsOf(accept string, face *guestv1.PropertyFace) words {
 	w := words{Lang: message.English, zone: time.UTC}
-	if zone, err := time.LoadLocation(face.GetTimeZone()); err == nil {
+	if zone, err := clock.Zone(face.GetTimeZone()); err == nil {
 		w.zone = zone
 	}
-	served := message.Languages()
-	tags := make([]language.Tag, len(served))
-	for i, name := range served {
-		tags[i] = language.Make(name)
-	}
 	wanted, _, _ := language.ParseAcceptLanguage(accept)
-	wanted = append(wanted, language.Make(face.GetLanguage()))
-	if _, i, sure := language.NewMatcher(tags).Match(wanted...); sure != language.No {
-		w.Lang = served[i]
+	names, matcher := served()
+	if _, i, sure := matcher.Match(append(wanted, language.Make(face.GetLanguage()))...); sure != language.No {
+		w.Lang = names[i]
 	}
 	return w
 }
