@@ -20,10 +20,11 @@ type CheckIn struct {
 }
 
 // checkInCommits and checkInTrips are the necessary work of a check-in after the last press: the attempt is stored before the PMS is
-// called, its result after that, and the change of the PMS in between; getCheckInStatus, checkIn and the PMS's change are one round trip each.
+// called, its result after that, and the change of the PMS in between. The press, getCheckInStatus, checkIn, the PMS's change and the page with
+// the PIN are one round trip each.
 const (
 	checkInCommits = 3
-	checkInTrips   = 3
+	checkInTrips   = 5
 )
 
 // Run measures the time from the last press until a page shows the PIN, with a PMS and locks that answer at once.
