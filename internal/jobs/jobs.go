@@ -112,7 +112,7 @@ func (q *Queue) notify(string) {
 const (
 	maxConcurrent   = 64               // concurrent jobs of one process
 	defaultTimeout  = 2 * time.Minute  // time limit of a job whose worker sets none
-	rescueAfter     = 5 * time.Minute  // age after which another process retries a job of a crashed process
+	rescueAfter     = 5 * time.Minute  // age after which another process retries a job of a crashed process; on SQLite the next start does
 	softStopTimeout = 2 * time.Second  // time for running jobs to finish by themselves at shutdown
 	retention       = time.Hour        // how long completed jobs are kept for inspection
 	hardStopTimeout = 15 * time.Second // time for cancelled jobs to return at shutdown
@@ -134,6 +134,9 @@ func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 	}
 	writer, pool := q.d.JobPools()
 	if writer != nil {
+		if err := requeueInterrupted(ctx, writer); err != nil {
+			return err
+		}
 		return run(ctx, q, settings, sqliteDriver{riversqlite.New(writer), q.inserted})
 	}
 	return run(ctx, q, settings, riverpgxv5.New(pool))

@@ -157,6 +157,25 @@ func TestInterruptedJobRunsAgain(t *testing.T) {
 	})
 }
 
+// On SQLite, a job that a killed process ran does not wait until River's rescuer finds it.
+func TestJobOfAKilledProcessRunsAgain(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	q, r := open(t, d), newReader()
+	insertJob(t, d, q, one)
+	killed := func(tx *db.Tx) error {
+		_, err := tx.SQL().ExecContext(tx.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = datetime('now')")
+		return err
+	}
+	if err := d.Write(t.Context(), killed); err != nil {
+		t.Fatal(err)
+	}
+	defer runQueue(t, q, r)()
+	if got := <-r.markStarted; got != one {
+		t.Errorf("begun %v, want %v", got, one)
+	}
+	r.end <- nil
+}
+
 func TestRetriesWaitLonger(t *testing.T) {
 	for failures, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} {
 		job := &rivertype.JobRow{Errors: make([]rivertype.AttemptError, failures)}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,16 @@ func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdr
 		case <-time.After(wait):
 		}
 	}
+}
+
+// requeueInterrupted makes the jobs that a killed process ran wait again. Only for SQLite, which one process uses: nothing runs at its start.
+// A job that has no attempt left stays, and River gives it up.
+func requeueInterrupted(ctx context.Context, d *sql.DB) error {
+	_, err := d.ExecContext(ctx, "UPDATE river_job SET state = 'available' WHERE state = 'running' AND attempt < max_attempts")
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("requeue interrupted jobs: %w", err)
+	}
+	return nil
 }
 
 // isReachable reports whether the database answers.
