@@ -111,7 +111,7 @@ bench: ## Go benchmarks (BENCH=regexp); for the whole product see bin/latchkey b
 
 .PHONY: soak
 soak: ## kill -9 under load, SOAK=50 times
-	LATCHKEY_SOAK=$(SOAK) go test -race -count=1 -timeout 4h -run 'Soak|Kill' ./internal/{db,agent,e2e/soak}
+	LATCHKEY_SOAK=$(SOAK) go test -race -count=1 -timeout 4h -run 'Soak|Kill' ./internal/{db,agent,e2e/soak,e2e/saga}
 
 .PHONY: torture
 torture: ## Real programs under faults, every door judged by its keypad: SECONDS=420 SEED=1 ENGINE=sqlite|postgres

@@ -30,8 +30,18 @@ type Server struct {
 	received []string
 	// Rcpt and Data, if set, decide about each recipient and each text. A text for which Data returns ErrDrop was taken.
 	rcpt, data func() error
+	onStep     func(Step)
 	logins     int
 }
+
+// Step is a moment of the delivery of a mail.
+type Step string
+
+const (
+	Recipient Step = "recipient" // Recipient is before the answer to the recipient's address
+	Taken     Step = "taken"     // Taken is after the server took the text, before it answers
+	Answered  Step = "answered"  // Answered is after the answer to the text
+)
 
 // ErrDrop makes the server take a text and disconnect without an answer.
 var ErrDrop = errors.New("disconnect")
@@ -44,7 +54,7 @@ func Start(t testing.TB, implicit bool) *Server {
 	trusted := x509.NewCertPool()
 	trusted.AddCert(certificates.Certificate())
 	s := &Server{TLS: &tls.Config{RootCAs: trusted}}
-	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{s, c}, nil }))
+	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{server: s, conn: c}, nil }))
 	server.TLSConfig = &tls.Config{Certificates: certificates.TLS.Certificates}
 	server.Domain = "mail.test"
 	server.ErrorLog = silent{}
@@ -75,6 +85,22 @@ func (s *Server) Answer(rcpt, data func() error) {
 	s.rcpt, s.data = rcpt, data
 }
 
+// OnStep sets a function that is called at each step of each delivery. The server waits until it returns.
+func (s *Server) OnStep(f func(Step)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onStep = f
+}
+
+func (s *Server) reach(step Step) {
+	s.mu.Lock()
+	f := s.onStep
+	s.mu.Unlock()
+	if f != nil {
+		f(step)
+	}
+}
+
 // Received returns the texts that the server took.
 func (s *Server) Received() []string {
 	s.mu.Lock()
@@ -92,6 +118,7 @@ func (s *Server) Logins() int {
 type session struct {
 	server *Server
 	conn   *smtp.Conn
+	taken  bool // taken means that a text was taken and its answer is not sent yet
 }
 
 func (x *session) AuthMechanisms() []string { return []string{sasl.Plain} }
@@ -111,6 +138,7 @@ func (x *session) Auth(string) (sasl.Server, error) {
 func (x *session) Mail(string, *smtp.MailOptions) error { return nil }
 
 func (x *session) Rcpt(string, *smtp.RcptOptions) error {
+	x.server.reach(Recipient)
 	x.server.mu.Lock()
 	answer := x.server.rcpt
 	x.server.mu.Unlock()
@@ -135,6 +163,8 @@ func (x *session) Data(r io.Reader) error {
 		x.server.mu.Lock()
 		x.server.received = append(x.server.received, string(raw))
 		x.server.mu.Unlock()
+		x.taken = true
+		x.server.reach(Taken)
 	}
 	if errors.Is(err, ErrDrop) {
 		_ = x.conn.Conn().Close() // the client sees the end of the connection instead of an answer
@@ -142,7 +172,14 @@ func (x *session) Data(r io.Reader) error {
 	return err
 }
 
-func (*session) Reset()        {}
+// Reset follows each answer to a text.
+func (x *session) Reset() {
+	if x.taken {
+		x.taken = false
+		x.server.reach(Answered)
+	}
+}
+
 func (*session) Logout() error { return nil }
 
 type silent struct{}
