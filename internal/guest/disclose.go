@@ -9,13 +9,13 @@ import (
 // Disclose returns the answers of one guest that the PMS may get: those of field groups that the property marks mandatory and
 // that the guest shares. Everything else stays here, also what only the law asks.
 func Disclose(answers rule.Answers, shared, mandatory []string) rule.Answers {
-	out := rule.Answers{}
+	out, given := rule.Answers{}, answers.WithoutNone()
 	for _, group := range rule.GroupNames {
 		if !slices.Contains(shared, string(group)) || !slices.Contains(mandatory, string(group)) {
 			continue
 		}
 		for _, f := range rule.Groups[group] {
-			if v := answers[f]; v != "" {
+			if v := given[f]; v != "" {
 				out[f] = v
 			}
 		}
@@ -23,12 +23,8 @@ func Disclose(answers rule.Answers, shared, mandatory []string) rule.Answers {
 	return out
 }
 
-// NeedsSignature reports whether a guest of the party signs: by the law of the rule, or everybody if the property wants signatures
-// without a rule.
+// NeedsSignature reports whether a guest of the party signs, if the settings want signatures. See [rule.Signs].
 func (p *Party) NeedsSignature() bool {
-	if p.Rules.Rule == &rule.Rules[0] {
-		return true
-	}
 	return slices.ContainsFunc(p.Members, func(m Member) bool { return rule.Signs(p.Rules.Rule, ruleGuest(m), p.ruleParty()) })
 }
 

@@ -29,7 +29,7 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Rules.Rule, viewer: a}, nil
+	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Law(), viewer: a}, nil
 }
 
 // Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session
@@ -79,6 +79,7 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 	if err != nil {
 		return Member{}, err
 	}
+	days := rule.Days{Today: tx.Now().In(zone), Arrival: p.arrival}
 	var wrong []fault.Field
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		field := rule.Field(name)
@@ -86,7 +87,7 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.Unsupported, Message: "is not a field of this step"})
 			continue
 		}
-		value, problem := rule.Clean(field, answers[name], tx.Now().In(zone))
+		value, problem := rule.Clean(field, answers[name], days)
 		if problem != "" {
 			text := message.Reader{Language: message.English}.Text(message.Message{Kind: "problem." + string(problem)})
 			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: problemReasons[problem], Message: text})

@@ -112,7 +112,19 @@ func ruleGuest(m Member) rule.Guest {
 }
 
 func (p *Party) ruleParty() rule.Party {
-	return rule.Party{Arrival: p.arrival, Size: p.Adults + p.Children}
+	party := rule.Party{Arrival: p.arrival, Size: p.Adults + p.Children}
+	if len(p.Members) > 0 {
+		party.Head = p.Members[0].Answers
+	}
+	return party
+}
+
+// Law returns the version of the country's rule that is in force on the day of arrival.
+func (p *Party) Law() *rule.Rule { return p.Rules.Rule.On(p.arrival) }
+
+// KeptUntil returns the last day on which the legal block is kept, and false if the rule names none.
+func (p *Party) KeptUntil() (time.Time, bool) {
+	return rule.KeptUntil(p.Law(), p.Reservation.ToAt.In(p.arrival.Location()))
 }
 
 // Visible returns the guests whom a session may see and change: a companion only themselves.

@@ -59,7 +59,7 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string) (*guestv1.Form, 
 		return nil, err
 	}
 	out := &guestv1.Form{GuestId: guestID, FromProfile: form.Member.Row.FromProfile}
-	law := p.Rules.Rule
+	law := p.Law()
 	if law.Name != "none" {
 		out.Rule = law.Name
 	}
@@ -75,7 +75,7 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string) (*guestv1.Form, 
 		if form.IsMissing(ask) {
 			step.Complete = false
 		}
-		step.Reason = reasonMessage(step.Reason, ask, law, p.Reservation.ToAt)
+		step.Reason = reasonMessage(step.Reason, ask, p)
 	}
 	for _, step := range out.Steps {
 		if !step.Complete && out.Next == "" {
@@ -90,21 +90,24 @@ func fieldMessage(form guest.Form, ask rule.Ask) *guestv1.FormField {
 	f := &guestv1.FormField{
 		Name: string(ask.Field), Kind: string(shape.Kind), Required: ask.Required, Options: shape.Options,
 		Autocomplete: shape.Autocomplete, Label: ask.Label, MaxLength: int32(shape.MaxLength),
+		Reason: string(ask.Reason()), NoneAllowed: shape.NoneAllowed,
 	}
 	f.Value, f.Withheld = form.Value(ask.Field)
 	return f
 }
 
-// reasonMessage returns why a step is asked: the law if one of its fields is the law's.
-func reasonMessage(has *guestv1.FormReason, ask rule.Ask, law *rule.Rule, departure time.Time) *guestv1.FormReason {
-	if !ask.ByLaw {
-		if has == nil && ask.Step != rule.NameStep {
-			return &guestv1.FormReason{Kind: "property"}
-		}
+// reasonMessage returns why a step is asked, given the reason of its fields so far: the law if one of its fields is on the law's form,
+// else the law if an answer decides what the law asks, else the property. Every form asks for the name, which needs no reason.
+func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guestv1.FormReason {
+	why, law := ask.Reason(), p.Law()
+	switch {
+	case has.GetKind() == string(rule.ByLaw), why == rule.ByProperty && (has != nil || ask.Step == rule.NameStep):
 		return has
+	case why == rule.ByProperty:
+		return &guestv1.FormReason{Kind: string(why)}
 	}
-	out := &guestv1.FormReason{Kind: "law", Source: law.Source, Url: law.URL}
-	if until, ok := rule.KeptUntil(law, departure); ok {
+	out := &guestv1.FormReason{Kind: string(why), Source: law.Source, Url: law.URL}
+	if until, ok := p.KeptUntil(); ok && why == rule.ByLaw {
 		out.KeptUntil = until.Format(time.DateOnly)
 	}
 	return out

@@ -123,10 +123,11 @@ func ruleLimits(law *rule.Rule) string {
 	return message.Reader{}.Text(message.Message{Kind: law.Limits})
 }
 
-func (s *CheckIns) ListCheckInRules(context.Context, *propertyv1.ListCheckInRulesRequest) (*propertyv1.ListCheckInRulesResponse, error) {
+func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheckInRulesRequest) (*propertyv1.ListCheckInRulesResponse, error) {
+	today := s.DB.View(ctx).Now()
 	list := &propertyv1.CheckInRuleList{}
 	for i := range rule.Rules {
-		law := &rule.Rules[i]
+		law := rule.Rules[i].On(today)
 		list.List = append(list.List, &propertyv1.CheckInRule{
 			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, ReadOn: law.ReadOn, Limits: ruleLimits(law),
 		})

@@ -29,22 +29,25 @@ type Shape struct {
 	Options      []string // of a choice
 	MaxLength    int
 	Autocomplete string // HTML autofill token
+	NoneAllowed  bool   // the guest may answer [None]
 }
 
 var shapes = map[Field]Shape{
 	FirstName: {MaxLength: 100, Autocomplete: "given-name"}, LastName: {MaxLength: 100, Autocomplete: "family-name"},
-	SecondLastName: {MaxLength: 100}, BirthName: {MaxLength: 100}, MotherName: {MaxLength: 100},
+	SecondLastName: {MaxLength: 100, NoneAllowed: true}, BirthName: {MaxLength: 100}, MotherName: {MaxLength: 100},
 	Sex:       {Kind: Choice, Options: []string{"F", "M", "X"}, Autocomplete: "sex"},
-	BirthDate: {Kind: Date, Autocomplete: "bday"}, BirthPlace: {MaxLength: 100}, BirthCountry: {Kind: CountryCode},
+	BirthDate: {Kind: Date, Autocomplete: "bday"}, BirthPlace: {MaxLength: 100}, BirthProvince: {MaxLength: 100}, BirthCountry: {Kind: CountryCode},
 	Nationality: {Kind: CountryCode}, OtherNationality: {Kind: CountryCode},
-	Street: {MaxLength: 200, Autocomplete: "street-address"}, Postcode: {MaxLength: 20, Autocomplete: "postal-code"},
+	Street: {MaxLength: 200, Autocomplete: "street-address"}, Postcode: {MaxLength: 20, Autocomplete: "postal-code", NoneAllowed: true},
 	City: {MaxLength: 100, Autocomplete: "address-level2"}, Region: {MaxLength: 100, Autocomplete: "address-level1"},
 	Country: {Kind: CountryCode, Autocomplete: "country"}, ComingFrom: {Kind: CountryCode},
 	DocumentType:   {Kind: Choice, Options: []string{"passport", "idCard", "driversLicense", "residencePermit"}},
-	DocumentNumber: {MaxLength: 40}, SupportNumber: {MaxLength: 40}, IssuingPlace: {MaxLength: 100}, IssuingCountry: {Kind: CountryCode},
+	DocumentNumber: {MaxLength: 40}, SupportNumber: {MaxLength: 40, NoneAllowed: true}, IssuingPlace: {MaxLength: 100}, IssuingCountry: {Kind: CountryCode},
 	IssuingAuthority: {MaxLength: 100}, IssueDate: {Kind: Date},
 	Email: {Kind: EmailKind, MaxLength: 254, Autocomplete: "email"}, Mobile: {Kind: PhoneKind, MaxLength: 40, Autocomplete: "tel"},
-	Kinship: {Kind: Choice, Options: KinshipOptions},
+	Kinship:         {Kind: Choice, Options: KinshipOptions},
+	NextDestination: {MaxLength: 200}, VisaNumber: {MaxLength: 40, NoneAllowed: true}, EntryDate: {Kind: Date}, EntryPlace: {MaxLength: 100},
+	TaxExemption: {Kind: Choice, Options: []string{"disability", "escort", "school", "work", "other"}},
 }
 
 // ShapeOf returns the shape of a field's answers.
@@ -57,7 +60,10 @@ func ShapeOf(f Field) Shape {
 		s.Kind = Text
 	}
 	if s.MaxLength == 0 {
-		s.MaxLength = 10
+		s.MaxLength = 10 // a day or a country
+	}
+	for _, o := range s.Options {
+		s.MaxLength = max(s.MaxLength, len(o))
 	}
 	return s
 }
@@ -77,14 +83,20 @@ const (
 	BadCharacter Problem = "badCharacter" // a control character
 )
 
-// Clean returns an answer in the form that is stored: spaces around it are dropped, and spaces, dots and dashes in numbers. An empty
-// answer is always right: whether it is required is not asked here.
-func Clean(f Field, answer string, today time.Time) (string, Problem) {
+// Days are the days that an answer is checked against. Only year, month and day count, in the time zone of each.
+type Days struct {
+	Today   time.Time // in the property's time zone
+	Arrival time.Time
+}
+
+// Clean returns an answer in the form that is stored. It trims spaces, and removes spaces, dots and dashes from numbers. An empty
+// answer is always right: [Missing] finds required fields without an answer.
+func Clean(f Field, answer string, days Days) (string, Problem) {
 	answer = strings.Join(strings.Fields(answer), " ")
 	s := ShapeOf(f)
 	switch {
-	case answer == "":
-		return "", ""
+	case answer == "", answer == None && s.NoneAllowed:
+		return answer, ""
 	case !utf8.ValidString(answer), strings.ContainsFunc(answer, unicode.IsControl):
 		return "", BadCharacter
 	case utf8.RuneCountInString(answer) > s.MaxLength:
@@ -92,7 +104,11 @@ func Clean(f Field, answer string, today time.Time) (string, Problem) {
 	}
 	switch s.Kind {
 	case Date:
-		return cleanDate(answer, today)
+		latest := dayOf(days.Today)
+		if arrival := dayOf(days.Arrival); f == EntryDate && arrival.After(latest) {
+			latest = arrival // guests fill in the form before they travel
+		}
+		return cleanDate(answer, latest)
 	case CountryCode:
 		code := strings.ToUpper(answer)
 		if !isCountry(code) && (code != Stateless || f != Nationality && f != OtherNationality) {
@@ -108,18 +124,33 @@ func Clean(f Field, answer string, today time.Time) (string, Problem) {
 	case PhoneKind:
 		return cleanPhone(answer)
 	}
-	if f == DocumentNumber || f == SupportNumber {
-		return strings.ToUpper(strings.NewReplacer(" ", "", ".", "", "-", "").Replace(answer)), ""
+	if f == DocumentNumber || f == SupportNumber || f == VisaNumber {
+		return cleanNumber(answer)
 	}
 	return answer, ""
 }
 
-func cleanDate(answer string, today time.Time) (string, Problem) {
+// cleanNumber removes the signs that only group the characters of a number.
+func cleanNumber(answer string) (string, Problem) {
+	answer = strings.ToUpper(strings.NewReplacer(" ", "", ".", "", "-", "").Replace(answer))
+	if answer == "" {
+		return "", BadCharacter
+	}
+	return answer, ""
+}
+
+// dayOf returns the day of a moment in its time zone, as midnight in UTC. Days can be compared.
+func dayOf(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+func cleanDate(answer string, latest time.Time) (string, Problem) {
 	day, err := time.Parse(time.DateOnly, answer)
 	switch {
 	case err != nil:
 		return "", NotADate
-	case day.After(today), day.Before(today.AddDate(-130, 0, 0)):
+	case day.After(latest), day.Before(latest.AddDate(-130, 0, 0)):
 		return "", NotPossible
 	}
 	return answer, ""

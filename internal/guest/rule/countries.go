@@ -31,8 +31,17 @@ var commonwealth = strings.Fields(`
 AG AU BB BD BN BS BW BZ CA CM CY DM FJ GA GD GH GM GY IN JM KE KI KN LC LK LS MT MU MV MW MY MZ NA NG NR NZ PG PK
 RW SB SC SG SL SZ TG TO TT TV TZ UG VC VU WS ZA ZM`)
 
-// isAlien reports whether a citizenship is one that the British order of 1972 calls alien: not British, Irish or of the
-// Commonwealth.
-func isAlien(code string) bool {
-	return code != "" && code != "GB" && code != "IE" && !slices.Contains(commonwealth, code)
+// isAlien reports whether the British order of 1972 calls a guest an alien: not British, Irish or of the Commonwealth, by either
+// citizenship.
+func isAlien(a Answers) bool {
+	exempt := func(code string) bool { return code == "GB" || code == "IE" || slices.Contains(commonwealth, code) }
+	return a[Nationality] != "" && !exempt(a[Nationality]) && !exempt(a[OtherNationality])
+}
+
+// freeMovement has the member states of the European Union and of the European Economic Area, and Switzerland.
+var freeMovement = strings.Fields(`AT BE BG CH CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK`)
+
+// isThirdCountry reports whether a guest has no citizenship that brings free movement in the European Union.
+func isThirdCountry(a Answers) bool {
+	return a[Nationality] != "" && !slices.Contains(freeMovement, a[Nationality]) && !slices.Contains(freeMovement, a[OtherNationality])
 }

@@ -1,5 +1,5 @@
-// Package rule says what a property may and must ask its guests. The law of each country is a dated row of a table with its
-// source; a property adds questions of its own. Everything here is a pure function.
+// Package rule decides what a property may and must ask its guests. The law of each country is a dated row of a table with its
+// source; a property adds its own questions. All functions are pure.
 package rule
 
 import (
@@ -40,13 +40,33 @@ const (
 	Email            Field = "email"
 	Mobile           Field = "mobile"
 	Kinship          Field = "kinship"
+	BirthProvince    Field = "birthProvince"
+	NextDestination  Field = "nextDestination"
+	VisaNumber       Field = "visaNumber"
+	EntryDate        Field = "entryDate"
+	EntryPlace       Field = "entryPlace"
+	TaxExemption     Field = "taxExemption"
 )
 
 // OwnPrefix begins the name of a property's own field.
 const OwnPrefix = "own."
 
+// None is the answer of a guest who has no such thing, such as a second family name. See [Shape.NoneAllowed].
+const None = "-"
+
 // Answers are what one guest answered, by field. Days are YYYY-MM-DD, countries ISO 3166-1 alpha-2, [Kosovo] or [Stateless].
 type Answers map[Field]string
+
+// WithoutNone returns the answers that have a value: without empty ones and without [None].
+func (a Answers) WithoutNone() Answers {
+	out := Answers{}
+	for f, v := range a {
+		if v != "" && (v != None || !ShapeOf(f).NoneAllowed) {
+			out[f] = v
+		}
+	}
+	return out
+}
 
 // Guest is one guest of a party.
 type Guest struct {
@@ -59,6 +79,8 @@ type Guest struct {
 type Party struct {
 	Arrival time.Time // the day of arrival; only year, month and day count
 	Size    int       // adults and children
+	// Head has the answers of the main guest. Companions may be covered by the form of the main guest.
+	Head Answers
 }
 
 // Ask is one question to one guest.
@@ -67,7 +89,29 @@ type Ask struct {
 	Step     Step
 	Required bool
 	ByLaw    bool   // the rule asks; otherwise the property does
+	OnForm   bool   // the answer belongs on the official form; false if it only decides what the rule asks
 	Label    string // of a property's own field; other labels come from the catalogue
+}
+
+// Reason is why a question is asked. Its text is in the catalogue, as "why." and the reason.
+type Reason string
+
+// The reasons.
+const (
+	ByLaw      Reason = "law"
+	Decides    Reason = "decides" // the answer decides what the law asks
+	ByProperty Reason = "property"
+)
+
+// Reason returns why the question is asked.
+func (a Ask) Reason() Reason {
+	switch {
+	case a.OnForm:
+		return ByLaw
+	case a.ByLaw:
+		return Decides
+	}
+	return ByProperty
 }
 
 // Step is a page of the form.
@@ -80,13 +124,14 @@ const (
 	BirthStep       Step = "birth"
 	KinshipStep     Step = "kinship"
 	AddressStep     Step = "address"
+	JourneyStep     Step = "journey"
 	DocumentStep    Step = "document"
 	ContactStep     Step = "contact"
 	PropertyStep    Step = "property"
 )
 
 // Steps lists all steps in order.
-var Steps = []Step{NameStep, CitizenshipStep, BirthStep, KinshipStep, AddressStep, DocumentStep, ContactStep, PropertyStep}
+var Steps = []Step{NameStep, CitizenshipStep, BirthStep, KinshipStep, AddressStep, DocumentStep, JourneyStep, ContactStep, PropertyStep}
 
 // steps has the step of each field, in the order of the form.
 var steps = []struct {
@@ -95,11 +140,13 @@ var steps = []struct {
 }{
 	{FirstName, NameStep}, {LastName, NameStep}, {SecondLastName, NameStep}, {BirthName, NameStep}, {MotherName, NameStep},
 	{Nationality, CitizenshipStep}, {OtherNationality, CitizenshipStep},
-	{BirthDate, BirthStep}, {BirthPlace, BirthStep}, {BirthCountry, BirthStep}, {Sex, BirthStep},
+	{BirthDate, BirthStep}, {BirthCountry, BirthStep}, {BirthPlace, BirthStep}, {BirthProvince, BirthStep}, {Sex, BirthStep},
 	{Kinship, KinshipStep},
-	{Street, AddressStep}, {Postcode, AddressStep}, {City, AddressStep}, {Region, AddressStep}, {Country, AddressStep}, {ComingFrom, AddressStep},
+	{Street, AddressStep}, {Postcode, AddressStep}, {City, AddressStep}, {Region, AddressStep}, {Country, AddressStep},
 	{DocumentType, DocumentStep}, {DocumentNumber, DocumentStep}, {SupportNumber, DocumentStep}, {IssuingPlace, DocumentStep},
 	{IssuingCountry, DocumentStep}, {IssuingAuthority, DocumentStep}, {IssueDate, DocumentStep},
+	{ComingFrom, JourneyStep}, {VisaNumber, JourneyStep}, {EntryDate, JourneyStep}, {EntryPlace, JourneyStep},
+	{NextDestination, JourneyStep}, {TaxExemption, JourneyStep},
 	{Email, ContactStep}, {Mobile, ContactStep},
 }
 
@@ -117,8 +164,8 @@ type Settings struct {
 	Mandatory []Group
 }
 
-// Fields returns the questions to one guest, in the order of the form. The answers so far decide: a citizenship brings or
-// removes what is asked of foreign citizens only.
+// Fields returns the questions to one guest, in the order of the form, by the version of the rule that is in force on the day of
+// arrival. The answers so far decide: a citizenship brings or removes what is asked of foreign citizens only.
 func Fields(s Settings, g Guest, p Party) []Ask {
 	wanted := map[Field]Ask{
 		FirstName: {Field: FirstName, Required: true},
@@ -131,12 +178,17 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 			}
 		}
 	}
-	for _, w := range s.Rule.wants {
-		if !s.Rule.applies(w, g, p) {
+	law := s.Rule.On(p.Arrival)
+	held := law.conditionsOf(g, p)
+	for _, w := range law.wants {
+		if !held.all(w.when) {
 			continue
 		}
 		a := wanted[w.field]
-		wanted[w.field] = Ask{Field: w.field, ByLaw: true, Required: a.Required || !w.optional && !answeredInstead(w, g.Answers)}
+		a.Field, a.ByLaw = w.field, true
+		a.OnForm = a.OnForm || !w.decides
+		a.Required = a.Required || !w.optional && !answeredInstead(w, g.Answers)
+		wanted[w.field] = a
 	}
 	var out []Ask
 	for _, f := range steps {
@@ -153,7 +205,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 	return out
 }
 
-// answeredInstead reports whether another field has the answer of which one is enough.
+// answeredInstead reports whether the guest answered the other field, where one of two is enough.
 func answeredInstead(w want, a Answers) bool { return w.or != "" && a[w.or] != "" }
 
 // Missing returns the required fields without an answer.
@@ -163,6 +215,15 @@ func Missing(s Settings, g Guest, p Party) []Field {
 		if a.Required && g.Answers[a.Field] == "" {
 			out = append(out, a.Field)
 		}
+	}
+	return out
+}
+
+// AllFields returns the fields that laws ask, in the order of the form.
+func AllFields() []Field {
+	out := make([]Field, len(steps))
+	for i, e := range steps {
+		out[i] = e.field
 	}
 	return out
 }
@@ -184,37 +245,40 @@ func StepOf(f Field) (Step, bool) {
 	return steps[i].step, true
 }
 
-// Official returns the answers that belong on the official form of the rule. A closed list must not hold more.
+// Official returns the answers that belong on the official form of the rule: the legal block. A closed list holds nothing that only
+// the property asks, and nothing that only decides what is asked.
 func Official(s Settings, g Guest, p Party) Answers {
+	closed := s.Rule.On(p.Arrival).Closed
 	out := Answers{}
 	for _, a := range Fields(s, g, p) {
-		if v := g.Answers[a.Field]; v != "" && (a.ByLaw || !s.Rule.Closed && (a.Field == FirstName || a.Field == LastName)) {
-			out[a.Field] = v
+		if a.OnForm || !closed && (a.Field == FirstName || a.Field == LastName) {
+			out[a.Field] = g.Answers[a.Field]
 		}
 	}
-	return out
+	return out.WithoutNone()
 }
 
-// Signs reports whether a guest signs the official form.
+// Signs reports whether a guest signs the official form. If the rule names no signer, all adults do: the property may want signatures
+// that no law asks for.
 func Signs(r *Rule, g Guest, p Party) bool {
-	switch r.signs {
-	case signAll:
-		return true
-	case signForeign:
-		return r.foreign(g.Answers)
-	case signFrom14:
-		age, known := ageOn(g, p.Arrival)
-		return !known && !g.Child || known && age >= 14
+	law := r.On(p.Arrival)
+	held := law.conditionsOf(g, p)
+	if len(law.signs) == 0 {
+		return held.all(adult)
 	}
-	return false
+	return slices.ContainsFunc(law.signs, held.all)
 }
 
-// KeptUntil returns the last day on which the answers are kept for the law, and false if the rule names no time.
+// KeptUntil returns the last day on which the answers are kept for the law, and false if the rule names no time. The day of departure
+// is that of its time zone. A month without that day ends earlier, so that nothing is kept longer than the law says.
 func KeptUntil(r *Rule, departure time.Time) (time.Time, bool) {
 	if r.KeepMonths == 0 {
 		return time.Time{}, false
 	}
-	return departure.AddDate(0, r.KeepMonths, 0), true
+	y, m, d := departure.Date()
+	first := time.Date(y, m+time.Month(r.KeepMonths), 1, 0, 0, 0, 0, time.UTC)
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(d, last)-1), true
 }
 
 // IsMinor reports whether a guest is under 18 on the day of arrival. A guest without a birth date is one if the party counts

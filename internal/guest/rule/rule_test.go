@@ -37,13 +37,14 @@ func TestFields(t *testing.T) {
 		names   = "firstName lastName"
 		address = "address.street address.postcode? address.city address.country"
 	)
+	const permit = "document.type document.number document.supportNumber"
 	for _, test := range []struct {
 		rule, who string
 		main      bool
 		answers   Answers
 		want      string
 	}{
-		{"none", "anybody", true, nil, names},
+		{"none", "any guest", true, nil, names},
 		{"DE", "not said yet", true, nil, names + " nationality otherNationality?"},
 		{"DE", "a German", true, adult("DE"), names + " nationality otherNationality?"},
 		{"DE", "a German with a second citizenship", true, adult("TR", "otherNationality", "DE"), names + " nationality otherNationality?"},
@@ -51,27 +52,33 @@ func TestFields(t *testing.T) {
 		{"DE", "a foreign spouse", false, adult("PT", "kinship", "spouse"), names + " nationality otherNationality? kinship"},
 		{"DE", "a foreign friend", false, adult("PT", "kinship", "notFamily"), names + " nationality otherNationality? birthDate kinship " + address + " document.number"},
 		{"ES", "an adult", true, adult("FR"), names + " secondLastName? nationality birthDate sex " + address + " document.type document.number document.supportNumber? email mobile"},
-		{"ES", "a Spanish adult", true, adult("ES"), names + " secondLastName nationality birthDate sex " + address + " document.type document.number document.supportNumber? email mobile"},
+		{"ES", "a Spaniard who has not said which document", true, adult("ES"), names + " secondLastName? nationality birthDate sex " + address + " document.type document.number document.supportNumber? email mobile"},
+		{"ES", "a Spaniard with an identity card", true, adult("ES", "document.type", "idCard"), names + " secondLastName nationality birthDate sex " + address + " " + permit + " email mobile"},
+		{"ES", "a Spaniard with a passport", true, adult("ES", "document.type", "passport"), names + " secondLastName? nationality birthDate sex " + address + " document.type document.number document.supportNumber? email mobile"},
+		{"ES", "a foreign resident", true, adult("MA", "document.type", "residencePermit", "address.country", "ES"), names + " secondLastName? nationality birthDate sex address.street address.postcode address.city address.country " + permit + " email mobile"},
 		{"ES", "an adult with a mobile", true, adult("FR", "mobile", "+33612345678"), names + " secondLastName? nationality birthDate sex " + address + " document.type document.number document.supportNumber? email? mobile"},
 		{"ES", "a child", false, child("FR", "child"), names + " secondLastName? nationality birthDate sex kinship " + address},
-		{"IT", "the head of a family", true, adult("IT"), names + " nationality birthDate birthPlace birthCountry sex document.type document.number document.issuingPlace"},
-		{"IT", "a companion", false, adult("IT"), names + " nationality birthDate birthPlace birthCountry sex"},
+		{"ES", "a child alone", true, child("FR", ""), names + " secondLastName? nationality birthDate sex " + address},
+		{"IT", "the head of a family, born abroad", true, adult("IT", "birthCountry", "FR"), names + " nationality birthDate birthCountry sex document.type document.number document.issuingPlace"},
+		{"IT", "a companion, born in Italy", false, adult("FR", "birthCountry", "IT"), names + " nationality birthDate birthCountry birthPlace birthProvince sex"},
 		{"PT", "a Portuguese citizen", true, adult("PT"), names + " nationality otherNationality?"},
 		{"PT", "a foreign citizen", true, adult("ES"), names + " nationality otherNationality? birthDate birthPlace? address.city address.country document.type document.number document.issuingCountry"},
 		{"FR", "a foreign citizen", true, adult("BE"), names + " nationality otherNationality? birthDate birthPlace " + address + " email mobile"},
 		{"FR", "a foreign child", false, child("BE", "child"), names + " nationality otherNationality? birthDate"},
 		{"FR", "a French citizen", true, adult("FR"), names + " nationality otherNationality?"},
 		{"AT", "an Austrian", true, adult("AT"), names + " nationality birthDate sex address.street address.postcode address.city address.country countryComingFrom"},
-		{"AT", "a foreign citizen", true, adult("IT"), names + " nationality birthDate sex address.street address.postcode address.city address.country countryComingFrom document.type document.number document.issuingAuthority document.issueDate"},
+		{"AT", "a foreign citizen", true, adult("IT"), names + " nationality birthDate sex address.street address.postcode address.city address.country document.type document.number document.issuingAuthority document.issueDate countryComingFrom"},
 		{"AT", "a member of the family", false, adult("AT", "kinship", "child"), names + " birthDate kinship"},
-		{"HR", "anybody", true, adult("HR"), names + " nationality birthDate birthPlace? birthCountry sex address.street? address.city address.country document.type document.number"},
-		{"GB", "British", true, adult("GB"), names + " nationality"},
-		{"GB", "Irish", true, adult("IE"), names + " nationality"},
-		{"GB", "a Commonwealth citizen", true, adult("IN"), names + " nationality"},
-		{"GB", "an alien", true, adult("FR"), names + " nationality document.number document.issuingPlace"},
+		{"HR", "any guest", true, adult("HR"), names + " nationality birthDate birthCountry birthPlace? sex address.street? address.city address.country document.type document.number taxExemption?"},
+		{"GB", "British", true, adult("GB"), names + " nationality otherNationality?"},
+		{"GB", "Irish", true, adult("IE"), names + " nationality otherNationality?"},
+		{"GB", "a Commonwealth citizen", true, adult("IN"), names + " nationality otherNationality?"},
+		{"GB", "a French and British citizen", true, adult("FR", "otherNationality", "GB"), names + " nationality otherNationality?"},
+		{"GB", "an alien", true, adult("FR"), names + " nationality otherNationality? document.type document.number document.issuingPlace nextDestination?"},
 		{"GB", "an alien of 10 years", false, child("FR", ""), names},
-		{"HU", "anybody", true, adult("HU"), names + " birthName motherName nationality birthDate birthPlace sex document.type document.number"},
-		{"AU", "anybody", true, adult("AU"), names + " address.street address.city address.country"},
+		{"HU", "a Hungarian", true, adult("HU"), names + " birthName motherName nationality otherNationality? birthDate birthPlace sex document.type document.number"},
+		{"HU", "a citizen of a third country", true, adult("US"), names + " birthName motherName nationality otherNationality? birthDate birthPlace sex document.type document.number visaNumber entryDate entryPlace"},
+		{"AU", "any guest", true, adult("AU"), names + " address.street address.postcode? address.city address.region? address.country"},
 	} {
 		r, ok := Find(test.rule)
 		if !ok {
@@ -80,6 +87,62 @@ func TestFields(t *testing.T) {
 		got := asked(Fields(Settings{Rule: r}, Guest{Main: test.main, Answers: test.answers}, Party{Arrival: arrival, Size: 2}))
 		if got != test.want {
 			t.Errorf("%s, %s:\n%s, want\n%s", test.rule, test.who, got, test.want)
+		}
+	}
+}
+
+// The leader of a group of more than ten, and a main guest of a family, fill in one form for all. A main guest who fills in no form
+// covers nobody.
+func TestCompanionsInGermany(t *testing.T) {
+	r, _ := Find("DE")
+	const short, full = "firstName lastName nationality otherNationality?", "firstName lastName nationality otherNationality? birthDate address.street address.postcode? address.city address.country document.number"
+	withKinship := func(s string) string {
+		if before, after, ok := strings.Cut(s, " address"); ok {
+			return before + " kinship address" + after
+		}
+		return s + " kinship"
+	}
+	for _, test := range []struct {
+		who     string
+		head    string
+		size    int
+		kinship string
+		want    string
+	}{
+		{"of a group of ten", "PT", 10, "notFamily", withKinship(full)},
+		{"of a group of eleven", "PT", 11, "", short},
+		{"of a group of eleven led by a German", "DE", 11, "notFamily", withKinship(full)},
+		{"the spouse of a foreign citizen", "PT", 2, "spouse", withKinship(short)},
+		{"the spouse of a German", "DE", 2, "spouse", withKinship(full)},
+	} {
+		g := Guest{Answers: Answers{Nationality: "PT", BirthDate: "1990-05-05", Kinship: test.kinship}}
+		p := Party{Arrival: arrival, Size: test.size, Head: Answers{Nationality: test.head}}
+		if got := asked(Fields(Settings{Rule: r}, g, p)); got != test.want {
+			t.Errorf("%s:\n%s, want\n%s", test.who, got, test.want)
+		}
+	}
+}
+
+// The day of arrival decides which version of a law is in force.
+func TestVersions(t *testing.T) {
+	r, _ := Find("DE")
+	german := Guest{Main: true, Answers: Answers{Nationality: "DE", BirthDate: "1990-05-05"}}
+	for _, test := range []struct{ on, since, want string }{
+		{"", "2025-01-01", "firstName lastName nationality otherNationality?"},
+		{"2010-01-01", "2015-11-01", "firstName lastName nationality otherNationality? birthDate address.street address.postcode? address.city address.country"},
+		{"2024-12-31", "2015-11-01", "firstName lastName nationality otherNationality? birthDate address.street address.postcode? address.city address.country"},
+		{"2025-01-01", "2025-01-01", "firstName lastName nationality otherNationality?"},
+	} {
+		day, _ := time.Parse(time.DateOnly, test.on)
+		p := Party{Arrival: day, Size: 1}
+		if got := r.On(p.Arrival).Since; got != test.since {
+			t.Errorf("on %s the version of %s is in force", test.on, got)
+		}
+		if got := asked(Fields(Settings{Rule: r}, german, p)); got != test.want {
+			t.Errorf("on %s a German is asked\n%s, want\n%s", test.on, got, test.want)
+		}
+		if got, want := Signs(r, german, p), test.since < "2025"; got != want {
+			t.Errorf("on %s a German signs: %v", test.on, got)
 		}
 	}
 }
@@ -95,21 +158,43 @@ func TestTheProperty(t *testing.T) {
 	}
 }
 
-// A closed list must not hold anything else: neither what the property asks nor what the guest said before.
+// A closed list holds neither what the property asks, nor what only decides what the law asks, nor what the guest said before.
 func TestOfficialFormOfAClosedList(t *testing.T) {
-	r, _ := Find("DE")
-	g := Guest{Main: true, Answers: Answers{
-		FirstName: "Ana", LastName: "Silva", Nationality: "PT", BirthDate: "1990-05-05", Street: "Rua 1", City: "Porto", Country: "PT", DocumentNumber: "X1",
-		Email: "ana@example.com", Mobile: "+351912345678", Sex: "F", BirthPlace: "Porto", "own.plate": "AA-00-BB",
-	}}
-	got := Official(Settings{Rule: r, Mandatory: []Group{Contact}, Own: []Own{{Name: "plate"}}}, g, Party{Arrival: arrival})
-	for _, f := range []Field{Email, Mobile, Sex, BirthPlace, "own.plate"} {
-		if _, ok := got[f]; ok {
-			t.Errorf("the form has %s", f)
+	answers := func(more ...string) Answers {
+		a := Answers{
+			FirstName: "Ana", LastName: "Silva", Nationality: "PT", BirthDate: "1990-05-05", Street: "Rua 1", City: "Porto", Country: "PT", Postcode: "-", ComingFrom: "PT",
+			DocumentType: "passport", DocumentNumber: "X1", IssueDate: "2020-01-01", IssuingAuthority: "SEF",
+			Email: "ana@example.com", Mobile: "+351912345678", Sex: "F", BirthPlace: "Porto", "own.plate": "AA-00-BB",
 		}
+		for i := 0; i+1 < len(more); i += 2 {
+			a[Field(more[i])] = more[i+1]
+		}
+		return a
 	}
-	if got[DocumentNumber] != "X1" || got[LastName] != "Silva" {
-		t.Errorf("the form lacks fields: %v", got)
+	for _, test := range []struct {
+		rule, who string
+		g         Guest
+		size      int
+		want      string
+	}{
+		{"DE", "a foreign citizen", Guest{Main: true, Answers: answers()}, 1, "address.city address.country address.street birthDate document.number firstName lastName nationality"},
+		{"DE", "a German", Guest{Main: true, Answers: answers("nationality", "DE")}, 1, ""},
+		{"DE", "a friend", Guest{Answers: answers("kinship", "notFamily")}, 2, "address.city address.country address.street birthDate document.number firstName lastName nationality"},
+		{"DE", "a spouse", Guest{Answers: answers("kinship", "spouse")}, 2, ""},
+		{"DE", "a member of a large group", Guest{Answers: answers()}, 11, "nationality"},
+		{"AT", "a friend", Guest{Answers: answers("kinship", "notFamily")}, 2, "address.city address.country address.street birthDate countryComingFrom document.issueDate document.issuingAuthority document.number document.type firstName lastName nationality sex"},
+		{"AT", "a spouse", Guest{Answers: answers("kinship", "spouse")}, 2, "birthDate firstName lastName"},
+	} {
+		r, _ := Find(test.rule)
+		s := Settings{Rule: r, Mandatory: []Group{Contact, Birth}, Own: []Own{{Name: "plate"}}}
+		var got []string
+		for f := range Official(s, test.g, Party{Arrival: arrival, Size: test.size, Head: answers()}) {
+			got = append(got, string(f))
+		}
+		slices.Sort(got)
+		if words := strings.Join(got, " "); words != test.want {
+			t.Errorf("%s, %s:\n%s, want\n%s", test.rule, test.who, words, test.want)
+		}
 	}
 }
 
@@ -136,21 +221,32 @@ func TestMinors(t *testing.T) {
 }
 
 func TestSigns(t *testing.T) {
-	at := func(name, nationality, born string) bool {
-		r, _ := Find(name)
-		return Signs(r, Guest{Answers: Answers{Nationality: nationality, BirthDate: born}}, Party{Arrival: arrival})
-	}
-	for name, ok := range map[string]bool{
-		"ES from 14":      at("ES", "FR", "2012-11-21"),
-		"ES under 14":     !at("ES", "FR", "2012-11-22"),
-		"DE foreign":      at("DE", "FR", "1990-01-01"),
-		"DE German":       !at("DE", "DE", "1990-01-01"),
-		"AT all":          at("AT", "AT", "1990-01-01"),
-		"none":            !at("none", "", ""),
-		"IT no signature": !at("IT", "FR", "1990-01-01"),
+	for _, test := range []struct {
+		rule, nationality, born, kinship, head string
+		want                                   bool
+	}{
+		{"ES", "FR", "2012-11-21", "child", "ES", true}, // from 14
+		{"ES", "FR", "2012-11-22", "child", "ES", false},
+		{"DE", "FR", "1990-01-01", "", "", true},
+		{"DE", "DE", "1990-01-01", "", "", false},
+		{"DE", "FR", "1990-01-01", "spouse", "FR", false}, // on the form of the main guest
+		{"DE", "FR", "1990-01-01", "spouse", "DE", true},  // a German fills in no form
+		{"AT", "AT", "1990-01-01", "", "", true},
+		{"AT", "AT", "1990-01-01", "spouse", "AT", false},
+		{"AT", "AT", "2016-01-01", "notFamily", "AT", false},
+		{"FR", "BE", "2011-11-21", "child", "BE", true}, // under 15 on the card of an adult
+		{"FR", "BE", "2011-11-22", "child", "BE", false},
+		{"PT", "BE", "1990-01-01", "", "", true},
+		{"PT", "BE", "1990-01-01", "notFamily", "FR", false}, // the main guest signs for all
+		{"PT", "BE", "1990-01-01", "notFamily", "PT", true},
+		{"none", "BE", "1990-01-01", "", "", true}, // the law names no signer: the property does
+		{"IT", "BE", "1990-01-01", "notFamily", "IT", true},
+		{"IT", "BE", "2016-01-01", "child", "IT", false},
 	} {
-		if !ok {
-			t.Error(name)
+		r, _ := Find(test.rule)
+		g := Guest{Main: test.head == "", Answers: Answers{Nationality: test.nationality, BirthDate: test.born, Kinship: test.kinship}}
+		if got := Signs(r, g, Party{Arrival: arrival, Head: Answers{Nationality: test.head}}); got != test.want {
+			t.Errorf("%+v: %v", test, got)
 		}
 	}
 }
@@ -178,6 +274,8 @@ func TestClean(t *testing.T) {
 		{BirthCountry, "XK", "XK", ""},
 		{Sex, "F", "F", ""},
 		{Sex, "f", "", NotAnOption},
+		{DocumentType, "residencePermit", "residencePermit", ""},
+		{Kinship, "grandparent", "grandparent", ""},
 		{DocumentNumber, "ab-12.34 5", "AB12345", ""},
 		{Email, "ana@example.com", "ana@example.com", ""},
 		{Email, "Ana <ana@example.com>", "", NotAnAddress},
@@ -187,21 +285,46 @@ func TestClean(t *testing.T) {
 		{Mobile, "call me", "", NotAPhone},
 		{"own.plate", " AA 00 BB ", "AA 00 BB", ""},
 		{Mobile, "", "", ""},
+		{SecondLastName, " - ", "-", ""},
+		{LastName, "-", "-", ""},
+		{DocumentNumber, "-", "", BadCharacter},
+		{VisaNumber, "-", "-", ""},
+		{EntryDate, "2026-11-23", "2026-11-23", ""}, // guests fill in the form before they travel
+		{EntryDate, "2026-11-24", "", NotPossible},
 	} {
-		if out, problem := Clean(test.field, test.in, arrival); out != test.out || problem != test.problem {
+		if out, problem := Clean(test.field, test.in, Days{Today: arrival, Arrival: arrival.AddDate(0, 0, 2)}); out != test.out || problem != test.problem {
 			t.Errorf("%s %q: %q, %q; want %q, %q", test.field, test.in, out, problem, test.out, test.problem)
+		}
+	}
+}
+
+// The day at the property decides whether a day has passed, not the day in UTC.
+func TestTodayIsThatOfTheProperty(t *testing.T) {
+	east, west := time.FixedZone("", 13*60*60), time.FixedZone("", -11*60*60)
+	for _, test := range []struct {
+		now    time.Time
+		answer string
+		want   Problem
+	}{
+		{time.Date(2026, 11, 21, 0, 30, 0, 0, east), "2026-11-21", ""},
+		{time.Date(2026, 11, 21, 0, 30, 0, 0, east), "2026-11-22", NotPossible},
+		{time.Date(2026, 11, 20, 23, 30, 0, 0, west), "2026-11-20", ""},
+		{time.Date(2026, 11, 20, 23, 30, 0, 0, west), "2026-11-21", NotPossible},
+	} {
+		if _, problem := Clean(IssueDate, test.answer, Days{Today: test.now}); problem != test.want {
+			t.Errorf("at %s, %s: %q", test.now, test.answer, problem)
 		}
 	}
 }
 
 // Each rule is dated, has a source, and asks only fields that a form can show.
 func TestTable(t *testing.T) {
-	for i, r := range Rules {
-		if i > 0 && (r.Name <= Rules[max(i-1, 1)].Name && i > 1 || !isCountry(r.Name)) {
-			t.Errorf("%s is not in the order of countries", r.Name)
-		}
-		if i == 0 {
-			continue
+	if !slices.IsSortedFunc(Rules[1:], func(a, b Rule) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("the rules are not in the order of countries")
+	}
+	for _, r := range slices.Concat(Rules[1:], former) {
+		if !isCountry(r.Name) {
+			t.Errorf("%s is no country", r.Name)
 		}
 		for _, day := range []string{r.Since, r.ReadOn} {
 			if _, err := time.Parse(time.DateOnly, day); err != nil {
@@ -215,6 +338,12 @@ func TestTable(t *testing.T) {
 			if _, ok := StepOf(w.field); !ok {
 				t.Errorf("%s asks %s, which has no step", r.Name, w.field)
 			}
+		}
+	}
+	for _, r := range former {
+		newest, ok := Find(r.Name)
+		if !ok || newest.Since <= r.Since {
+			t.Errorf("the version of %s of %s is not a former one", r.Since, r.Name)
 		}
 	}
 	for _, e := range steps {
@@ -237,6 +366,10 @@ func TestKeptUntil(t *testing.T) {
 	es, _ := Find("ES")
 	if day, ok := KeptUntil(es, time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)); !ok || day.Format(time.DateOnly) != "2029-11-23" {
 		t.Errorf("%v, %v", day, ok)
+	}
+	fr, _ := Find("FR")
+	if day, _ := KeptUntil(fr, time.Date(2026, 8, 31, 23, 0, 0, 0, time.FixedZone("", -11*60*60))); day.Format(time.DateOnly) != "2027-02-28" {
+		t.Errorf("from the end of August: %v", day)
 	}
 	it, _ := Find("IT")
 	if _, ok := KeptUntil(it, arrival); ok {

@@ -12,14 +12,15 @@ func TestTexts(t *testing.T) {
 	var kinds []string
 	for _, s := range rule.Steps {
 		kinds = append(kinds, "form."+string(s), "form."+string(s)+".hint")
-		for _, group := range rule.Groups {
-			for _, f := range group {
-				kinds = append(kinds, "field."+string(f))
-				for _, option := range rule.ShapeOf(f).Options {
-					kinds = append(kinds, "choice."+string(f)+"."+option)
-				}
-			}
+	}
+	for _, f := range rule.AllFields() {
+		kinds = append(kinds, "field."+string(f))
+		for _, option := range rule.ShapeOf(f).Options {
+			kinds = append(kinds, "choice."+string(f)+"."+option)
 		}
+	}
+	for _, why := range []rule.Reason{rule.ByLaw, rule.Decides, rule.ByProperty} {
+		kinds = append(kinds, "why."+string(why))
 	}
 	for _, r := range rule.Rules {
 		if r.Limits != "" {

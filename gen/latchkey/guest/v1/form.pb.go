@@ -202,7 +202,7 @@ func (x *Form) GetFromProfile() bool {
 // FormStep is one page of the form.
 type FormStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// name, birth, citizenship, address, document, contact, kinship or property.
+	// name, citizenship, birth, kinship, address, document, journey, contact or property.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its fields, in order.
 	Fields []*FormField `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
@@ -293,7 +293,11 @@ type FormField struct {
 	MaxLength int32 `protobuf:"varint,8,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
 	// There is an answer, which this session may not see: it was given in another session, and this one rests on two facts only. An empty
 	// answer keeps it.
-	Withheld      bool `protobuf:"varint,9,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	Withheld bool `protobuf:"varint,9,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	// Why it is asked: law, decides (the answer decides what the law asks, and is not on the law's form) or property.
+	Reason string `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The answer "-" says that the guest has none, such as no second family name.
+	NoneAllowed   bool `protobuf:"varint,11,opt,name=none_allowed,json=noneAllowed,proto3" json:"none_allowed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -391,10 +395,24 @@ func (x *FormField) GetWithheld() bool {
 	return false
 }
 
+func (x *FormField) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *FormField) GetNoneAllowed() bool {
+	if x != nil {
+		return x.NoneAllowed
+	}
+	return false
+}
+
 // FormReason is why a step is asked, and how long the answers are kept.
 type FormReason struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// law or property.
+	// law, decides or property, as FormField.reason. The first that one of the step's fields has.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The law, such as "RD 933/2021", or empty.
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
@@ -1118,7 +1136,7 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x125\n" +
-	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xf9\x01\n" +
+	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xb4\x02\n" +
 	"\tFormField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
@@ -1129,7 +1147,10 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x05label\x18\a \x01(\tR\x05label\x12\x1d\n" +
 	"\n" +
 	"max_length\x18\b \x01(\x05R\tmaxLength\x12\x1a\n" +
-	"\bwithheld\x18\t \x01(\bR\bwithheld\"i\n" +
+	"\bwithheld\x18\t \x01(\bR\bwithheld\x12\x16\n" +
+	"\x06reason\x18\n" +
+	" \x01(\tR\x06reason\x12!\n" +
+	"\fnone_allowed\x18\v \x01(\bR\vnoneAllowed\"i\n" +
 	"\n" +
 	"FormReason\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +

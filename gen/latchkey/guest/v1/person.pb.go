@@ -60,7 +60,19 @@ type Person struct {
 	// Family name at birth.
 	BirthName string `protobuf:"bytes,17,opt,name=birth_name,json=birthName,proto3" json:"birth_name,omitempty"`
 	// The mother's name at birth.
-	MotherName    string `protobuf:"bytes,18,opt,name=mother_name,json=motherName,proto3" json:"mother_name,omitempty"`
+	MotherName string `protobuf:"bytes,18,opt,name=mother_name,json=motherName,proto3" json:"mother_name,omitempty"`
+	// Province of birth.
+	BirthProvince string `protobuf:"bytes,19,opt,name=birth_province,json=birthProvince,proto3" json:"birth_province,omitempty"`
+	// Where the guest goes next.
+	NextDestination string `protobuf:"bytes,20,opt,name=next_destination,json=nextDestination,proto3" json:"next_destination,omitempty"`
+	// Number of the visa or residence permit.
+	VisaNumber string `protobuf:"bytes,21,opt,name=visa_number,json=visaNumber,proto3" json:"visa_number,omitempty"`
+	// Day of entry into the Schengen area, YYYY-MM-DD.
+	EntryDate string `protobuf:"bytes,22,opt,name=entry_date,json=entryDate,proto3" json:"entry_date,omitempty"`
+	// Place of entry into the Schengen area.
+	EntryPlace string `protobuf:"bytes,23,opt,name=entry_place,json=entryPlace,proto3" json:"entry_place,omitempty"`
+	// Why no sojourn tax is due: disability, escort, school, work or other. Empty: it is due.
+	TaxExemption  string `protobuf:"bytes,24,opt,name=tax_exemption,json=taxExemption,proto3" json:"tax_exemption,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -217,6 +229,48 @@ func (x *Person) GetBirthName() string {
 func (x *Person) GetMotherName() string {
 	if x != nil {
 		return x.MotherName
+	}
+	return ""
+}
+
+func (x *Person) GetBirthProvince() string {
+	if x != nil {
+		return x.BirthProvince
+	}
+	return ""
+}
+
+func (x *Person) GetNextDestination() string {
+	if x != nil {
+		return x.NextDestination
+	}
+	return ""
+}
+
+func (x *Person) GetVisaNumber() string {
+	if x != nil {
+		return x.VisaNumber
+	}
+	return ""
+}
+
+func (x *Person) GetEntryDate() string {
+	if x != nil {
+		return x.EntryDate
+	}
+	return ""
+}
+
+func (x *Person) GetEntryPlace() string {
+	if x != nil {
+		return x.EntryPlace
+	}
+	return ""
+}
+
+func (x *Person) GetTaxExemption() string {
+	if x != nil {
+		return x.TaxExemption
 	}
 	return ""
 }
@@ -416,7 +470,7 @@ var File_latchkey_guest_v1_person_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_person_proto_rawDesc = "" +
 	"\n" +
-	"\x1elatchkey/guest/v1/person.proto\x12\x11latchkey.guest.v1\"\xb7\x06\n" +
+	"\x1elatchkey/guest/v1/person.proto\x12\x11latchkey.guest.v1\"\xad\b\n" +
 	"\x06Person\x12\"\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tB\x03\x80\x01\x01R\tfirstName\x12 \n" +
@@ -441,7 +495,16 @@ const file_latchkey_guest_v1_person_proto_rawDesc = "" +
 	"\n" +
 	"birth_name\x18\x11 \x01(\tB\x03\x80\x01\x01R\tbirthName\x12$\n" +
 	"\vmother_name\x18\x12 \x01(\tB\x03\x80\x01\x01R\n" +
-	"motherName\x1a6\n" +
+	"motherName\x12*\n" +
+	"\x0ebirth_province\x18\x13 \x01(\tB\x03\x80\x01\x01R\rbirthProvince\x12.\n" +
+	"\x10next_destination\x18\x14 \x01(\tB\x03\x80\x01\x01R\x0fnextDestination\x12$\n" +
+	"\vvisa_number\x18\x15 \x01(\tB\x03\x80\x01\x01R\n" +
+	"visaNumber\x12\"\n" +
+	"\n" +
+	"entry_date\x18\x16 \x01(\tB\x03\x80\x01\x01R\tentryDate\x12$\n" +
+	"\ventry_place\x18\x17 \x01(\tB\x03\x80\x01\x01R\n" +
+	"entryPlace\x12(\n" +
+	"\rtax_exemption\x18\x18 \x01(\tB\x03\x80\x01\x01R\ftaxExemption\x1a6\n" +
 	"\bOwnEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x89\x01\n" +

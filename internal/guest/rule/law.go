@@ -1,0 +1,174 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Rule is one version of the law of one country about what an accommodation asks its guests. Each version carries its source and
+// the day on which the source was read. It is no legal advice: a property confirms its own.
+type Rule struct {
+	Name   string // ISO 3166-1 alpha-2, or none
+	Since  string // in force since, YYYY-MM-DD
+	Source string // the law
+	URL    string // where it can be read
+	ReadOn string // when the source was read, YYYY-MM-DD
+	// Closed means that the official form must hold nothing else.
+	Closed bool
+	// KeepMonths is how long the form is kept after departure; 0: the source names no time.
+	KeepMonths int
+	// IdentityCheck and Signature are what the settings should say where the rule applies.
+	IdentityCheck, Signature string
+	// NoDrawnSignature means that a signature drawn on a screen does not count.
+	NoDrawnSignature bool
+	// SignsOnArrival means that guests sign on the day of arrival, not before.
+	SignsOnArrival bool
+	// Limits says which part of the law this service does not do, as a kind of the catalogue; empty: none.
+	Limits string
+
+	foreignOnly bool        // citizens of the country fill in no form
+	signs       []condition // a guest for whom one of them holds signs; empty: the law names no signer
+	wants       []want
+}
+
+// want is one field of a law.
+type want struct {
+	field    Field
+	when     condition
+	optional bool
+	decides  bool  // the answer decides what is asked; it is not on the official form
+	or       Field // one of both is enough
+}
+
+// condition is a set of conditions on a guest that must all hold. The empty set is every guest.
+type condition uint32
+
+const (
+	foreign      condition = 1 << iota // not a citizen of the country; a guest who has not said is asked for the citizenship only
+	citizen                            // a citizen of the country
+	alien                              // see isAlien
+	thirdCountry                       // see isThirdCountry
+	adult                              // 18 or older, as far as known
+	minor                              // under 18
+	from14                             // 14 or older, as far as known
+	from15                             // 15 or older, as far as known
+	from16                             // 16 or older, as far as known
+	head                               // the main guest
+	companion                          // not the main guest
+	notFamily                          // not covered by the form of the main guest as a member of the family
+	group                              // covered by the form of the main guest, who leads a group of more than maxParty
+	notGroup                           // not covered by the form of a group's leader
+	notCovered                         // the main guest, or the main guest fills in no form
+	bornHere                           // born in the country
+	livesHere                          // lives in the country
+	hasIDCard                          // travels with an identity card
+	hasPermit                          // travels with a residence permit
+)
+
+// maxParty is the size above which the leader of a group fills in one form for all.
+const maxParty = 10
+
+// all reports whether all conditions of a set hold.
+func (held condition) all(c condition) bool { return c&^held == 0 }
+
+// conditionsOf returns the conditions that hold for a guest.
+func (r *Rule) conditionsOf(g Guest, p Party) condition {
+	age, known := ageOn(g, p.Arrival)
+	isMinor := IsMinor(g, p.Arrival)
+	from := func(years int) bool { return !known && !g.Child || known && age >= years }
+	coverable := !g.Main && !r.isExempt(p.Head)
+	inFamily := coverable && slices.Contains(family, g.Answers[Kinship])
+	inGroup := coverable && p.Size > maxParty
+	var held condition
+	for c, holds := range map[condition]bool{
+		foreign: r.isForeign(g.Answers), citizen: r.isCitizen(g.Answers), alien: isAlien(g.Answers), thirdCountry: isThirdCountry(g.Answers),
+		adult: !isMinor, minor: isMinor, from14: from(14), from15: from(15), from16: from(16),
+		head: g.Main, companion: !g.Main, notFamily: !inFamily, group: inGroup, notGroup: !inGroup, notCovered: !coverable,
+		bornHere: g.Answers[BirthCountry] == r.Name, livesHere: g.Answers[Country] == r.Name,
+		hasIDCard: g.Answers[DocumentType] == "idCard", hasPermit: g.Answers[DocumentType] == "residencePermit",
+	} {
+		if holds {
+			held |= c
+		}
+	}
+	return held
+}
+
+func (r *Rule) isCitizen(a Answers) bool {
+	return a[Nationality] == r.Name || a[OtherNationality] == r.Name
+}
+
+// isForeign reports whether a guest named a citizenship, and none of the country.
+func (r *Rule) isForeign(a Answers) bool { return a[Nationality] != "" && !r.isCitizen(a) }
+
+// isExempt reports whether a main guest fills in no form, so that it covers no companion.
+func (r *Rule) isExempt(main Answers) bool { return r.foreignOnly && r.isCitizen(main) }
+
+// family are the answers to kinship that make a companion a member of the main guest's family.
+var family = []string{"spouse", "child", "parent", "sibling", "grandparent", "otherFamily"}
+
+// KinshipOptions are the answers to kinship: what the guest is to the main guest.
+var KinshipOptions = append(slices.Clone(family), "guardian", "notFamily")
+
+// Find returns the newest version of the rule with a name, and false if there is none.
+func Find(name string) (*Rule, bool) {
+	for i := range Rules {
+		if Rules[i].Name == name {
+			return &Rules[i], true
+		}
+	}
+	return nil, false
+}
+
+// On returns the version of the rule that is in force on a day: the earliest one for days before it, the newest one for no day.
+func (r *Rule) On(day time.Time) *Rule {
+	versions := []*Rule{}
+	for _, all := range [][]Rule{former, Rules} {
+		for i := range all {
+			if all[i].Name == r.Name {
+				versions = append(versions, &all[i])
+			}
+		}
+	}
+	if len(versions) == 0 {
+		return r
+	}
+	slices.SortFunc(versions, func(a, b *Rule) int { return cmp.Compare(a.Since, b.Since) })
+	if day.IsZero() {
+		return versions[len(versions)-1]
+	}
+	inForce := versions[0]
+	for _, v := range versions {
+		if v.Since <= day.Format(time.DateOnly) {
+			inForce = v
+		}
+	}
+	return inForce
+}
+
+func every(when condition, fields ...Field) []want {
+	out := make([]want, len(fields))
+	for i, f := range fields {
+		out[i] = want{field: f, when: when}
+	}
+	return out
+}
+
+func optional(when condition, fields ...Field) []want {
+	out := every(when, fields...)
+	for i := range out {
+		out[i].optional = true
+	}
+	return out
+}
+
+// deciding returns fields whose answers decide what the law asks, and which are not on its form.
+func deciding(when condition, fields ...Field) []want {
+	out := every(when, fields...)
+	for i := range out {
+		out[i].decides = true
+		out[i].optional = fields[i] == OtherNationality
+	}
+	return out
+}
