@@ -33,6 +33,23 @@ func (w *World) NewKioskCode(ctx context.Context) (string, error) {
 	return k.GetCode(), nil
 }
 
+// tabletState returns the state of the demo's check-in tablet: notEnrolled, online or offline.
+func (w *World) tabletState(ctx context.Context) (string, error) {
+	w.mu.Lock()
+	id := w.kioskID
+	w.mu.Unlock()
+	found, err := propertyv1.NewKioskServiceClient(w.public).ListKiosks(w.Staff(ctx), &propertyv1.ListKiosksRequest{})
+	if err != nil {
+		return "", err
+	}
+	for _, k := range found.GetData().GetList() {
+		if k.GetId() == id {
+			return k.GetState(), nil
+		}
+	}
+	return "notEnrolled", nil
+}
+
 func (w *World) setKiosk(k *propertyv1.Kiosk, code string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

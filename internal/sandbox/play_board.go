@@ -16,7 +16,7 @@ type boardView struct {
 	Mails                         []mailRow
 	Doors                         []doorView
 	Keys                          []option
-	Door, KioskCode               string
+	Door, KioskCode, Tablet       string // Tablet is notEnrolled, online or offline
 	DeskNote, MailNote, KioskNote note
 }
 
@@ -30,6 +30,10 @@ func (p *play) showBoard(rw http.ResponseWriter, r *http.Request) {
 	b.DeskNote, b.MailNote, b.KioskNote = p.notes["desk"], p.notes["mailbox"], p.notes["kiosk"]
 	opened := p.opened
 	p.mu.Unlock()
+	var err error
+	if b.Tablet, err = p.w.tabletState(r.Context()); err != nil {
+		b.KioskNote = note{"bad", "The tablet's state could not be read: " + status.Convert(err).Message()}
+	}
 	slices.SortStableFunc(bookings, func(x, y Booking) int { return cmp.Compare(rank(x), rank(y)) })
 	for _, one := range bookings {
 		b.Bookings = append(b.Bookings, viewBooking(one, one.ID == opened))

@@ -84,6 +84,32 @@ func TestPlayPage(t *testing.T) {
 	post(t, w, door+"/lock", "Lock: offline, jammed", "do", "offline")
 }
 
+// The page shows the enrolment code only until a tablet has used it.
+func TestPlayPageHidesAUsedEnrolmentCode(t *testing.T) {
+	w := build(t, Config{Play: true})
+	if _, text := openPage(t, w, "/", nil); !strings.Contains(text, w.KioskCode()) {
+		t.Error("the page shows no enrolment code")
+	}
+	tablet, err := newBrowser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tablet.at = &url.URL{Scheme: "http", Host: w.Server.HTTPAddr()}
+	if err := tablet.open(t.Context(), "/k/enrol"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tablet.submit(t.Context(), map[string]string{"f-code": w.KioskCode()}); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := openPage(t, w, "/", nil); strings.Contains(text, w.KioskCode()) || !strings.Contains(text, "The tablet is enrolled") {
+		t.Error("the page still shows the code:", text)
+	}
+	post(t, w, "/kiosk", "The tablet has to enrol again")
+	if _, text := openPage(t, w, "/", nil); !strings.Contains(text, w.KioskCode()) {
+		t.Error("the page does not show the new code:", text)
+	}
+}
+
 // The page answers only requests of its own origin.
 func TestPlayPageRefusesOtherSites(t *testing.T) {
 	w := build(t, Config{Play: true})
