@@ -3,7 +3,10 @@ package guest
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
+
+	entsql "entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	entattempts "latchkey.dev/ent/attempts"
@@ -14,99 +17,93 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// attemptLimit is how many searches may fail within a time that begins with the first.
-type attemptLimit struct {
-	failures int
-	within   time.Duration
-}
-
-// Limits of failed searches. Kiosks and QR codes count apart: guesses from afar must not close the tablet in the lobby.
-var (
-	kioskLimit    = attemptLimit{10, 10 * time.Minute}
-	addressLimit  = attemptLimit{10, 10 * time.Minute}
-	numberLimit   = attemptLimit{5, 15 * time.Minute}
-	propertyLimit = attemptLimit{100, time.Hour}
-)
-
-// counter counts the failed searches of one kiosk, address, number or property.
+// counter is a stored tally. Its id is a keyed hash of what is counted.
 type counter struct {
-	id    string
-	limit attemptLimit
+	id string
+	tally
 }
 
-// countersOf returns what a search is counted against.
-func (q Search) countersOf(keys *keyring.Ring) []counter {
-	of := func(kind, value string, limit attemptLimit) counter {
-		return counter{hex.EncodeToString(keys.MAC("attempts", q.PropertyID, q.origin(), kind, value)), limit}
+// countersOf returns what a search is counted against, as stored. rows are the reservations with the typed number: a number that
+// nobody has is counted like any other, so that its limit does not tell that it is unknown.
+func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) ([]counter, error) {
+	source, origin := q.KioskID, "kiosk"
+	if q.KioskID == "" {
+		source, origin = q.Address, OriginDoor
 	}
-	all := []counter{of("number", foldNumber(q.Number), numberLimit), of("property", "", propertyLimit)}
-	if q.KioskID != "" {
-		return append(all, of("kiosk", q.KioskID, kioskLimit))
+	var all []counter
+	add := func(b budget, what ...string) {
+		id := hex.EncodeToString(keys.MAC("attempts", append([]string{q.PropertyID, origin, b.name}, what...)...))
+		all = append(all, counter{id, tally{budget: b}})
 	}
-	return append(all, of("address", q.Address, addressLimit))
+	add(atSource, source)
+	for _, number := range q.numbers(rows) {
+		add(bookingAtSource, source, number)
+		add(booking, number)
+	}
+	if q.KioskID == "" {
+		add(atProperty)
+		add(propertyPace)
+	}
+	return all, loadTallies(tx, q.PropertyID, all)
 }
 
-func (q Search) origin() string {
-	if q.KioskID != "" {
-		return "kiosk"
-	}
-	return OriginDoor
-}
-
-// retryAfter returns how long the caller has to wait before another search; 0: none.
-func retryAfter(tx *db.Tx, propertyID string, counters []counter) (wait time.Duration, err error) {
-	for _, c := range counters {
-		row, err := loadAttempts(tx, propertyID, c)
-		if err != nil {
-			return 0, err
+// numbers returns the typed number and the other numbers of the reservations that have it, so that a booking with two numbers has
+// one budget.
+func (q Search) numbers(rows []*ent.Reservation) []string {
+	out := []string{foldNumber(q.Number)}
+	for _, row := range rows {
+		out = append(out, foldNumber(row.PmsNumber))
+		if row.ChannelNumber != nil {
+			out = append(out, foldNumber(*row.ChannelNumber))
 		}
-		if row != nil && row.Count >= c.limit.failures {
-			wait = max(wait, row.BeganAt.Add(c.limit.within).Sub(tx.Now()))
-		}
 	}
-	return wait, nil
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(number string) bool { return number == "" && len(rows) > 0 })
 }
 
-// loadAttempts returns the count of the present period, or nil if there is none.
-func loadAttempts(tx *db.Tx, propertyID string, c counter) (*ent.Attempts, error) {
-	row, err := tx.Attempts.Query().Where(entattempts.PropertyID(propertyID), entattempts.ID(c.id)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, nil
+// loadTallies reads the counts of the present periods.
+func loadTallies(tx *db.Tx, propertyID string, counters []counter) error {
+	ids := make([]string, len(counters))
+	for i, c := range counters {
+		ids[i] = c.id
 	}
+	rows, err := tx.Attempts.Query().Where(entattempts.PropertyID(propertyID), entattempts.IDIn(ids...)).All(tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("load failed searches: %w", err)
+		return fmt.Errorf("load failed searches: %w", err)
 	}
-	if !tx.Now().Before(row.BeganAt.Add(c.limit.within)) {
-		return nil, nil
+	for _, row := range rows {
+		c := &counters[slices.Index(ids, row.ID)]
+		if tx.Now().Before(row.BeganAt.Add(c.within)) {
+			c.began, c.count = row.BeganAt, row.Count
+		}
 	}
-	return row, nil
+	return nil
+}
+
+func waitOfCounters(counters []counter, now time.Time) time.Duration {
+	tallies := make([]tally, len(counters))
+	for i, c := range counters {
+		tallies[i] = c.tally
+	}
+	return waitOf(tallies, now)
 }
 
 // recordFailure counts a failed search, in the database so that a restart forgets nothing. Staff are notified once in each period
-// whose limit is reached.
+// whose budget is used up.
 func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
-	reached := false
+	insert := entsql.Insert(entattempts.Table).
+		Columns(entattempts.FieldID, entattempts.FieldPropertyID, entattempts.FieldBeganAt, entattempts.FieldCount).
+		OnConflict(entsql.ConflictColumns(entattempts.FieldID), entsql.ResolveWithNewValues())
+	usedUp := false
 	for _, c := range counters {
-		row, err := loadAttempts(tx, q.PropertyID, c)
-		if err != nil {
-			return err
-		}
-		count := 1
-		if row == nil {
-			_, err = tx.Attempts.Delete().Where(entattempts.PropertyID(q.PropertyID), entattempts.ID(c.id)).Exec(tx.Context())
-			if err == nil {
-				err = tx.Attempts.Create().SetID(c.id).SetPropertyID(q.PropertyID).SetBeganAt(tx.Now()).SetCount(1).Exec(tx.Context())
-			}
-		} else {
-			count = row.Count + 1
-			err = tx.Attempts.Update().Where(entattempts.PropertyID(q.PropertyID), entattempts.ID(c.id)).SetCount(count).Exec(tx.Context())
-		}
-		if err != nil {
-			return fmt.Errorf("count a failed search: %w", err)
-		}
-		reached = reached || count == c.limit.failures
+		t := c.fail(tx.Now())
+		insert.Values(c.id, q.PropertyID, t.began, t.count)
+		usedUp = usedUp || t.count == t.failures && t.budget != propertyPace
 	}
-	if !reached {
+	if _, err := tx.Insert(insert); err != nil {
+		return fmt.Errorf("count a failed search: %w", err)
+	}
+	if !usedUp {
 		return nil
 	}
 	return notice.Add(tx, notice.Notice{
@@ -116,5 +113,16 @@ func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
 }
 
 func tooManyAttempts(wait time.Duration) error {
-	return fault.New(fault.Exhausted, fault.TooManyAttempts, "too many searches failed; wait %d minutes or ask the desk", int(wait/time.Minute)+1).Retry(wait)
+	return fault.New(fault.Exhausted, fault.TooManyAttempts, "too many searches failed; try again in %s, or go to the desk", roughly(wait)).Retry(wait)
+}
+
+// roughly returns a time to wait, rounded up to minutes or to hours.
+func roughly(wait time.Duration) string {
+	switch {
+	case wait <= time.Minute:
+		return "a minute"
+	case wait <= 2*time.Hour:
+		return fmt.Sprintf("%d minutes", (wait+time.Minute-1)/time.Minute)
+	}
+	return fmt.Sprintf("%d hours", (wait+time.Hour-1)/time.Hour)
 }

@@ -1,9 +1,6 @@
 package guest
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,12 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"latchkey.dev/ent"
-	entguest "latchkey.dev/ent/guest"
-	entreservation "latchkey.dev/ent/reservation"
-	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/text"
@@ -29,9 +22,6 @@ const (
 	kioskSession = 10 * time.Minute
 	doorSession  = 2 * time.Hour
 )
-
-// maxSameNumber bounds the stays that a search compares.
-const maxSameNumber = 100
 
 // Search finds a stay by two facts: its number, and a family name.
 type Search struct {
@@ -60,15 +50,18 @@ var errStayNotFound = fault.New(fault.NotFound, fault.StayNotFound, "no stay has
 // Find finds a stay and creates a session for it. refused is why nothing was found; a transaction that refuses must be committed all
 // the same, because it counts the attempt.
 func Find(tx *db.Tx, keys *keyring.Ring, q Search) (found Found, refused, err error) {
-	counters := q.countersOf(keys)
-	wait, err := retryAfter(tx, q.PropertyID, counters)
+	rows, err := q.named(tx)
 	if err != nil {
 		return Found{}, nil, err
 	}
-	if wait > 0 {
+	counters, err := q.countersOf(tx, keys, rows)
+	if err != nil {
+		return Found{}, nil, err
+	}
+	if wait := waitOfCounters(counters, tx.Now()); wait > 0 {
 		return Found{}, tooManyAttempts(wait), nil
 	}
-	matches, err := q.matches(tx, keys)
+	matches, _, err := q.matches(tx, keys, rows)
 	if err != nil {
 		return Found{}, nil, err
 	}
@@ -107,76 +100,6 @@ func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Sess
 	return CreateSession(tx, keys, spec)
 }
 
-type match struct {
-	row    *ent.Reservation
-	booker reservation.Booker
-}
-
-// matches returns the stays with the number and the family name. It does the same work for an unknown number as for a wrong name: it
-// queries the guests and decrypts a booker.
-func (q Search) matches(tx *db.Tx, keys *keyring.Ring) ([]match, error) {
-	spellings := numberSpellings(q.Number)
-	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(q.PropertyID),
-		entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(tx.Now()), entreservation.ErasedAtIsNil(),
-		entreservation.Or(entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...)),
-	).Order(entreservation.ByID()).Limit(maxSameNumber).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("find a stay by its number: %w", err)
-	}
-	names, err := q.guestNames(tx, keys, rows)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, spendOneDecryption(tx.Context(), keys, q.PropertyID)
-	}
-	asked := foldName(q.FamilyName)
-	var out []match
-	for _, row := range rows {
-		booker, err := reservation.Service{Keys: keys}.Booker(tx.Context(), row)
-		if err != nil {
-			return nil, err
-		}
-		if sameName(asked, append(names[row.ID], booker.LastName)) {
-			out = append(out, match{row, booker})
-		}
-	}
-	return out, nil
-}
-
-// guestNames returns the family names that guests of some stays gave, by stay.
-func (q Search) guestNames(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) (map[string][]string, error) {
-	ids := make([]string, len(rows), len(rows)+1)
-	for i, row := range rows {
-		ids[i] = row.ID
-	}
-	guests, err := tx.Guest.Query().Where(entguest.PropertyID(q.PropertyID), entguest.ReservationIDIn(append(ids, "")...), entguest.PersonNotNil()).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("list the guests of stays: %w", err)
-	}
-	names := map[string][]string{}
-	for _, g := range guests {
-		answers, err := Answers(tx.Context(), keys, g)
-		if err != nil {
-			return nil, err
-		}
-		last, second := answers[rule.LastName], answers[rule.SecondLastName]
-		names[g.ReservationID] = append(names[g.ReservationID], last, last+" "+second)
-	}
-	return names, nil
-}
-
-func spendOneDecryption(ctx context.Context, keys *keyring.Ring, propertyID string) error {
-	raw, err := json.Marshal(reservation.Booker{LastName: "unknown"})
-	if err == nil {
-		raw, err = keys.Seal(ctx, propertyID, "unknown booker", raw)
-	}
-	if err == nil {
-		_, err = keys.Open(ctx, propertyID, "unknown booker", raw)
-	}
-	return err
-}
-
 // foldNumber returns a number without spaces, in upper case.
 func foldNumber(number string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(number), ""))
@@ -204,17 +127,6 @@ func foldName(name string) []string {
 		}
 	}
 	return out
-}
-
-// sameName reports whether a name is one of some names.
-func sameName(asked []string, names []string) bool {
-	same := false
-	for _, name := range names {
-		for _, folded := range foldName(name) {
-			same = slices.Contains(asked, folded) || same
-		}
-	}
-	return same
 }
 
 // initials returns the first letters of the booker's names, such as "A. S.".

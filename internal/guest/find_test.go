@@ -47,7 +47,7 @@ func TestFindByNumberAndName(t *testing.T) {
 			{"N-0", "Muller-Groß", false}, {"N-0", "Groß", false}, {"N-0", "---", false}, {"N-0", "%", false}, {"N-", "Müller", false},
 			{"N-gone", "Silva", false}, {"N-optional", "Silva", false}, {"N-other", "Silva", false}, {"", "Müller", false},
 		} {
-			h.clock.Advance(time.Hour / 60 * 16) // beyond each limit but the property's
+			h.clock.Advance(16 * time.Minute) // beyond the limits of the kiosk
 			found, refused := h.find(guest.Search{Number: c.number, FamilyName: c.name})
 			if (found.Session != nil) != c.found || (refused == nil) != c.found || !c.found && !fault.Has(refused, fault.StayNotFound) {
 				t.Errorf("%q, %q: %+v, %v", c.number, c.name, found, refused)
@@ -66,7 +66,7 @@ func TestWrongAndUnknownAlike(t *testing.T) {
 			t.Errorf("wrong: %v; unknown: %v", wrong, unknown)
 		}
 		counts := h.db.Read().Attempts.Query().AllX(t.Context())
-		if len(counts) != 4 { // two numbers, one kiosk, one property
+		if len(counts) != 5 { // two numbers, each at the kiosk and at all kiosks, and one kiosk
 			t.Errorf("%d counts", len(counts))
 		}
 	})
@@ -134,41 +134,161 @@ func TestSessionsOfTwoFactsAreShort(t *testing.T) {
 	})
 }
 
-// Attempts are counted in the database before the answer. So the right name does not help a guest who guessed too often, and a search from a QR
-// code does not close the kiosk.
-func TestAttemptsAreLimited(t *testing.T) {
+// guess tries wrong names for a number, from a source, and returns how many were compared.
+func (h *fixture) guess(n int, q guest.Search) (compared int) {
+	h.t.Helper()
+	for i := range n {
+		q.FamilyName = fmt.Sprintf("Guess%d", i)
+		if _, refused := h.find(q); fault.Has(refused, fault.StayNotFound) {
+			compared++
+		} else if !fault.Has(refused, fault.TooManyAttempts) {
+			h.t.Fatalf("guess %d: %v", i, refused)
+		}
+	}
+	return compared
+}
+
+// finds reports whether the right name finds a stay, and how long the guest has to wait otherwise.
+func (h *fixture) finds(q guest.Search) (found bool, wait time.Duration) {
+	h.t.Helper()
+	q.FamilyName = "Silva"
+	got, refused := h.find(q)
+	f, ok := fault.Of(refused)
+	if refused != nil && (!ok || f.Reason != fault.TooManyAttempts) {
+		h.t.Fatalf("%+v: %v", q, refused)
+	}
+	if !ok {
+		return got.Session != nil, 0
+	}
+	return false, f.RetryAfter
+}
+
+// The right name does not help a source that guessed too often. It helps everybody else: the guest on another phone, the guest at the kiosk.
+func TestAGuesserDoesNotLockTheGuestOut(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		h.book(hotel, "A", "Silva")
 		h.book(hotel, "B", "Silva")
-		for i := range 5 {
-			if _, refused := h.find(guest.Search{Number: "n-a", FamilyName: fmt.Sprintf("Guess%d", i), Address: "192.0.2.1"}); !fault.Has(refused, fault.StayNotFound) {
-				t.Fatalf("attempt %d: %v", i, refused)
+		from := func(number, address string) guest.Search { return guest.Search{Number: number, Address: address} }
+		if n := h.guess(8, from("n-a", "192.0.2.1")); n != 5 {
+			t.Errorf("%d guesses were compared", n)
+		}
+		if found, wait := h.finds(from("N-A", "192.0.2.1")); found || wait != 15*time.Minute {
+			t.Errorf("the guesser with the right name: %t, %s", found, wait)
+		}
+		for what, q := range map[string]guest.Search{
+			"the guest on another phone": from("N-A", "192.0.2.9"), "the guest at the kiosk": {Number: "N-A"}, "the guesser's own booking": from("N-B", "192.0.2.1"),
+		} {
+			if found, wait := h.finds(q); !found {
+				t.Errorf("%s waits %s", what, wait)
 			}
 		}
-		_, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.9"})
-		f, _ := fault.Of(refused)
-		if !fault.Has(refused, fault.TooManyAttempts) || f.RetryAfter != 15*time.Minute {
-			t.Fatalf("the right name after five guesses, from another address: %v", refused)
+		if n := h.guess(8, from("N-X", "192.0.2.1")); n != 5 {
+			t.Errorf("%d guesses for another number were compared", n)
 		}
-		if found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"}); refused != nil || found.Session == nil {
-			t.Errorf("the guest at the kiosk: %v", refused)
-		}
-		if found, refused := h.find(guest.Search{Number: "N-B", FamilyName: "Silva", Address: "192.0.2.1"}); refused != nil || found.Session == nil {
-			t.Errorf("another number: %v", refused)
-		}
-		for i := range 5 {
-			h.find(guest.Search{Number: fmt.Sprintf("N-%d", i), FamilyName: "Silva", Address: "192.0.2.1"})
-		}
-		if _, refused := h.find(guest.Search{Number: "N-B", FamilyName: "Silva", Address: "192.0.2.1"}); !fault.Has(refused, fault.TooManyAttempts) {
-			t.Errorf("the tenth guess of an address: %v", refused)
+		if found, wait := h.finds(from("N-B", "192.0.2.1")); found || wait != 10*time.Minute {
+			t.Errorf("after ten guesses from one address: %t, %s", found, wait)
 		}
 		notices := h.db.Read().Notice.Query().Where(notice.Kind("searchesFailed")).AllX(t.Context())
 		if len(notices) != 2 || notices[0].PropertyID != hotel {
 			t.Errorf("%d notices", len(notices))
 		}
 		h.clock.Advance(15 * time.Minute)
-		if found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.1"}); refused != nil || found.Session == nil {
-			t.Errorf("after the time: %v", refused)
+		if found, wait := h.finds(from("N-A", "192.0.2.1")); !found {
+			t.Errorf("after the time: waits %s", wait)
+		}
+	})
+}
+
+// A booking has one budget, whichever of its numbers and spellings is typed.
+func TestOneBudgetForBothNumbers(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva", reservation.ChannelNumber, "BK-7")
+		compared := 0
+		for _, number := range []string{"N-A", "BK-7", " n - a", "bk-7"} {
+			compared += h.guess(4, guest.Search{Number: number, Address: "192.0.2.1"})
+		}
+		if compared != 5 {
+			t.Errorf("%d guesses for one booking were compared", compared)
+		}
+		for i := range 20 { // from many addresses
+			compared += h.guess(4, guest.Search{Number: []string{"N-A", "BK-7"}[i%2], Address: fmt.Sprintf("198.51.100.%d", i)})
+		}
+		if compared != 20 {
+			t.Errorf("%d guesses for one booking were compared in a day", compared)
+		}
+		if found, wait := h.finds(guest.Search{Number: "BK-7", Address: "192.0.2.200"}); found || wait != 24*time.Hour {
+			t.Errorf("after twenty guesses from afar: %t, %s", found, wait)
+		}
+		if found, wait := h.finds(guest.Search{Number: "BK-7"}); !found {
+			t.Errorf("the guest at the kiosk waits %s", wait)
+		}
+	})
+}
+
+// Guesses from many addresses slow the QR code down. They close neither it nor the kiosks.
+func TestGuessesFromAfarSlowTheDoor(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		compared := 0
+		for i := range 60 {
+			compared += h.guess(1, guest.Search{Number: fmt.Sprintf("X-%d", i), Address: fmt.Sprintf("198.51.100.%d", i)})
+		}
+		if compared != 50 {
+			t.Errorf("%d guesses were compared at once", compared)
+		}
+		if found, wait := h.finds(guest.Search{Number: "N-A"}); !found {
+			t.Errorf("the guest at the kiosk waits %s", wait)
+		}
+		if found, wait := h.finds(guest.Search{Number: "N-A", Address: "192.0.2.1"}); found || wait != time.Minute {
+			t.Errorf("the guest at the door: %t, %s", found, wait)
+		}
+		h.clock.Advance(time.Minute)
+		for range 3 { // the right name costs nothing
+			if found, wait := h.finds(guest.Search{Number: "N-A", Address: "192.0.2.1"}); !found {
+				t.Errorf("the guest at the door waits %s after a minute", wait)
+			}
+		}
+	})
+}
+
+// Guests who mistype do not close the kiosk of a busy lobby: a search that finds a stay costs nothing.
+func TestABusyKiosk(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		for i := range 120 { // one every 30 seconds, each third mistypes first
+			name := fmt.Sprint(i)
+			h.book(hotel, name, "Silva")
+			h.clock.Advance(30 * time.Second)
+			if i%3 == 0 {
+				h.guess(1, guest.Search{Number: "N-" + name})
+			}
+			if found, wait := h.finds(guest.Search{Number: "N-" + name}); !found {
+				t.Fatalf("guest %d waits %s", i, wait)
+			}
+		}
+	})
+}
+
+// A search does the same work for an unknown number, a wrong name and a stay with many guests.
+func TestWorkOfASearch(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		id := h.book(hotel, "B", "Silva", reservation.Adults, 6)
+		h.write(func(tx *db.Tx) error {
+			p, err := guest.LoadParty(tx, h.keys, hotel, id)
+			for _, m := range p.Members {
+				a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: hotel, ReservationID: id, Origin: guest.OriginMail}
+				_, err = guest.SaveStep(tx, h.keys, a, m.Row.ID, rule.NameStep, map[string]string{"firstName": "Li", "lastName": "Wang"})
+				if err != nil {
+					return err
+				}
+			}
+			return err
+		})
+		for _, q := range []guest.Search{{Number: "N-unknown", FamilyName: "Silva"}, {Number: "N-A", FamilyName: "Meyer"}, {Number: "N-B", FamilyName: "Meyer"}, {Number: "N-B", FamilyName: "Wang"}} {
+			q.PropertyID = hotel
+			if work, err := guest.WorkOf(h.db.View(t.Context()), h.keys, q); err != nil || work != 16 {
+				t.Errorf("%s, %s: %d persons, %v", q.Number, q.FamilyName, work, err)
+			}
 		}
 	})
 }

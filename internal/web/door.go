@@ -1,7 +1,9 @@
 package web
 
 import (
+	"html/template"
 	"net/http"
+	"time"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
@@ -13,7 +15,8 @@ type findView struct {
 	Number, Name string
 	NotFound     bool
 	TooMany      bool
-	Challenge    string // at a kiosk: what its key signs
+	Wait         time.Duration // after too many attempts
+	Challenge    string        // at a kiosk: what its key signs
 	Choices      []*guestv1.Choice
 }
 
@@ -33,7 +36,7 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 	p := x.new(face, title)
 	switch {
 	case v.TooMany:
-		p.Wrong = []wrong{{ID: "f-number", Text: p.T("web.find.tooMany")}}
+		p.Wrong = []wrong{{ID: "f-number", Text: p.tooMany(v.Wait)}}
 	case v.NotFound:
 		p.Wrong = []wrong{{ID: "f-number", Text: p.T("web.find.notFound")}}
 	}
@@ -43,6 +46,14 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 	}
 	p.Data = v
 	return x.render(status, name, p)
+}
+
+// tooMany says when a guest may search again.
+func (p *page) tooMany(wait time.Duration) template.HTML {
+	if wait > 2*time.Hour {
+		return p.T("web.find.tooManyToday")
+	}
+	return p.T("web.find.tooMany", "minutes", max(1, int((wait+time.Minute-1)/time.Minute)))
 }
 
 func (s *site) findAtDoor(x *exchange) error {
@@ -68,11 +79,12 @@ func (s *site) findAtDoor(x *exchange) error {
 
 // notFoundHere shows the two facts again. Wrong and unknown ones read alike.
 func (x *exchange) notFoundHere(err error, face *guestv1.PropertyFace, v findView) error {
-	switch x.site.api.Fault(err).Kind {
+	f := x.site.api.Fault(err)
+	switch f.Kind {
 	case fault.NotFound, fault.Invalid, fault.Precondition:
 		v.NotFound = true
 	case fault.Exhausted:
-		v.TooMany = true
+		v.TooMany, v.Wait = true, f.RetryAfter
 	default:
 		return err
 	}

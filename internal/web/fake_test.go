@@ -161,7 +161,9 @@ func (f *fakeAPI) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest, _ ...g
 func (f *fakeAPI) found(number, name, choice string) (*guestv1.Found, error) {
 	switch {
 	case number == "limit":
-		return nil, fault.New(fault.Exhausted, "tooManyAttempts", "wait")
+		return nil, fault.New(fault.Exhausted, "tooManyAttempts", "wait").Retry(9*time.Minute + time.Second)
+	case number == "day":
+		return nil, fault.New(fault.Exhausted, "tooManyAttempts", "wait").Retry(20 * time.Hour)
 	case number != "8790" || !strings.EqualFold(name, "silva"):
 		return nil, fault.New(fault.NotFound, "stayNotFound", "not found")
 	case len(f.choices) > 0 && choice == "":

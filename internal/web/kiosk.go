@@ -168,11 +168,12 @@ func (s *site) findAtKiosk(x *exchange) error {
 		Number: v.Number, FamilyName: v.Name, Choice: x.value("choice"), Challenge: x.value("challenge"), Signature: signature,
 	})
 	if err != nil {
-		switch s.api.Fault(err).Kind {
+		f := s.api.Fault(err)
+		switch f.Kind {
 		case fault.NotFound, fault.Invalid, fault.Precondition, fault.Denied:
 			v.NotFound = true
 		case fault.Exhausted:
-			v.TooMany = true
+			v.TooMany, v.Wait = true, f.RetryAfter
 		default:
 			return err
 		}

@@ -107,7 +107,8 @@ func TestNotFoundReadsAlike(t *testing.T) {
 				t.Errorf("%s: status %d", path, a.status)
 			}
 		}
-		b.do(http.MethodPost, path, form(facts("limit", "Silva")...)).contains(t, "There were too many attempts.")
+		b.do(http.MethodPost, path, form(facts("limit", "Silva")...)).contains(t, "Try again in 10 minutes, or go to the desk.")
+		b.do(http.MethodPost, path, form(facts("day", "Silva")...)).contains(t, "Try again tomorrow")
 	}
 	b.do(http.MethodPost, "/k/find", form("number", "8790", "name", "Silva")).contains(t, "We could not find that booking.")
 }

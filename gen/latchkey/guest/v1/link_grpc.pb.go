@@ -42,7 +42,8 @@ type LinkServiceClient interface {
 	// Answers with the property of a door's QR code.
 	GetDoor(ctx context.Context, in *GetDoorRequest, opts ...grpc.CallOption) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
-	// stayNotFound. Attempts are limited per address, reservation and property, with tooManyAttempts.
+	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
+	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
 	FindStay(ctx context.Context, in *FindStayRequest, opts ...grpc.CallOption) (*FindStayResponse, error)
 }
 
@@ -120,7 +121,8 @@ type LinkServiceServer interface {
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
-	// stayNotFound. Attempts are limited per address, reservation and property, with tooManyAttempts.
+	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
+	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
 	FindStay(context.Context, *FindStayRequest) (*FindStayResponse, error)
 	mustEmbedUnimplementedLinkServiceServer()
 }

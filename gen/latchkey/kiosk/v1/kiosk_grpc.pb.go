@@ -40,7 +40,8 @@ type KioskServiceClient interface {
 	// Answers with what the start page shows, whether check-in is open, and a challenge for the next search.
 	GetKiosk(ctx context.Context, in *GetKioskRequest, opts ...grpc.CallOption) (*GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
-	// number answer alike, with stayNotFound. Attempts are limited, also over restarts, with tooManyAttempts.
+	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
+	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
 	FindStay(ctx context.Context, in *FindStayRequest, opts ...grpc.CallOption) (*FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(ctx context.Context, in *RequestHelpRequest, opts ...grpc.CallOption) (*RequestHelpResponse, error)
@@ -105,7 +106,8 @@ type KioskServiceServer interface {
 	// Answers with what the start page shows, whether check-in is open, and a challenge for the next search.
 	GetKiosk(context.Context, *GetKioskRequest) (*GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
-	// number answer alike, with stayNotFound. Attempts are limited, also over restarts, with tooManyAttempts.
+	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
+	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
 	FindStay(context.Context, *FindStayRequest) (*FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(context.Context, *RequestHelpRequest) (*RequestHelpResponse, error)

@@ -56,7 +56,8 @@ type LinkServiceClient interface {
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
-	// stayNotFound. Attempts are limited per address, reservation and property, with tooManyAttempts.
+	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
+	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 }
 
@@ -169,7 +170,8 @@ type LinkServiceHandler interface {
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
-	// stayNotFound. Attempts are limited per address, reservation and property, with tooManyAttempts.
+	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
+	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 }
 

@@ -54,7 +54,8 @@ type KioskServiceClient interface {
 	// Answers with what the start page shows, whether check-in is open, and a challenge for the next search.
 	GetKiosk(context.Context, *v1.GetKioskRequest) (*v1.GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
-	// number answer alike, with stayNotFound. Attempts are limited, also over restarts, with tooManyAttempts.
+	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
+	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(context.Context, *v1.RequestHelpRequest) (*v1.RequestHelpResponse, error)
@@ -149,7 +150,8 @@ type KioskServiceHandler interface {
 	// Answers with what the start page shows, whether check-in is open, and a challenge for the next search.
 	GetKiosk(context.Context, *v1.GetKioskRequest) (*v1.GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
-	// number answer alike, with stayNotFound. Attempts are limited, also over restarts, with tooManyAttempts.
+	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
+	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(context.Context, *v1.RequestHelpRequest) (*v1.RequestHelpResponse, error)

@@ -1,0 +1,124 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
+)
+
+const (
+	// maxSameNumber bounds the stays that a search compares.
+	maxSameNumber = 100
+	// workUnit is what the work of a search is rounded up to, in persons who are decrypted and compared. So the time of an answer does not
+	// tell whether a number is known, nor how many guests its stay has.
+	workUnit = 16
+)
+
+type match struct {
+	row    *ent.Reservation
+	booker reservation.Booker
+}
+
+// named returns the stays with the typed number.
+func (q Search) named(tx *db.Tx) ([]*ent.Reservation, error) {
+	spellings := numberSpellings(q.Number)
+	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(q.PropertyID),
+		entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(tx.Now()), entreservation.ErasedAtIsNil(),
+		entreservation.Or(entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...)),
+	).Order(entreservation.ByID()).Limit(maxSameNumber).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find a stay by its number: %w", err)
+	}
+	return rows, nil
+}
+
+// matches returns the stays whose booker or guest has the family name, and how many persons were decrypted and compared.
+func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) (out []match, work int, err error) {
+	ctx := tx.Context()
+	guests, err := q.guestsOf(tx, rows)
+	if err != nil {
+		return nil, 0, err
+	}
+	asked, same := foldName(q.FamilyName), map[string]bool{}
+	compare := func(reservationID, last, second string) {
+		work++
+		full := sameName(asked, last+" "+second)
+		same[reservationID] = sameName(asked, last) || full || same[reservationID]
+	}
+	for _, g := range guests {
+		answers, err := Answers(ctx, keys, g)
+		if err != nil {
+			return nil, 0, err
+		}
+		compare(g.ReservationID, answers[rule.LastName], answers[rule.SecondLastName])
+	}
+	bookers := make([]reservation.Booker, len(rows))
+	for i, row := range rows {
+		if bookers[i], err = (reservation.Service{Keys: keys}).Booker(ctx, row); err != nil {
+			return nil, 0, err
+		}
+		compare(row.ID, bookers[i].LastName, "")
+	}
+	if err := q.compareNobody(ctx, keys, workUnit-work%workUnit, func(last string) { compare("", last, "") }); err != nil {
+		return nil, 0, err
+	}
+	for i, row := range rows {
+		if same[row.ID] {
+			out = append(out, match{row, bookers[i]})
+		}
+	}
+	return out, work, nil
+}
+
+// guestsOf returns the guests of some stays who answered. It runs the same query if there are no stays.
+func (q Search) guestsOf(tx *db.Tx, rows []*ent.Reservation) ([]*ent.Guest, error) {
+	ids := []string{""}
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	guests, err := tx.Guest.Query().Where(entguest.PropertyID(q.PropertyID), entguest.ReservationIDIn(ids...), entguest.PersonNotNil()).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the guests of stays: %w", err)
+	}
+	return guests, nil
+}
+
+// compareNobody decrypts and compares a person who does not exist, n times.
+func (q Search) compareNobody(ctx context.Context, keys *keyring.Ring, n int, compare func(last string)) error {
+	const purpose = "nobody"
+	raw, err := json.Marshal(reservation.Booker{LastName: "Nobody"})
+	if err != nil {
+		return err
+	}
+	sealed, err := keys.Seal(ctx, q.PropertyID, purpose, raw)
+	if err != nil {
+		return fmt.Errorf("seal nobody: %w", err)
+	}
+	for range n {
+		raw, err := keys.Open(ctx, q.PropertyID, purpose, sealed)
+		var nobody reservation.Booker
+		if err == nil {
+			err = json.Unmarshal(raw, &nobody)
+		}
+		if err != nil {
+			return fmt.Errorf("open nobody: %w", err)
+		}
+		compare(nobody.LastName)
+	}
+	return nil
+}
+
+// sameName reports whether a name has one of the comparable forms.
+func sameName(asked []string, name string) bool {
+	return slices.ContainsFunc(foldName(name), func(folded string) bool { return slices.Contains(asked, folded) })
+}
