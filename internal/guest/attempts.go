@@ -23,8 +23,8 @@ type counter struct {
 	tally
 }
 
-// countersOf returns what a search is counted against, as stored. rows are the reservations with the typed number: a number that
-// nobody has is counted like any other, so that its limit does not tell that it is unknown.
+// countersOf returns what a search is counted against, as stored. rows are the reservations with the typed number: an unknown
+// number is counted like a known one, so that its limit does not tell which it is.
 func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) ([]counter, error) {
 	source, origin := q.KioskID, "kiosk"
 	if q.KioskID == "" {

@@ -69,7 +69,7 @@ func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) 
 		}
 		compare(row.ID, bookers[i].LastName, "")
 	}
-	if err := q.compareNobody(ctx, keys, workUnit-work%workUnit, func(last string) { compare("", last, "") }); err != nil {
+	if err := q.compareDecoys(ctx, keys, workUnit-work%workUnit, func(last string) { compare("", last, "") }); err != nil {
 		return nil, 0, err
 	}
 	for i, row := range rows {
@@ -93,27 +93,27 @@ func (q Search) guestsOf(tx *db.Tx, rows []*ent.Reservation) ([]*ent.Guest, erro
 	return guests, nil
 }
 
-// compareNobody decrypts and compares a person who does not exist, n times.
-func (q Search) compareNobody(ctx context.Context, keys *keyring.Ring, n int, compare func(last string)) error {
-	const purpose = "nobody"
-	raw, err := json.Marshal(reservation.Booker{LastName: "Nobody"})
+// compareDecoys decrypts and compares a person who does not exist, n times.
+func (q Search) compareDecoys(ctx context.Context, keys *keyring.Ring, n int, compare func(last string)) error {
+	const purpose = "decoy"
+	raw, err := json.Marshal(reservation.Booker{LastName: "Decoy"})
 	if err != nil {
 		return err
 	}
 	sealed, err := keys.Seal(ctx, q.PropertyID, purpose, raw)
 	if err != nil {
-		return fmt.Errorf("seal nobody: %w", err)
+		return fmt.Errorf("seal a decoy: %w", err)
 	}
 	for range n {
 		raw, err := keys.Open(ctx, q.PropertyID, purpose, sealed)
-		var nobody reservation.Booker
+		var decoy reservation.Booker
 		if err == nil {
-			err = json.Unmarshal(raw, &nobody)
+			err = json.Unmarshal(raw, &decoy)
 		}
 		if err != nil {
-			return fmt.Errorf("open nobody: %w", err)
+			return fmt.Errorf("open a decoy: %w", err)
 		}
-		compare(nobody.LastName)
+		compare(decoy.LastName)
 	}
 	return nil
 }
