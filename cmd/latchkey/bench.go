@@ -118,8 +118,9 @@ func (c *convergeBench) Run(ctx context.Context, std *streams) error {
 
 type checkInBench struct {
 	shown
-	Samples int `default:"50" help:"Check-ins per round."`
-	Rounds  int `default:"3" help:"Number of rounds; the median counts."`
+	Samples int    `default:"50" help:"Check-ins per round."`
+	Rounds  int    `default:"3" help:"Number of rounds; the median counts."`
+	Profile string `type:"path" placeholder:"FILE" help:"Write a CPU profile of the last round, with the load."`
 }
 
 func (*checkInBench) Help() string {
@@ -129,16 +130,17 @@ func (*checkInBench) Help() string {
 }
 
 func (c *checkInBench) Run(ctx context.Context, std *streams) error {
-	r, err := bench.CheckIn{Samples: c.Samples, Rounds: c.Rounds}.Run(ctx)
+	r, err := bench.CheckIn{Samples: c.Samples, Rounds: c.Rounds, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)
 }
 
 type pagesBench struct {
 	shown
-	Guests int           `default:"200" help:"Guests who browse at the same time."`
-	Pause  time.Duration `default:"2s" help:"Time that a guest reads a page."`
-	Span   time.Duration `default:"6s" help:"Duration of each round."`
-	Rounds int           `default:"3" help:"Number of rounds; the median counts."`
+	Guests  int           `default:"200" help:"Guests who browse at the same time."`
+	Pause   time.Duration `default:"2s" help:"Time that a guest reads a page."`
+	Span    time.Duration `default:"6s" help:"Duration of each round."`
+	Rounds  int           `default:"3" help:"Number of rounds; the median counts."`
+	Profile string        `type:"path" placeholder:"FILE" help:"Write a CPU profile of the last round, with the load."`
 }
 
 func (*pagesBench) Help() string {
@@ -148,7 +150,7 @@ func (*pagesBench) Help() string {
 }
 
 func (c *pagesBench) Run(ctx context.Context, std *streams) error {
-	r, err := bench.Pages{Guests: c.Guests, Pause: c.Pause, Span: c.Span, Rounds: c.Rounds}.Run(ctx)
+	r, err := bench.Pages{Guests: c.Guests, Pause: c.Pause, Span: c.Span, Rounds: c.Rounds, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)
 }
 

@@ -17,6 +17,8 @@ import (
 type CheckIn struct {
 	Samples int // Samples is the number of check-ins in each round
 	Rounds  int
+	// Profile is the file for a CPU profile of the last round's check-ins, with the guest and the PMS; empty: none.
+	Profile string
 }
 
 // checkInCommits and checkInTrips are the necessary work of a check-in after the last press: the attempt is stored before the PMS is
@@ -64,7 +66,12 @@ func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 		if err != nil {
 			return nil, err
 		}
+		end, err := profile(b.Profile, n == b.Rounds)
+		if err != nil {
+			return nil, err
+		}
 		passed, err := b.measure(ctx, w, n)
+		err = errors.Join(err, end())
 		if err != nil {
 			return nil, err
 		}

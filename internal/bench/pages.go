@@ -18,13 +18,15 @@ type Pages struct {
 	Pause  time.Duration // Pause is the time that a guest reads a page
 	Span   time.Duration // Span is the duration of each round
 	Rounds int
+	// Profile is the file for a CPU profile of the last round's pages, with the load; empty: none.
+	Profile string
 }
 
 // browsed are the pages below the page of the stay that each guest opens in turn.
 var browsed = []string{"", "/form/check", "/checkin", "/people", "/form/share", "/form/rules"}
 
-// Run measures the time of a page, from the request until its last byte. The floor is a static page of the median size, fetched at the same
-// rate in the same run.
+// Run measures the time of a page, from the request until its last byte. The floor is a static page of the median size. Each guest opens
+// the two in turn, so that both meet the same load.
 func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Guests < 1 || b.Rounds < 1 {
 		return nil, errors.New("pages: want at least one guest and one round")
@@ -62,15 +64,19 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 	r := &Result{Name: "pages", Unit: "ms", Rounds: b.Rounds}
 	var took, least, p99s, floorP99s []float64
 	for n := range b.Rounds + 1 {
-		static, err := b.browse(ctx, func(ctx context.Context, _, _ int) (float64, error) { return floor.get(ctx) })
+		end, err := profile(b.Profile, n == b.Rounds)
 		if err != nil {
 			return nil, err
 		}
-		pages, err := b.browse(ctx, func(ctx context.Context, guest, turn int) (float64, error) {
+		pages, static, err := b.browse(ctx, func(ctx context.Context, guest, turn int) (float64, error) {
+			if turn%2 == 1 {
+				return floor.get(ctx)
+			}
 			began := time.Now()
-			_, err := visitors[guest].Open(ctx, browsed[(guest+turn)%len(browsed)])
+			_, err := visitors[guest].Open(ctx, browsed[(guest+turn/2)%len(browsed)])
 			return milliseconds(time.Since(began)), err
 		})
+		err = errors.Join(err, end())
 		if err != nil {
 			return nil, err
 		}
@@ -89,15 +95,13 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// browse lets every guest open pages with pauses in between, and returns the milliseconds of all pages.
-func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest, turn int) (float64, error)) ([]float64, error) {
+// browse lets every guest open a page and the static page in turn, with pauses in between, and returns the milliseconds of each.
+func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest, turn int) (float64, error)) (pages, static []float64, errs error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Span+30*time.Second)
 	defer cancel()
 	var (
-		mu   sync.Mutex
-		all  []float64
-		errs error
-		wg   sync.WaitGroup
+		mu sync.Mutex
+		wg sync.WaitGroup
 	)
 	end := time.Now().Add(b.Span)
 	for guest := range b.Guests {
@@ -108,12 +112,17 @@ func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest,
 			case <-first.C:
 			case <-ctx.Done():
 			}
-			pause := time.NewTicker(b.Pause)
+			pause := time.NewTicker(b.Pause / 2)
 			defer pause.Stop()
 			for turn := 0; time.Now().Before(end); turn++ {
 				ms, err := open(ctx, guest, turn)
 				mu.Lock()
-				all, errs = append(all, ms), errors.Join(errs, err)
+				if turn%2 == 0 {
+					pages = append(pages, ms)
+				} else {
+					static = append(static, ms)
+				}
+				errs = errors.Join(errs, err)
 				mu.Unlock()
 				if err != nil {
 					return
@@ -127,5 +136,5 @@ func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest,
 		})
 	}
 	wg.Wait()
-	return all, errs
+	return pages, static, errs
 }

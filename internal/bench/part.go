@@ -154,3 +154,21 @@ func (p *process) Profile(path string, _ *None) (err error) {
 	}
 	return pprof.StartCPUProfile(p.profile)
 }
+
+// profile writes a CPU profile of this process to a file until end is called. Without a file, or if it is not wanted, it does nothing.
+func profile(file string, wanted bool) (end func() error, err error) {
+	if file == "" || !wanted {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
+}
