@@ -124,7 +124,7 @@ type checkInBench struct {
 }
 
 func (*checkInBench) Help() string {
-	return `value, p50 and p99 are milliseconds from the press until a page shows the PIN. The PMS and the locks answer at once. The floor is three durable commits and three round trips.
+	return `value, p50 and p99 are milliseconds from the press until a page shows the PIN. The PMS and the locks answer at once. The floor is four durable commits and five round trips.
 
 ` + figures
 }
@@ -144,7 +144,7 @@ type pagesBench struct {
 }
 
 func (*pagesBench) Help() string {
-	return `value is the p99 of the milliseconds of a page, from the request until its last byte; p50 and p99 are those of all rounds. The floor is a static page of the same size at the same rate.
+	return `value is the p99 of the milliseconds of a page, from the request until its last byte; p50 and p99 are those of all rounds. The floor is a static page of the same size that the same guests open in turn.
 
 ` + figures
 }

@@ -21,11 +21,11 @@ type CheckIn struct {
 	Profile string
 }
 
-// checkInCommits and checkInTrips are the necessary work of a check-in after the last press: the attempt is stored before the PMS is
-// called, its result after that, and the change of the PMS in between. The press, getCheckInStatus, checkIn, the PMS's change and the page with
-// the PIN are one round trip each.
+// checkInCommits and checkInTrips are the necessary work of a check-in after the last press. The commits are the attempt before the PMS is
+// called, its result, the change of the PMS with the access, and the record that the PIN was shown. The round trips are the press,
+// getCheckInStatus, checkIn, the PMS's change and the page with the PIN.
 const (
-	checkInCommits = 3
+	checkInCommits = 4
 	checkInTrips   = 5
 )
 

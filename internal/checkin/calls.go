@@ -10,21 +10,18 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
-	"latchkey.dev/internal/reservation"
 )
 
 // callLimit bounds a call with the transaction that stores its result. It is shorter than callTimeout, after which another
 // process takes the call for interrupted.
 const callLimit = 25 * time.Second
 
-// ask calls getCheckInStatus and stores the answer. With press, the same transaction begins an attempt if the answer allows it.
-func (s *Service) ask(ctx context.Context, k Key, press bool) (v View, claimed bool, err error) {
+// ask calls getCheckInStatus for a check-in and stores the answer. With press, the same transaction begins an attempt if the answer allows
+// it.
+func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (v View, claimed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	row, err := reservation.Get(s.DB.View(ctx), reservation.Scope{PropertyID: k.PropertyID}, k.ReservationID)
-	if err != nil {
-		return View{}, false, err
-	}
+	row := before.record.reservation
 	pms, err := s.PMS(ctx, k.PropertyID, row.IntegrationID)
 	if err != nil {
 		return View{}, false, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
@@ -43,6 +40,7 @@ func (s *Service) ask(ctx context.Context, k Key, press bool) (v View, claimed b
 		}
 		r.storeAnswer(storedAnswer(now, status, failure))
 		claimed = press && r.claim(now, k.Session)
+		r.pms = pms
 	})
 	return v, claimed && err == nil, err
 }
@@ -58,28 +56,25 @@ func (s *Service) retry(ctx context.Context, k Key) (View, error) {
 	if err != nil || !claimed {
 		return v, err
 	}
-	return s.call(ctx, k, v.Attempt)
+	return s.call(ctx, k, v)
 }
 
-// call calls checkIn for an attempt that is stored, and stores the result.
-func (s *Service) call(ctx context.Context, k Key, a Attempt) (View, error) {
+// call calls checkIn for the attempt of a check-in and stores the result. The check-in is as the transaction that claimed the call left it,
+// so the reservation was confirmed then.
+func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 	if err := s.reach("before checkIn"); err != nil {
 		return View{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	r, err := s.load(s.DB.View(ctx), k)
-	if err != nil {
-		return View{}, err
+	pms, a := v.record.pms, v.Attempt
+	if pms == nil {
+		var err error
+		if pms, err = s.PMS(ctx, k.PropertyID, v.record.reservation.IntegrationID); err != nil {
+			return View{}, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
+		}
 	}
-	if v := r.view(s.DB.View(ctx).Now()); v.Reservation.State != "confirmed" || v.Attempt.Key != a.Key || v.Attempt.State != AttemptCalling {
-		return v, nil // the PMS changed the reservation meanwhile
-	}
-	pms, err := s.PMS(ctx, k.PropertyID, r.reservation.IntegrationID)
-	if err != nil {
-		return View{}, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
-	}
-	failure := pms.CheckIn(ctx, a.Key, r.disclosure())
+	failure := pms.CheckIn(ctx, a.Key, v.record.disclosure())
 	if err := s.reach("after checkIn"); err != nil {
 		return View{}, err
 	}

@@ -26,6 +26,7 @@ type record struct {
 	zone        *time.Location
 	complete    bool // complete means that there is a row for each guest of the party
 
+	pms             PMS  // pms is the PMS that was just asked, or nil
 	roomBecameReady bool // roomBecameReady means that the room is ready, and was not when the PMS was last asked
 }
 

@@ -48,12 +48,12 @@ func (s *Service) Resume(ctx context.Context, k Key) error {
 	}
 	switch v.Do {
 	case DoAsk:
-		_, _, err = s.ask(ctx, k, false)
+		_, _, err = s.ask(ctx, k, v, false)
 	case DoCall:
 		claimed := false
 		v, err = s.write(ctx, k, func(r *record, now time.Time) { claimed = r.claimRetry(now, false) })
 		if err == nil && claimed {
-			_, err = s.call(ctx, k, v.Attempt)
+			_, err = s.call(ctx, k, v)
 		}
 	case DoNothing, DoWait:
 		_, err = s.write(ctx, k, func(*record, time.Time) {})

@@ -72,7 +72,7 @@ func (s *Service) Start(ctx context.Context, k Key, origin string) (View, error)
 	if err != nil || !v.mayAsk() {
 		return v, err
 	}
-	v, _, err = s.ask(ctx, k, false)
+	v, _, err = s.ask(ctx, k, v, false)
 	return v, err
 }
 
@@ -111,7 +111,7 @@ func (s *Service) AskAgain(ctx context.Context, k Key) (View, error) {
 	case !v.mayAsk():
 		return v, nil
 	}
-	v, _, err = s.ask(ctx, k, false)
+	v, _, err = s.ask(ctx, k, v, false)
 	return v, err
 }
 
@@ -136,11 +136,11 @@ func (s *Service) Complete(ctx context.Context, k Key) (View, error) {
 	case v.Attempt.State == AttemptCalling:
 		return s.retry(ctx, k)
 	}
-	v, claimed, err := s.ask(ctx, k, true)
+	v, claimed, err := s.ask(ctx, k, v, true)
 	if err != nil || !claimed {
 		return v, err
 	}
-	return s.call(ctx, k, v.Attempt)
+	return s.call(ctx, k, v)
 }
 
 // claim begins a new attempt if nothing but the call is left, and reports whether it did. It decides on the reservation that

@@ -44,11 +44,15 @@ func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := ensureParty(tx, reserved); err != nil {
+	stay, err := LoadOrCreateStay(tx, propertyID, reservationID)
+	if err != nil {
 		return nil, err
 	}
-	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
-	return p, err
+	guests, err := ensureGuests(tx, reserved, stay)
+	if err != nil {
+		return nil, err
+	}
+	return partyOf(tx, keys, reserved, stay, guests)
 }
 
 // ViewParty returns the party of a reservation and changes nothing. It returns false if guests are missing: see [LoadParty].
@@ -57,35 +61,46 @@ func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string
 	if err != nil {
 		return nil, false, err
 	}
-	p := &Party{Reservation: reserved}
-	if p.Stay, err = LoadStay(view, propertyID, reservationID); err != nil {
-		return nil, false, err
-	}
-	if p.Property, err = view.Property.Get(view.Context(), propertyID); err != nil {
-		return nil, false, err
-	}
-	zone, err := clock.Zone(p.Property.TimeZone)
+	stay, err := LoadStay(view, propertyID, reservationID)
 	if err != nil {
 		return nil, false, err
 	}
-	p.arrival = reserved.FromAt.In(zone)
-	if p.Settings, err = LoadSettings(view, propertyID); err != nil {
-		return nil, false, err
-	}
-	p.Rules = ruleSettings(p.Settings)
-	p.Adults, p.Children = PartySize(p.Stay, reserved)
 	guests, err := ListGuests(view, propertyID, reservationID)
 	if err != nil {
 		return nil, false, err
 	}
+	p, err := partyOf(view, keys, reserved, stay, guests)
+	if err != nil {
+		return nil, false, err
+	}
+	return p, stay != nil && changeParty(guests, p.Adults, p.Children).isEmpty(), nil
+}
+
+// partyOf adds the property, its settings and the answers to a stay and its guests.
+func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
+	p := &Party{Reservation: reserved, Stay: stay}
+	var err error
+	if p.Property, err = view.Property.Get(view.Context(), reserved.PropertyID); err != nil {
+		return nil, err
+	}
+	zone, err := clock.Zone(p.Property.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	p.arrival = reserved.FromAt.In(zone)
+	if p.Settings, err = LoadSettings(view, reserved.PropertyID); err != nil {
+		return nil, err
+	}
+	p.Rules = ruleSettings(p.Settings)
+	p.Adults, p.Children = PartySize(stay, reserved)
 	for _, g := range guests {
 		answered, err := openPerson(view.Context(), keys, g)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		p.Members = append(p.Members, p.newMember(g, answered))
 	}
-	return p, p.Stay != nil && changeParty(guests, p.Adults, p.Children).isEmpty(), nil
+	return p, nil
 }
 
 func (p *Party) newMember(g *ent.Guest, answered person) Member {

@@ -135,6 +135,11 @@ func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ensureGuests(tx, reserved, stay)
+}
+
+// ensureGuests is ensureParty for a stay that is stored.
+func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.Guest, error) {
 	guests, err := ListGuests(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {
 		return nil, err
