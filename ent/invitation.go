@@ -25,12 +25,20 @@ type Invitation struct {
 	SeenAt time.Time `json:"seen_at,omitempty"`
 	// NextAt holds the value of the "next_at" field.
 	NextAt *time.Time `json:"next_at,omitempty"`
-	// Keyed hash of the address that was invited.
+	// DueAt holds the value of the "due_at" field.
+	DueAt *time.Time `json:"due_at,omitempty"`
+	// Keyed hash of the booker's address when it was last evaluated.
 	AddressMAC []byte `json:"address_mac,omitempty"`
 	// InvitedAt holds the value of the "invited_at" field.
 	InvitedAt *time.Time `json:"invited_at,omitempty"`
+	// The invitation that lists the reservation.
+	MailID string `json:"mail_id,omitempty"`
 	// RemindedAt holds the value of the "reminded_at" field.
 	RemindedAt *time.Time `json:"reminded_at,omitempty"`
+	// The reminder that lists the reservation.
+	ReminderID string `json:"reminder_id,omitempty"`
+	// How many mails listed the reservation. It is part of their once keys.
+	Round int `json:"round,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -43,9 +51,11 @@ func (*Invitation) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case invitation.FieldAddressMAC:
 			values[i] = new([]byte)
-		case invitation.FieldID, invitation.FieldPropertyID, invitation.FieldReservationID:
+		case invitation.FieldRound:
+			values[i] = new(sql.NullInt64)
+		case invitation.FieldID, invitation.FieldPropertyID, invitation.FieldReservationID, invitation.FieldMailID, invitation.FieldReminderID:
 			values[i] = new(sql.NullString)
-		case invitation.FieldSeenAt, invitation.FieldNextAt, invitation.FieldInvitedAt, invitation.FieldRemindedAt, invitation.FieldCreatedAt:
+		case invitation.FieldSeenAt, invitation.FieldNextAt, invitation.FieldDueAt, invitation.FieldInvitedAt, invitation.FieldRemindedAt, invitation.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -93,6 +103,13 @@ func (_m *Invitation) assignValues(columns []string, values []any) error {
 				_m.NextAt = new(time.Time)
 				*_m.NextAt = value.Time
 			}
+		case invitation.FieldDueAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field due_at", values[i])
+			} else if value.Valid {
+				_m.DueAt = new(time.Time)
+				*_m.DueAt = value.Time
+			}
 		case invitation.FieldAddressMAC:
 			if value, ok := values[i].(*[]byte); !ok {
 				return fmt.Errorf("unexpected type %T for field address_mac", values[i])
@@ -106,12 +123,30 @@ func (_m *Invitation) assignValues(columns []string, values []any) error {
 				_m.InvitedAt = new(time.Time)
 				*_m.InvitedAt = value.Time
 			}
+		case invitation.FieldMailID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field mail_id", values[i])
+			} else if value.Valid {
+				_m.MailID = value.String
+			}
 		case invitation.FieldRemindedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field reminded_at", values[i])
 			} else if value.Valid {
 				_m.RemindedAt = new(time.Time)
 				*_m.RemindedAt = value.Time
+			}
+		case invitation.FieldReminderID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field reminder_id", values[i])
+			} else if value.Valid {
+				_m.ReminderID = value.String
+			}
+		case invitation.FieldRound:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field round", values[i])
+			} else if value.Valid {
+				_m.Round = int(value.Int64)
 			}
 		case invitation.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -169,6 +204,11 @@ func (_m *Invitation) String() string {
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
+	if v := _m.DueAt; v != nil {
+		builder.WriteString("due_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
 	builder.WriteString("address_mac=")
 	builder.WriteString(fmt.Sprintf("%v", _m.AddressMAC))
 	builder.WriteString(", ")
@@ -177,10 +217,19 @@ func (_m *Invitation) String() string {
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
+	builder.WriteString("mail_id=")
+	builder.WriteString(_m.MailID)
+	builder.WriteString(", ")
 	if v := _m.RemindedAt; v != nil {
 		builder.WriteString("reminded_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("reminder_id=")
+	builder.WriteString(_m.ReminderID)
+	builder.WriteString(", ")
+	builder.WriteString("round=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Round))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

@@ -52,6 +52,20 @@ func (_c *InvitationCreate) SetNillableNextAt(v *time.Time) *InvitationCreate {
 	return _c
 }
 
+// SetDueAt sets the "due_at" field.
+func (_c *InvitationCreate) SetDueAt(v time.Time) *InvitationCreate {
+	_c.mutation.SetDueAt(v)
+	return _c
+}
+
+// SetNillableDueAt sets the "due_at" field if the given value is not nil.
+func (_c *InvitationCreate) SetNillableDueAt(v *time.Time) *InvitationCreate {
+	if v != nil {
+		_c.SetDueAt(*v)
+	}
+	return _c
+}
+
 // SetAddressMAC sets the "address_mac" field.
 func (_c *InvitationCreate) SetAddressMAC(v []byte) *InvitationCreate {
 	_c.mutation.SetAddressMAC(v)
@@ -72,6 +86,20 @@ func (_c *InvitationCreate) SetNillableInvitedAt(v *time.Time) *InvitationCreate
 	return _c
 }
 
+// SetMailID sets the "mail_id" field.
+func (_c *InvitationCreate) SetMailID(v string) *InvitationCreate {
+	_c.mutation.SetMailID(v)
+	return _c
+}
+
+// SetNillableMailID sets the "mail_id" field if the given value is not nil.
+func (_c *InvitationCreate) SetNillableMailID(v *string) *InvitationCreate {
+	if v != nil {
+		_c.SetMailID(*v)
+	}
+	return _c
+}
+
 // SetRemindedAt sets the "reminded_at" field.
 func (_c *InvitationCreate) SetRemindedAt(v time.Time) *InvitationCreate {
 	_c.mutation.SetRemindedAt(v)
@@ -82,6 +110,34 @@ func (_c *InvitationCreate) SetRemindedAt(v time.Time) *InvitationCreate {
 func (_c *InvitationCreate) SetNillableRemindedAt(v *time.Time) *InvitationCreate {
 	if v != nil {
 		_c.SetRemindedAt(*v)
+	}
+	return _c
+}
+
+// SetReminderID sets the "reminder_id" field.
+func (_c *InvitationCreate) SetReminderID(v string) *InvitationCreate {
+	_c.mutation.SetReminderID(v)
+	return _c
+}
+
+// SetNillableReminderID sets the "reminder_id" field if the given value is not nil.
+func (_c *InvitationCreate) SetNillableReminderID(v *string) *InvitationCreate {
+	if v != nil {
+		_c.SetReminderID(*v)
+	}
+	return _c
+}
+
+// SetRound sets the "round" field.
+func (_c *InvitationCreate) SetRound(v int) *InvitationCreate {
+	_c.mutation.SetRound(v)
+	return _c
+}
+
+// SetNillableRound sets the "round" field if the given value is not nil.
+func (_c *InvitationCreate) SetNillableRound(v *int) *InvitationCreate {
+	if v != nil {
+		_c.SetRound(*v)
 	}
 	return _c
 }
@@ -141,6 +197,18 @@ func (_c *InvitationCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *InvitationCreate) defaults() {
+	if _, ok := _c.mutation.MailID(); !ok {
+		v := invitation.DefaultMailID
+		_c.mutation.SetMailID(v)
+	}
+	if _, ok := _c.mutation.ReminderID(); !ok {
+		v := invitation.DefaultReminderID
+		_c.mutation.SetReminderID(v)
+	}
+	if _, ok := _c.mutation.Round(); !ok {
+		v := invitation.DefaultRound
+		_c.mutation.SetRound(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := invitation.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -167,6 +235,25 @@ func (_c *InvitationCreate) check() error {
 	}
 	if _, ok := _c.mutation.SeenAt(); !ok {
 		return &ValidationError{Name: "seen_at", err: errors.New(`ent: missing required field "Invitation.seen_at"`)}
+	}
+	if _, ok := _c.mutation.MailID(); !ok {
+		return &ValidationError{Name: "mail_id", err: errors.New(`ent: missing required field "Invitation.mail_id"`)}
+	}
+	if v, ok := _c.mutation.MailID(); ok {
+		if err := invitation.MailIDValidator(v); err != nil {
+			return &ValidationError{Name: "mail_id", err: fmt.Errorf(`ent: validator failed for field "Invitation.mail_id": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.ReminderID(); !ok {
+		return &ValidationError{Name: "reminder_id", err: errors.New(`ent: missing required field "Invitation.reminder_id"`)}
+	}
+	if v, ok := _c.mutation.ReminderID(); ok {
+		if err := invitation.ReminderIDValidator(v); err != nil {
+			return &ValidationError{Name: "reminder_id", err: fmt.Errorf(`ent: validator failed for field "Invitation.reminder_id": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Round(); !ok {
+		return &ValidationError{Name: "round", err: errors.New(`ent: missing required field "Invitation.round"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Invitation.created_at"`)}
@@ -227,6 +314,10 @@ func (_c *InvitationCreate) createSpec() (*Invitation, *sqlgraph.CreateSpec) {
 		_spec.SetField(invitation.FieldNextAt, field.TypeTime, value)
 		_node.NextAt = &value
 	}
+	if value, ok := _c.mutation.DueAt(); ok {
+		_spec.SetField(invitation.FieldDueAt, field.TypeTime, value)
+		_node.DueAt = &value
+	}
 	if value, ok := _c.mutation.AddressMAC(); ok {
 		_spec.SetField(invitation.FieldAddressMAC, field.TypeBytes, value)
 		_node.AddressMAC = value
@@ -235,9 +326,21 @@ func (_c *InvitationCreate) createSpec() (*Invitation, *sqlgraph.CreateSpec) {
 		_spec.SetField(invitation.FieldInvitedAt, field.TypeTime, value)
 		_node.InvitedAt = &value
 	}
+	if value, ok := _c.mutation.MailID(); ok {
+		_spec.SetField(invitation.FieldMailID, field.TypeString, value)
+		_node.MailID = value
+	}
 	if value, ok := _c.mutation.RemindedAt(); ok {
 		_spec.SetField(invitation.FieldRemindedAt, field.TypeTime, value)
 		_node.RemindedAt = &value
+	}
+	if value, ok := _c.mutation.ReminderID(); ok {
+		_spec.SetField(invitation.FieldReminderID, field.TypeString, value)
+		_node.ReminderID = value
+	}
+	if value, ok := _c.mutation.Round(); ok {
+		_spec.SetField(invitation.FieldRound, field.TypeInt, value)
+		_node.Round = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(invitation.FieldCreatedAt, field.TypeTime, value)

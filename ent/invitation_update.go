@@ -63,6 +63,26 @@ func (_u *InvitationUpdate) ClearNextAt() *InvitationUpdate {
 	return _u
 }
 
+// SetDueAt sets the "due_at" field.
+func (_u *InvitationUpdate) SetDueAt(v time.Time) *InvitationUpdate {
+	_u.mutation.SetDueAt(v)
+	return _u
+}
+
+// SetNillableDueAt sets the "due_at" field if the given value is not nil.
+func (_u *InvitationUpdate) SetNillableDueAt(v *time.Time) *InvitationUpdate {
+	if v != nil {
+		_u.SetDueAt(*v)
+	}
+	return _u
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (_u *InvitationUpdate) ClearDueAt() *InvitationUpdate {
+	_u.mutation.ClearDueAt()
+	return _u
+}
+
 // SetAddressMAC sets the "address_mac" field.
 func (_u *InvitationUpdate) SetAddressMAC(v []byte) *InvitationUpdate {
 	_u.mutation.SetAddressMAC(v)
@@ -95,6 +115,20 @@ func (_u *InvitationUpdate) ClearInvitedAt() *InvitationUpdate {
 	return _u
 }
 
+// SetMailID sets the "mail_id" field.
+func (_u *InvitationUpdate) SetMailID(v string) *InvitationUpdate {
+	_u.mutation.SetMailID(v)
+	return _u
+}
+
+// SetNillableMailID sets the "mail_id" field if the given value is not nil.
+func (_u *InvitationUpdate) SetNillableMailID(v *string) *InvitationUpdate {
+	if v != nil {
+		_u.SetMailID(*v)
+	}
+	return _u
+}
+
 // SetRemindedAt sets the "reminded_at" field.
 func (_u *InvitationUpdate) SetRemindedAt(v time.Time) *InvitationUpdate {
 	_u.mutation.SetRemindedAt(v)
@@ -112,6 +146,41 @@ func (_u *InvitationUpdate) SetNillableRemindedAt(v *time.Time) *InvitationUpdat
 // ClearRemindedAt clears the value of the "reminded_at" field.
 func (_u *InvitationUpdate) ClearRemindedAt() *InvitationUpdate {
 	_u.mutation.ClearRemindedAt()
+	return _u
+}
+
+// SetReminderID sets the "reminder_id" field.
+func (_u *InvitationUpdate) SetReminderID(v string) *InvitationUpdate {
+	_u.mutation.SetReminderID(v)
+	return _u
+}
+
+// SetNillableReminderID sets the "reminder_id" field if the given value is not nil.
+func (_u *InvitationUpdate) SetNillableReminderID(v *string) *InvitationUpdate {
+	if v != nil {
+		_u.SetReminderID(*v)
+	}
+	return _u
+}
+
+// SetRound sets the "round" field.
+func (_u *InvitationUpdate) SetRound(v int) *InvitationUpdate {
+	_u.mutation.ResetRound()
+	_u.mutation.SetRound(v)
+	return _u
+}
+
+// SetNillableRound sets the "round" field if the given value is not nil.
+func (_u *InvitationUpdate) SetNillableRound(v *int) *InvitationUpdate {
+	if v != nil {
+		_u.SetRound(*v)
+	}
+	return _u
+}
+
+// AddRound adds value to the "round" field.
+func (_u *InvitationUpdate) AddRound(v int) *InvitationUpdate {
+	_u.mutation.AddRound(v)
 	return _u
 }
 
@@ -147,6 +216,21 @@ func (_u *InvitationUpdate) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *InvitationUpdate) check() error {
+	if v, ok := _u.mutation.MailID(); ok {
+		if err := invitation.MailIDValidator(v); err != nil {
+			return &ValidationError{Name: "mail_id", err: fmt.Errorf(`ent: validator failed for field "Invitation.mail_id": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.ReminderID(); ok {
+		if err := invitation.ReminderIDValidator(v); err != nil {
+			return &ValidationError{Name: "reminder_id", err: fmt.Errorf(`ent: validator failed for field "Invitation.reminder_id": %w`, err)}
+		}
+	}
+	return nil
+}
+
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *InvitationUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *InvitationUpdate {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -154,6 +238,9 @@ func (_u *InvitationUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *Inv
 }
 
 func (_u *InvitationUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(invitation.Table, invitation.Columns, sqlgraph.NewFieldSpec(invitation.FieldID, field.TypeString))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -171,6 +258,12 @@ func (_u *InvitationUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.NextAtCleared() {
 		_spec.ClearField(invitation.FieldNextAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.DueAt(); ok {
+		_spec.SetField(invitation.FieldDueAt, field.TypeTime, value)
+	}
+	if _u.mutation.DueAtCleared() {
+		_spec.ClearField(invitation.FieldDueAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.AddressMAC(); ok {
 		_spec.SetField(invitation.FieldAddressMAC, field.TypeBytes, value)
 	}
@@ -183,11 +276,23 @@ func (_u *InvitationUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.InvitedAtCleared() {
 		_spec.ClearField(invitation.FieldInvitedAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.MailID(); ok {
+		_spec.SetField(invitation.FieldMailID, field.TypeString, value)
+	}
 	if value, ok := _u.mutation.RemindedAt(); ok {
 		_spec.SetField(invitation.FieldRemindedAt, field.TypeTime, value)
 	}
 	if _u.mutation.RemindedAtCleared() {
 		_spec.ClearField(invitation.FieldRemindedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ReminderID(); ok {
+		_spec.SetField(invitation.FieldReminderID, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Round(); ok {
+		_spec.SetField(invitation.FieldRound, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedRound(); ok {
+		_spec.AddField(invitation.FieldRound, field.TypeInt, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -245,6 +350,26 @@ func (_u *InvitationUpdateOne) ClearNextAt() *InvitationUpdateOne {
 	return _u
 }
 
+// SetDueAt sets the "due_at" field.
+func (_u *InvitationUpdateOne) SetDueAt(v time.Time) *InvitationUpdateOne {
+	_u.mutation.SetDueAt(v)
+	return _u
+}
+
+// SetNillableDueAt sets the "due_at" field if the given value is not nil.
+func (_u *InvitationUpdateOne) SetNillableDueAt(v *time.Time) *InvitationUpdateOne {
+	if v != nil {
+		_u.SetDueAt(*v)
+	}
+	return _u
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (_u *InvitationUpdateOne) ClearDueAt() *InvitationUpdateOne {
+	_u.mutation.ClearDueAt()
+	return _u
+}
+
 // SetAddressMAC sets the "address_mac" field.
 func (_u *InvitationUpdateOne) SetAddressMAC(v []byte) *InvitationUpdateOne {
 	_u.mutation.SetAddressMAC(v)
@@ -277,6 +402,20 @@ func (_u *InvitationUpdateOne) ClearInvitedAt() *InvitationUpdateOne {
 	return _u
 }
 
+// SetMailID sets the "mail_id" field.
+func (_u *InvitationUpdateOne) SetMailID(v string) *InvitationUpdateOne {
+	_u.mutation.SetMailID(v)
+	return _u
+}
+
+// SetNillableMailID sets the "mail_id" field if the given value is not nil.
+func (_u *InvitationUpdateOne) SetNillableMailID(v *string) *InvitationUpdateOne {
+	if v != nil {
+		_u.SetMailID(*v)
+	}
+	return _u
+}
+
 // SetRemindedAt sets the "reminded_at" field.
 func (_u *InvitationUpdateOne) SetRemindedAt(v time.Time) *InvitationUpdateOne {
 	_u.mutation.SetRemindedAt(v)
@@ -294,6 +433,41 @@ func (_u *InvitationUpdateOne) SetNillableRemindedAt(v *time.Time) *InvitationUp
 // ClearRemindedAt clears the value of the "reminded_at" field.
 func (_u *InvitationUpdateOne) ClearRemindedAt() *InvitationUpdateOne {
 	_u.mutation.ClearRemindedAt()
+	return _u
+}
+
+// SetReminderID sets the "reminder_id" field.
+func (_u *InvitationUpdateOne) SetReminderID(v string) *InvitationUpdateOne {
+	_u.mutation.SetReminderID(v)
+	return _u
+}
+
+// SetNillableReminderID sets the "reminder_id" field if the given value is not nil.
+func (_u *InvitationUpdateOne) SetNillableReminderID(v *string) *InvitationUpdateOne {
+	if v != nil {
+		_u.SetReminderID(*v)
+	}
+	return _u
+}
+
+// SetRound sets the "round" field.
+func (_u *InvitationUpdateOne) SetRound(v int) *InvitationUpdateOne {
+	_u.mutation.ResetRound()
+	_u.mutation.SetRound(v)
+	return _u
+}
+
+// SetNillableRound sets the "round" field if the given value is not nil.
+func (_u *InvitationUpdateOne) SetNillableRound(v *int) *InvitationUpdateOne {
+	if v != nil {
+		_u.SetRound(*v)
+	}
+	return _u
+}
+
+// AddRound adds value to the "round" field.
+func (_u *InvitationUpdateOne) AddRound(v int) *InvitationUpdateOne {
+	_u.mutation.AddRound(v)
 	return _u
 }
 
@@ -342,6 +516,21 @@ func (_u *InvitationUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *InvitationUpdateOne) check() error {
+	if v, ok := _u.mutation.MailID(); ok {
+		if err := invitation.MailIDValidator(v); err != nil {
+			return &ValidationError{Name: "mail_id", err: fmt.Errorf(`ent: validator failed for field "Invitation.mail_id": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.ReminderID(); ok {
+		if err := invitation.ReminderIDValidator(v); err != nil {
+			return &ValidationError{Name: "reminder_id", err: fmt.Errorf(`ent: validator failed for field "Invitation.reminder_id": %w`, err)}
+		}
+	}
+	return nil
+}
+
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *InvitationUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *InvitationUpdateOne {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -349,6 +538,9 @@ func (_u *InvitationUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *
 }
 
 func (_u *InvitationUpdateOne) sqlSave(ctx context.Context) (_node *Invitation, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(invitation.Table, invitation.Columns, sqlgraph.NewFieldSpec(invitation.FieldID, field.TypeString))
 	id, ok := _u.mutation.ID()
 	if !ok {
@@ -383,6 +575,12 @@ func (_u *InvitationUpdateOne) sqlSave(ctx context.Context) (_node *Invitation, 
 	if _u.mutation.NextAtCleared() {
 		_spec.ClearField(invitation.FieldNextAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.DueAt(); ok {
+		_spec.SetField(invitation.FieldDueAt, field.TypeTime, value)
+	}
+	if _u.mutation.DueAtCleared() {
+		_spec.ClearField(invitation.FieldDueAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.AddressMAC(); ok {
 		_spec.SetField(invitation.FieldAddressMAC, field.TypeBytes, value)
 	}
@@ -395,11 +593,23 @@ func (_u *InvitationUpdateOne) sqlSave(ctx context.Context) (_node *Invitation, 
 	if _u.mutation.InvitedAtCleared() {
 		_spec.ClearField(invitation.FieldInvitedAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.MailID(); ok {
+		_spec.SetField(invitation.FieldMailID, field.TypeString, value)
+	}
 	if value, ok := _u.mutation.RemindedAt(); ok {
 		_spec.SetField(invitation.FieldRemindedAt, field.TypeTime, value)
 	}
 	if _u.mutation.RemindedAtCleared() {
 		_spec.ClearField(invitation.FieldRemindedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ReminderID(); ok {
+		_spec.SetField(invitation.FieldReminderID, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Round(); ok {
+		_spec.SetField(invitation.FieldRound, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedRound(); ok {
+		_spec.AddField(invitation.FieldRound, field.TypeInt, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Invitation{config: _u.config}

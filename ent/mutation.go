@@ -18223,9 +18223,14 @@ type InvitationMutation struct {
 	reservation_id *string
 	seen_at        *time.Time
 	next_at        *time.Time
+	due_at         *time.Time
 	address_mac    *[]byte
 	invited_at     *time.Time
+	mail_id        *string
 	reminded_at    *time.Time
+	reminder_id    *string
+	round          *int
+	addround       *int
 	created_at     *time.Time
 	clearedFields  map[string]struct{}
 	done           bool
@@ -18494,6 +18499,55 @@ func (m *InvitationMutation) ResetNextAt() {
 	delete(m.clearedFields, invitation.FieldNextAt)
 }
 
+// SetDueAt sets the "due_at" field.
+func (m *InvitationMutation) SetDueAt(t time.Time) {
+	m.due_at = &t
+}
+
+// DueAt returns the value of the "due_at" field in the mutation.
+func (m *InvitationMutation) DueAt() (r time.Time, exists bool) {
+	v := m.due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDueAt returns the old "due_at" field's value of the Invitation entity.
+// If the Invitation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InvitationMutation) OldDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDueAt: %w", err)
+	}
+	return oldValue.DueAt, nil
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (m *InvitationMutation) ClearDueAt() {
+	m.due_at = nil
+	m.clearedFields[invitation.FieldDueAt] = struct{}{}
+}
+
+// DueAtCleared returns if the "due_at" field was cleared in this mutation.
+func (m *InvitationMutation) DueAtCleared() bool {
+	_, ok := m.clearedFields[invitation.FieldDueAt]
+	return ok
+}
+
+// ResetDueAt resets all changes to the "due_at" field.
+func (m *InvitationMutation) ResetDueAt() {
+	m.due_at = nil
+	delete(m.clearedFields, invitation.FieldDueAt)
+}
+
 // SetAddressMAC sets the "address_mac" field.
 func (m *InvitationMutation) SetAddressMAC(b []byte) {
 	m.address_mac = &b
@@ -18592,6 +18646,42 @@ func (m *InvitationMutation) ResetInvitedAt() {
 	delete(m.clearedFields, invitation.FieldInvitedAt)
 }
 
+// SetMailID sets the "mail_id" field.
+func (m *InvitationMutation) SetMailID(s string) {
+	m.mail_id = &s
+}
+
+// MailID returns the value of the "mail_id" field in the mutation.
+func (m *InvitationMutation) MailID() (r string, exists bool) {
+	v := m.mail_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMailID returns the old "mail_id" field's value of the Invitation entity.
+// If the Invitation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InvitationMutation) OldMailID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMailID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMailID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMailID: %w", err)
+	}
+	return oldValue.MailID, nil
+}
+
+// ResetMailID resets all changes to the "mail_id" field.
+func (m *InvitationMutation) ResetMailID() {
+	m.mail_id = nil
+}
+
 // SetRemindedAt sets the "reminded_at" field.
 func (m *InvitationMutation) SetRemindedAt(t time.Time) {
 	m.reminded_at = &t
@@ -18639,6 +18729,98 @@ func (m *InvitationMutation) RemindedAtCleared() bool {
 func (m *InvitationMutation) ResetRemindedAt() {
 	m.reminded_at = nil
 	delete(m.clearedFields, invitation.FieldRemindedAt)
+}
+
+// SetReminderID sets the "reminder_id" field.
+func (m *InvitationMutation) SetReminderID(s string) {
+	m.reminder_id = &s
+}
+
+// ReminderID returns the value of the "reminder_id" field in the mutation.
+func (m *InvitationMutation) ReminderID() (r string, exists bool) {
+	v := m.reminder_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReminderID returns the old "reminder_id" field's value of the Invitation entity.
+// If the Invitation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InvitationMutation) OldReminderID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReminderID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReminderID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReminderID: %w", err)
+	}
+	return oldValue.ReminderID, nil
+}
+
+// ResetReminderID resets all changes to the "reminder_id" field.
+func (m *InvitationMutation) ResetReminderID() {
+	m.reminder_id = nil
+}
+
+// SetRound sets the "round" field.
+func (m *InvitationMutation) SetRound(i int) {
+	m.round = &i
+	m.addround = nil
+}
+
+// Round returns the value of the "round" field in the mutation.
+func (m *InvitationMutation) Round() (r int, exists bool) {
+	v := m.round
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRound returns the old "round" field's value of the Invitation entity.
+// If the Invitation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InvitationMutation) OldRound(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRound is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRound requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRound: %w", err)
+	}
+	return oldValue.Round, nil
+}
+
+// AddRound adds i to the "round" field.
+func (m *InvitationMutation) AddRound(i int) {
+	if m.addround != nil {
+		*m.addround += i
+	} else {
+		m.addround = &i
+	}
+}
+
+// AddedRound returns the value that was added to the "round" field in this mutation.
+func (m *InvitationMutation) AddedRound() (r int, exists bool) {
+	v := m.addround
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRound resets all changes to the "round" field.
+func (m *InvitationMutation) ResetRound() {
+	m.round = nil
+	m.addround = nil
 }
 
 // SetCreatedAt sets the "created_at" field.
@@ -18711,7 +18893,7 @@ func (m *InvitationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *InvitationMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 12)
 	if m.property_id != nil {
 		fields = append(fields, invitation.FieldPropertyID)
 	}
@@ -18724,14 +18906,26 @@ func (m *InvitationMutation) Fields() []string {
 	if m.next_at != nil {
 		fields = append(fields, invitation.FieldNextAt)
 	}
+	if m.due_at != nil {
+		fields = append(fields, invitation.FieldDueAt)
+	}
 	if m.address_mac != nil {
 		fields = append(fields, invitation.FieldAddressMAC)
 	}
 	if m.invited_at != nil {
 		fields = append(fields, invitation.FieldInvitedAt)
 	}
+	if m.mail_id != nil {
+		fields = append(fields, invitation.FieldMailID)
+	}
 	if m.reminded_at != nil {
 		fields = append(fields, invitation.FieldRemindedAt)
+	}
+	if m.reminder_id != nil {
+		fields = append(fields, invitation.FieldReminderID)
+	}
+	if m.round != nil {
+		fields = append(fields, invitation.FieldRound)
 	}
 	if m.created_at != nil {
 		fields = append(fields, invitation.FieldCreatedAt)
@@ -18752,12 +18946,20 @@ func (m *InvitationMutation) Field(name string) (ent.Value, bool) {
 		return m.SeenAt()
 	case invitation.FieldNextAt:
 		return m.NextAt()
+	case invitation.FieldDueAt:
+		return m.DueAt()
 	case invitation.FieldAddressMAC:
 		return m.AddressMAC()
 	case invitation.FieldInvitedAt:
 		return m.InvitedAt()
+	case invitation.FieldMailID:
+		return m.MailID()
 	case invitation.FieldRemindedAt:
 		return m.RemindedAt()
+	case invitation.FieldReminderID:
+		return m.ReminderID()
+	case invitation.FieldRound:
+		return m.Round()
 	case invitation.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -18777,12 +18979,20 @@ func (m *InvitationMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldSeenAt(ctx)
 	case invitation.FieldNextAt:
 		return m.OldNextAt(ctx)
+	case invitation.FieldDueAt:
+		return m.OldDueAt(ctx)
 	case invitation.FieldAddressMAC:
 		return m.OldAddressMAC(ctx)
 	case invitation.FieldInvitedAt:
 		return m.OldInvitedAt(ctx)
+	case invitation.FieldMailID:
+		return m.OldMailID(ctx)
 	case invitation.FieldRemindedAt:
 		return m.OldRemindedAt(ctx)
+	case invitation.FieldReminderID:
+		return m.OldReminderID(ctx)
+	case invitation.FieldRound:
+		return m.OldRound(ctx)
 	case invitation.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -18822,6 +19032,13 @@ func (m *InvitationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetNextAt(v)
 		return nil
+	case invitation.FieldDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDueAt(v)
+		return nil
 	case invitation.FieldAddressMAC:
 		v, ok := value.([]byte)
 		if !ok {
@@ -18836,12 +19053,33 @@ func (m *InvitationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetInvitedAt(v)
 		return nil
+	case invitation.FieldMailID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMailID(v)
+		return nil
 	case invitation.FieldRemindedAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetRemindedAt(v)
+		return nil
+	case invitation.FieldReminderID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReminderID(v)
+		return nil
+	case invitation.FieldRound:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRound(v)
 		return nil
 	case invitation.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -18857,13 +19095,21 @@ func (m *InvitationMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *InvitationMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addround != nil {
+		fields = append(fields, invitation.FieldRound)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *InvitationMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case invitation.FieldRound:
+		return m.AddedRound()
+	}
 	return nil, false
 }
 
@@ -18872,6 +19118,13 @@ func (m *InvitationMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *InvitationMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case invitation.FieldRound:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRound(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Invitation numeric field %s", name)
 }
@@ -18882,6 +19135,9 @@ func (m *InvitationMutation) ClearedFields() []string {
 	var fields []string
 	if m.FieldCleared(invitation.FieldNextAt) {
 		fields = append(fields, invitation.FieldNextAt)
+	}
+	if m.FieldCleared(invitation.FieldDueAt) {
+		fields = append(fields, invitation.FieldDueAt)
 	}
 	if m.FieldCleared(invitation.FieldAddressMAC) {
 		fields = append(fields, invitation.FieldAddressMAC)
@@ -18908,6 +19164,9 @@ func (m *InvitationMutation) ClearField(name string) error {
 	switch name {
 	case invitation.FieldNextAt:
 		m.ClearNextAt()
+		return nil
+	case invitation.FieldDueAt:
+		m.ClearDueAt()
 		return nil
 	case invitation.FieldAddressMAC:
 		m.ClearAddressMAC()
@@ -18938,14 +19197,26 @@ func (m *InvitationMutation) ResetField(name string) error {
 	case invitation.FieldNextAt:
 		m.ResetNextAt()
 		return nil
+	case invitation.FieldDueAt:
+		m.ResetDueAt()
+		return nil
 	case invitation.FieldAddressMAC:
 		m.ResetAddressMAC()
 		return nil
 	case invitation.FieldInvitedAt:
 		m.ResetInvitedAt()
 		return nil
+	case invitation.FieldMailID:
+		m.ResetMailID()
+		return nil
 	case invitation.FieldRemindedAt:
 		m.ResetRemindedAt()
+		return nil
+	case invitation.FieldReminderID:
+		m.ResetReminderID()
+		return nil
+	case invitation.FieldRound:
+		m.ResetRound()
 		return nil
 	case invitation.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -737,8 +737,24 @@ func init() {
 	invitationDescReservationID := invitationFields[2].Descriptor()
 	// invitation.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	invitation.ReservationIDValidator = invitationDescReservationID.Validators[0].(func(string) error)
+	// invitationDescMailID is the schema descriptor for mail_id field.
+	invitationDescMailID := invitationFields[8].Descriptor()
+	// invitation.DefaultMailID holds the default value on creation for the mail_id field.
+	invitation.DefaultMailID = invitationDescMailID.Default.(string)
+	// invitation.MailIDValidator is a validator for the "mail_id" field. It is called by the builders before save.
+	invitation.MailIDValidator = invitationDescMailID.Validators[0].(func(string) error)
+	// invitationDescReminderID is the schema descriptor for reminder_id field.
+	invitationDescReminderID := invitationFields[10].Descriptor()
+	// invitation.DefaultReminderID holds the default value on creation for the reminder_id field.
+	invitation.DefaultReminderID = invitationDescReminderID.Default.(string)
+	// invitation.ReminderIDValidator is a validator for the "reminder_id" field. It is called by the builders before save.
+	invitation.ReminderIDValidator = invitationDescReminderID.Validators[0].(func(string) error)
+	// invitationDescRound is the schema descriptor for round field.
+	invitationDescRound := invitationFields[11].Descriptor()
+	// invitation.DefaultRound holds the default value on creation for the round field.
+	invitation.DefaultRound = invitationDescRound.Default.(int)
 	// invitationDescCreatedAt is the schema descriptor for created_at field.
-	invitationDescCreatedAt := invitationFields[8].Descriptor()
+	invitationDescCreatedAt := invitationFields[12].Descriptor()
 	// invitation.DefaultCreatedAt holds the default value on creation for the created_at field.
 	invitation.DefaultCreatedAt = invitationDescCreatedAt.Default.(func() time.Time)
 	// invitationDescID is the schema descriptor for id field.

@@ -21,12 +21,20 @@ const (
 	FieldSeenAt = "seen_at"
 	// FieldNextAt holds the string denoting the next_at field in the database.
 	FieldNextAt = "next_at"
+	// FieldDueAt holds the string denoting the due_at field in the database.
+	FieldDueAt = "due_at"
 	// FieldAddressMAC holds the string denoting the address_mac field in the database.
 	FieldAddressMAC = "address_mac"
 	// FieldInvitedAt holds the string denoting the invited_at field in the database.
 	FieldInvitedAt = "invited_at"
+	// FieldMailID holds the string denoting the mail_id field in the database.
+	FieldMailID = "mail_id"
 	// FieldRemindedAt holds the string denoting the reminded_at field in the database.
 	FieldRemindedAt = "reminded_at"
+	// FieldReminderID holds the string denoting the reminder_id field in the database.
+	FieldReminderID = "reminder_id"
+	// FieldRound holds the string denoting the round field in the database.
+	FieldRound = "round"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the invitation in the database.
@@ -40,9 +48,13 @@ var Columns = []string{
 	FieldReservationID,
 	FieldSeenAt,
 	FieldNextAt,
+	FieldDueAt,
 	FieldAddressMAC,
 	FieldInvitedAt,
+	FieldMailID,
 	FieldRemindedAt,
+	FieldReminderID,
+	FieldRound,
 	FieldCreatedAt,
 }
 
@@ -61,6 +73,16 @@ var (
 	PropertyIDValidator func(string) error
 	// ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	ReservationIDValidator func(string) error
+	// DefaultMailID holds the default value on creation for the "mail_id" field.
+	DefaultMailID string
+	// MailIDValidator is a validator for the "mail_id" field. It is called by the builders before save.
+	MailIDValidator func(string) error
+	// DefaultReminderID holds the default value on creation for the "reminder_id" field.
+	DefaultReminderID string
+	// ReminderIDValidator is a validator for the "reminder_id" field. It is called by the builders before save.
+	ReminderIDValidator func(string) error
+	// DefaultRound holds the default value on creation for the "round" field.
+	DefaultRound int
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -95,14 +117,34 @@ func ByNextAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldNextAt, opts...).ToFunc()
 }
 
+// ByDueAt orders the results by the due_at field.
+func ByDueAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDueAt, opts...).ToFunc()
+}
+
 // ByInvitedAt orders the results by the invited_at field.
 func ByInvitedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldInvitedAt, opts...).ToFunc()
 }
 
+// ByMailID orders the results by the mail_id field.
+func ByMailID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMailID, opts...).ToFunc()
+}
+
 // ByRemindedAt orders the results by the reminded_at field.
 func ByRemindedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRemindedAt, opts...).ToFunc()
+}
+
+// ByReminderID orders the results by the reminder_id field.
+func ByReminderID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReminderID, opts...).ToFunc()
+}
+
+// ByRound orders the results by the round field.
+func ByRound(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRound, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

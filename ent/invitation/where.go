@@ -84,6 +84,11 @@ func NextAt(v time.Time) predicate.Invitation {
 	return predicate.Invitation(sql.FieldEQ(FieldNextAt, v))
 }
 
+// DueAt applies equality check predicate on the "due_at" field. It's identical to DueAtEQ.
+func DueAt(v time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldDueAt, v))
+}
+
 // AddressMAC applies equality check predicate on the "address_mac" field. It's identical to AddressMACEQ.
 func AddressMAC(v []byte) predicate.Invitation {
 	return predicate.Invitation(sql.FieldEQ(FieldAddressMAC, v))
@@ -94,9 +99,24 @@ func InvitedAt(v time.Time) predicate.Invitation {
 	return predicate.Invitation(sql.FieldEQ(FieldInvitedAt, v))
 }
 
+// MailID applies equality check predicate on the "mail_id" field. It's identical to MailIDEQ.
+func MailID(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldMailID, v))
+}
+
 // RemindedAt applies equality check predicate on the "reminded_at" field. It's identical to RemindedAtEQ.
 func RemindedAt(v time.Time) predicate.Invitation {
 	return predicate.Invitation(sql.FieldEQ(FieldRemindedAt, v))
+}
+
+// ReminderID applies equality check predicate on the "reminder_id" field. It's identical to ReminderIDEQ.
+func ReminderID(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldReminderID, v))
+}
+
+// Round applies equality check predicate on the "round" field. It's identical to RoundEQ.
+func Round(v int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldRound, v))
 }
 
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
@@ -324,6 +344,56 @@ func NextAtNotNil() predicate.Invitation {
 	return predicate.Invitation(sql.FieldNotNull(FieldNextAt))
 }
 
+// DueAtEQ applies the EQ predicate on the "due_at" field.
+func DueAtEQ(v time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldDueAt, v))
+}
+
+// DueAtNEQ applies the NEQ predicate on the "due_at" field.
+func DueAtNEQ(v time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNEQ(FieldDueAt, v))
+}
+
+// DueAtIn applies the In predicate on the "due_at" field.
+func DueAtIn(vs ...time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldIn(FieldDueAt, vs...))
+}
+
+// DueAtNotIn applies the NotIn predicate on the "due_at" field.
+func DueAtNotIn(vs ...time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNotIn(FieldDueAt, vs...))
+}
+
+// DueAtGT applies the GT predicate on the "due_at" field.
+func DueAtGT(v time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGT(FieldDueAt, v))
+}
+
+// DueAtGTE applies the GTE predicate on the "due_at" field.
+func DueAtGTE(v time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGTE(FieldDueAt, v))
+}
+
+// DueAtLT applies the LT predicate on the "due_at" field.
+func DueAtLT(v time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLT(FieldDueAt, v))
+}
+
+// DueAtLTE applies the LTE predicate on the "due_at" field.
+func DueAtLTE(v time.Time) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLTE(FieldDueAt, v))
+}
+
+// DueAtIsNil applies the IsNil predicate on the "due_at" field.
+func DueAtIsNil() predicate.Invitation {
+	return predicate.Invitation(sql.FieldIsNull(FieldDueAt))
+}
+
+// DueAtNotNil applies the NotNil predicate on the "due_at" field.
+func DueAtNotNil() predicate.Invitation {
+	return predicate.Invitation(sql.FieldNotNull(FieldDueAt))
+}
+
 // AddressMACEQ applies the EQ predicate on the "address_mac" field.
 func AddressMACEQ(v []byte) predicate.Invitation {
 	return predicate.Invitation(sql.FieldEQ(FieldAddressMAC, v))
@@ -424,6 +494,71 @@ func InvitedAtNotNil() predicate.Invitation {
 	return predicate.Invitation(sql.FieldNotNull(FieldInvitedAt))
 }
 
+// MailIDEQ applies the EQ predicate on the "mail_id" field.
+func MailIDEQ(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldMailID, v))
+}
+
+// MailIDNEQ applies the NEQ predicate on the "mail_id" field.
+func MailIDNEQ(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNEQ(FieldMailID, v))
+}
+
+// MailIDIn applies the In predicate on the "mail_id" field.
+func MailIDIn(vs ...string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldIn(FieldMailID, vs...))
+}
+
+// MailIDNotIn applies the NotIn predicate on the "mail_id" field.
+func MailIDNotIn(vs ...string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNotIn(FieldMailID, vs...))
+}
+
+// MailIDGT applies the GT predicate on the "mail_id" field.
+func MailIDGT(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGT(FieldMailID, v))
+}
+
+// MailIDGTE applies the GTE predicate on the "mail_id" field.
+func MailIDGTE(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGTE(FieldMailID, v))
+}
+
+// MailIDLT applies the LT predicate on the "mail_id" field.
+func MailIDLT(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLT(FieldMailID, v))
+}
+
+// MailIDLTE applies the LTE predicate on the "mail_id" field.
+func MailIDLTE(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLTE(FieldMailID, v))
+}
+
+// MailIDContains applies the Contains predicate on the "mail_id" field.
+func MailIDContains(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldContains(FieldMailID, v))
+}
+
+// MailIDHasPrefix applies the HasPrefix predicate on the "mail_id" field.
+func MailIDHasPrefix(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldHasPrefix(FieldMailID, v))
+}
+
+// MailIDHasSuffix applies the HasSuffix predicate on the "mail_id" field.
+func MailIDHasSuffix(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldHasSuffix(FieldMailID, v))
+}
+
+// MailIDEqualFold applies the EqualFold predicate on the "mail_id" field.
+func MailIDEqualFold(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEqualFold(FieldMailID, v))
+}
+
+// MailIDContainsFold applies the ContainsFold predicate on the "mail_id" field.
+func MailIDContainsFold(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldContainsFold(FieldMailID, v))
+}
+
 // RemindedAtEQ applies the EQ predicate on the "reminded_at" field.
 func RemindedAtEQ(v time.Time) predicate.Invitation {
 	return predicate.Invitation(sql.FieldEQ(FieldRemindedAt, v))
@@ -472,6 +607,111 @@ func RemindedAtIsNil() predicate.Invitation {
 // RemindedAtNotNil applies the NotNil predicate on the "reminded_at" field.
 func RemindedAtNotNil() predicate.Invitation {
 	return predicate.Invitation(sql.FieldNotNull(FieldRemindedAt))
+}
+
+// ReminderIDEQ applies the EQ predicate on the "reminder_id" field.
+func ReminderIDEQ(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldReminderID, v))
+}
+
+// ReminderIDNEQ applies the NEQ predicate on the "reminder_id" field.
+func ReminderIDNEQ(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNEQ(FieldReminderID, v))
+}
+
+// ReminderIDIn applies the In predicate on the "reminder_id" field.
+func ReminderIDIn(vs ...string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldIn(FieldReminderID, vs...))
+}
+
+// ReminderIDNotIn applies the NotIn predicate on the "reminder_id" field.
+func ReminderIDNotIn(vs ...string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNotIn(FieldReminderID, vs...))
+}
+
+// ReminderIDGT applies the GT predicate on the "reminder_id" field.
+func ReminderIDGT(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGT(FieldReminderID, v))
+}
+
+// ReminderIDGTE applies the GTE predicate on the "reminder_id" field.
+func ReminderIDGTE(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGTE(FieldReminderID, v))
+}
+
+// ReminderIDLT applies the LT predicate on the "reminder_id" field.
+func ReminderIDLT(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLT(FieldReminderID, v))
+}
+
+// ReminderIDLTE applies the LTE predicate on the "reminder_id" field.
+func ReminderIDLTE(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLTE(FieldReminderID, v))
+}
+
+// ReminderIDContains applies the Contains predicate on the "reminder_id" field.
+func ReminderIDContains(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldContains(FieldReminderID, v))
+}
+
+// ReminderIDHasPrefix applies the HasPrefix predicate on the "reminder_id" field.
+func ReminderIDHasPrefix(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldHasPrefix(FieldReminderID, v))
+}
+
+// ReminderIDHasSuffix applies the HasSuffix predicate on the "reminder_id" field.
+func ReminderIDHasSuffix(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldHasSuffix(FieldReminderID, v))
+}
+
+// ReminderIDEqualFold applies the EqualFold predicate on the "reminder_id" field.
+func ReminderIDEqualFold(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEqualFold(FieldReminderID, v))
+}
+
+// ReminderIDContainsFold applies the ContainsFold predicate on the "reminder_id" field.
+func ReminderIDContainsFold(v string) predicate.Invitation {
+	return predicate.Invitation(sql.FieldContainsFold(FieldReminderID, v))
+}
+
+// RoundEQ applies the EQ predicate on the "round" field.
+func RoundEQ(v int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldEQ(FieldRound, v))
+}
+
+// RoundNEQ applies the NEQ predicate on the "round" field.
+func RoundNEQ(v int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNEQ(FieldRound, v))
+}
+
+// RoundIn applies the In predicate on the "round" field.
+func RoundIn(vs ...int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldIn(FieldRound, vs...))
+}
+
+// RoundNotIn applies the NotIn predicate on the "round" field.
+func RoundNotIn(vs ...int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldNotIn(FieldRound, vs...))
+}
+
+// RoundGT applies the GT predicate on the "round" field.
+func RoundGT(v int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGT(FieldRound, v))
+}
+
+// RoundGTE applies the GTE predicate on the "round" field.
+func RoundGTE(v int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldGTE(FieldRound, v))
+}
+
+// RoundLT applies the LT predicate on the "round" field.
+func RoundLT(v int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLT(FieldRound, v))
+}
+
+// RoundLTE applies the LTE predicate on the "round" field.
+func RoundLTE(v int) predicate.Invitation {
+	return predicate.Invitation(sql.FieldLTE(FieldRound, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -55,6 +55,7 @@ func (Reservation) Indexes() []ent.Index {
 		index.Fields("from_at", "property_id"),
 		index.Fields("property_id", "pms_number"),
 		index.Fields("property_id", "channel_number").Annotations(entsql.IndexWhere("channel_number IS NOT NULL")),
+		index.Fields("integration_id", "pms_group_id").Annotations(entsql.IndexWhere("pms_group_id IS NOT NULL")),
 		index.Fields("plan_due_at").Annotations(entsql.IndexWhere("plan_due_at IS NOT NULL")),
 		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
 	}

@@ -283,16 +283,20 @@ func (Invitation) Fields() []ent.Field {
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
 		moment("seen_at"), // updated_at of the reservation when it was last evaluated
 		maybe("next_at"),  // when the next mail may be due
-		field.Bytes("address_mac").Optional().Comment("Keyed hash of the address that was invited."),
+		maybe("due_at"),   // since when an invitation is due that waits for the rest of the group
+		field.Bytes("address_mac").Optional().Comment("Keyed hash of the booker's address when it was last evaluated."),
 		maybe("invited_at"),
+		field.String("mail_id").MaxRuneLen(40).Default("").Comment("The invitation that lists the reservation."),
 		maybe("reminded_at"),
+		field.String("reminder_id").MaxRuneLen(40).Default("").Comment("The reminder that lists the reservation."),
+		field.Int("round").Default(0).Comment("How many mails listed the reservation. It is part of their once keys."),
 		created(),
 	}
 }
 
 func (Invitation) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("reservation_id").Unique(), index.Fields("property_id"),
+		index.Fields("reservation_id").Unique(), index.Fields("property_id"), index.Fields("mail_id"), index.Fields("reminder_id"),
 		index.Fields("next_at").Annotations(entsql.IndexWhere("next_at IS NOT NULL")),
 	}
 }

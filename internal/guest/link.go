@@ -138,16 +138,6 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 	return nil
 }
 
-// EndLinksAndSessions revokes all links of a reservation and ends all its sessions.
-func EndLinksAndSessions(tx *db.Tx, propertyID, reservationID string) error {
-	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).
-		Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID), guestlink.RevokedAtIsNil()).Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("revoke the links of a stay: %w", err)
-	}
-	return EndSessions(tx, propertyID, reservationID, "")
-}
-
 // Renewal is to whom a new link goes.
 type Renewal struct{ PropertyID, ReservationID, GuestID, Address string }
 

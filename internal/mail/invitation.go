@@ -1,9 +1,6 @@
 package mail
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Stay is what decides whether the guests of a reservation are invited.
 type Stay struct {
@@ -19,7 +16,14 @@ type Stay struct {
 type Schedule struct {
 	InviteDays, RemindDays int
 	Zone                   *time.Location
+	Off                    bool // staff have not switched the invitations on
 }
+
+// The PMS's states that decide about invitations.
+const (
+	confirmed = "confirmed"
+	canceled  = "canceled"
+)
 
 // Due is what a stay needs from the sweep.
 type Due string
@@ -33,7 +37,7 @@ const (
 
 // DueMail decides which mail a stay needs now, and when the next decision is due: zero if never, unless the stay changes.
 func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
-	if s.State != "confirmed" || !s.To.After(now) {
+	if when.Off || s.State != confirmed || !s.To.After(now) {
 		return DueNothing, time.Time{}
 	}
 	if s.InvitedAt.IsZero() {
@@ -58,11 +62,14 @@ func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
 	return DueReminder, time.Time{}
 }
 
-// remindAt returns when the booker of a stay is reminded: zero if never. A reminder within a day of the invitation would be a second
-// mail about the same thing.
+// remindAfter is the shortest time between an invitation and its reminder.
+const remindAfter = 24 * time.Hour
+
+// remindAt returns when the booker of a stay is reminded: zero if never. A reminder soon after the
+// invitation would be a second mail about the same thing.
 func (w Schedule) remindAt(from, invited time.Time) time.Time {
 	at := daysBefore(from, w.RemindDays, w.Zone)
-	if w.RemindDays <= 0 || at.Before(invited.Add(24*time.Hour)) {
+	if w.RemindDays <= 0 || at.Before(invited.Add(remindAfter)) {
 		return time.Time{}
 	}
 	return at
@@ -75,29 +82,6 @@ func daysBefore(at time.Time, days int, zone *time.Location) time.Time {
 	}
 	y, m, d := at.In(zone).Date()
 	return time.Date(y, m, d-days, 0, 0, 0, 0, zone)
-}
-
-// relays are domains of the addresses with which booking agencies hide those of their guests. Mails to them are filtered, lose their
-// links, or end when the agency closes the address.
-var relays = []string{
-	"guest.booking.com", "property.booking.com", "m.expediapartnercentral.com", "expediapartnercentral.com", "guest.expedia.com", "guest.airbnb.com", "reply.airbnb.com",
-	"airbnb.com", "guest.agoda.com", "agoda-messaging.com", "messages.homeaway.com", "messages.vrbo.com", "guest.trip.com", "guest.hostelworld.com", "guest.hotelbeds.com",
-	"guest.ctrip.com", "reply.tripadvisor.com", "guest.hrs.com", "guest.despegar.com", "guest.traveloka.com", "booking.com", "expedia.com", "hotels.com", "agoda.com", "vrbo.com",
-}
-
-// Reaches reports whether an address reaches a guest: it exists, and it is not an agency's.
-func Reaches(address string) bool {
-	name, domain, ok := strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
-	return ok && name != "" && domain != "" && !isRelay(domain)
-}
-
-func isRelay(domain string) bool {
-	for _, relay := range relays {
-		if domain == relay || strings.HasSuffix(domain, "."+relay) {
-			return true
-		}
-	}
-	return false
 }
 
 // Counts say how many bookers of an integration would be invited.

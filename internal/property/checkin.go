@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	entsettings "latchkey.dev/ent/checkinsettings"
+	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -95,6 +96,11 @@ func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*Chec
 	}
 	if err := u.Exec(tx.Context()); err != nil {
 		return nil, fmt.Errorf("change the check-in settings of %s: %w", propertyID, err)
+	}
+	if c.InviteDays != nil || c.RemindDays != nil {
+		if err := tx.Invitation.Update().Where(invitation.PropertyID(propertyID)).SetNextAt(tx.Now()).Exec(tx.Context()); err != nil {
+			return nil, fmt.Errorf("evaluate the invitations of %s again: %w", propertyID, err)
+		}
 	}
 	return GetCheckInSettings(tx, propertyID)
 }

@@ -41,15 +41,23 @@ const (
 	isInvited   = `JOIN integrations AS g ON g.id = r.integration_id AND g.property_id = r.property_id AND g.invitations_at IS NOT NULL`
 	enqueueNear = insertInvitations + `reservations AS r ` + isInvited + ` WHERE r.from_at > $3 AND r.from_at <= $4 AND r.state = 'confirmed'
 		AND NOT EXISTS (SELECT 1 FROM invitations AS i WHERE i.id = r.id) ORDER BY r.from_at LIMIT $5 ON CONFLICT (id) DO NOTHING`
-	enqueueMoved = insertInvitations + `reservation_changes AS c JOIN reservations AS r ON r.id = c.reservation_id AND r.property_id = c.property_id ` + isInvited + `
-		WHERE c.id > $3 AND c.id <= $4 AND r.updated_at = c.changed_at AND r.from_at > $5 AND r.from_at <= $6
-		AND NOT EXISTS (SELECT 1 FROM invitations AS i WHERE i.id = r.id AND i.seen_at = r.updated_at)
-		ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at`
+	changedSince = `reservation_changes AS c JOIN reservations AS r ON r.id = c.reservation_id AND r.property_id = c.property_id `
+	// enqueueMoved adds rows of changed reservations, such as those that were booked or moved to a near day.
+	enqueueMoved = insertInvitations + changedSince + isInvited + ` WHERE c.id > $3 AND c.id <= $4 AND r.updated_at = c.changed_at
+		AND r.from_at > $5 AND r.from_at <= $6 ON CONFLICT (id) DO NOTHING`
+	// enqueueChanged makes the rows of changed reservations due, also while the invitations of their integration are off: links at a former
+	// address end.
+	enqueueChanged = `UPDATE invitations SET next_at = $1 WHERE id IN (SELECT r.id FROM ` + changedSince + `WHERE c.id > $2 AND c.id <= $3)
+		AND NOT EXISTS (SELECT 1 FROM reservations AS r WHERE r.id = invitations.id AND r.updated_at = invitations.seen_at)`
+	// findMissed finds the reservations that changed while no process swept.
+	findMissed = `SELECT i.id FROM invitations AS i JOIN reservations AS r ON r.id = i.id
+		WHERE i.id > $1 AND r.updated_at <> i.seen_at AND i.next_at IS NULL ORDER BY i.id LIMIT $2`
 	newestSwitch = `SELECT MAX(invitations_at) FROM integrations`
 )
 
 // progress is how far the sweeps of a process have come.
 type progress struct {
+	begun    bool
 	near     time.Time // arrivals until then have rows
 	change   int64     // entries of the change log until then were read
 	switched string    // the newest time at which an integration was switched on
@@ -70,24 +78,50 @@ func (v Invitations) Sweep() Sweep {
 	}}
 }
 
-// enqueueInvitations adds rows for reservations that came within the horizon or changed since the last sweep.
+// enqueueInvitations adds rows for reservations that came within the horizon, and makes the rows of changed reservations due.
 func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
 	view := d.View(ctx)
 	last, err := reservation.LastChange(view)
 	if err != nil {
 		return err
 	}
-	now := view.Now()
+	if !p.begun {
+		if err := enqueueMissed(ctx, d); err != nil {
+			return err
+		}
+		p.begun, p.change = true, last
+	}
 	var switched *string
 	if _, err := view.ReadOne(newestSwitch, nil, &switched); err != nil {
 		return fmt.Errorf("find the integrations with invitations: %w", err)
 	}
+	if switched != nil && *switched != p.switched {
+		p.switched, p.near = *switched, time.Time{}
+	}
+	now := view.Now()
+	if last > p.change {
+		err := d.Write(ctx, func(tx *db.Tx) error {
+			since, past, until := p.change-changesOverlap, now.Add(-invitationHorizon), now.Add(invitationHorizon)
+			if _, err := tx.ExecContext(tx.Context(), enqueueChanged, now, since, last); err != nil || switched == nil {
+				return err
+			}
+			_, err := tx.ExecContext(tx.Context(), enqueueMoved, now, now, since, last, past, until)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("enqueue invitations of changed reservations: %w", err)
+		}
+		p.change = last
+	}
 	if switched == nil {
 		return nil
 	}
-	if *switched != p.switched {
-		*p = progress{switched: *switched, change: last}
-	}
+	return enqueueArrivals(ctx, d, p)
+}
+
+// enqueueArrivals adds rows for reservations that came within the horizon.
+func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
+	now := d.View(ctx).Now()
 	after, until := p.near, now.Add(invitationHorizon)
 	if after.IsZero() {
 		after = now.Add(-invitationHorizon) // guests whose stay has begun can still check in
@@ -102,18 +136,44 @@ func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
 		}
 	}
 	p.near = until
-	if last > p.change {
-		err := d.Write(ctx, func(tx *db.Tx) error {
-			_, err := tx.ExecContext(tx.Context(), enqueueMoved, now, now, p.change-changesOverlap, last, now.Add(-invitationHorizon), until)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("enqueue invitations of changed reservations: %w", err)
-		}
-		p.change = last
-	}
 	return nil
 }
+
+// enqueueMissed makes the rows of reservations due that changed while no process swept. It reads all rows once, in pages.
+func enqueueMissed(ctx context.Context, d *db.DB) error {
+	for after := ""; ; {
+		ids, err := missedAfter(d.View(ctx), after)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		err = d.Write(ctx, func(tx *db.Tx) error {
+			return tx.Invitation.Update().Where(invitation.IDIn(ids...)).SetNextAt(tx.Now()).Exec(tx.Context())
+		})
+		if err != nil {
+			return fmt.Errorf("enqueue missed invitations: %w", err)
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+func missedAfter(view *db.Tx, after string) (ids []string, err error) {
+	rows, err := view.QueryContext(view.Context(), findMissed, after, missedPage)
+	if err != nil {
+		return nil, fmt.Errorf("find missed invitations: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read a missed invitation: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// missedPage is how many missed rows one statement changes.
+const missedPage = 500
 
 // orderDue evaluates the rows that are due.
 func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
@@ -125,8 +185,13 @@ func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 		}
 		var failed error // a failure of one reservation does not stop the others
 		for _, row := range rows {
-			if err := v.evaluate(ctx, d, row); err != nil {
-				failed = errors.Join(failed, fmt.Errorf("evaluate the invitation of %s: %w", row.ID, err))
+			err := v.evaluate(ctx, d, row)
+			if err == nil {
+				continue
+			}
+			failed = errors.Join(failed, fmt.Errorf("evaluate the invitation of %s: %w", row.ID, err))
+			if err := postpone(ctx, d, row); err != nil {
+				return errors.Join(failed, err)
 			}
 		}
 		if failed != nil || len(rows) < invitationBatch {
@@ -136,28 +201,40 @@ func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// evaluate decides about one reservation, in one transaction with the mail that it orders.
+// retryInvitation is when a row whose evaluation failed is evaluated again.
+const retryInvitation = 5 * time.Minute
+
+// postpone makes room for the other rows that are due.
+func postpone(ctx context.Context, d *db.DB, row *ent.Invitation) error {
+	err := d.Write(ctx, func(tx *db.Tx) error {
+		return tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID)).SetNextAt(tx.Now().Add(retryInvitation)).Exec(tx.Context())
+	})
+	if err != nil {
+		return fmt.Errorf("postpone an invitation: %w", err)
+	}
+	return nil
+}
+
+// evaluate decides about the booking of one reservation, in one transaction with the mails that it orders.
 func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
+		due, err := tx.Invitation.Query().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID), invitation.NextAtLTE(tx.Now())).Exist(tx.Context())
+		if err != nil || !due {
+			return err // another reservation of the group caused the evaluation
+		}
 		stay, err := reservation.Get(tx, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
 		if err != nil {
 			return err
 		}
-		e, err := v.load(tx, row.PropertyID, stay)
+		b, err := v.loadBooking(tx, stay)
 		if err != nil {
 			return err
 		}
-		due, next := mail.DueMail(e.stayOf(row), e.schedule, tx.Now())
-		update := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID)).SetSeenAt(stay.UpdatedAt)
-		if next.IsZero() {
-			update.ClearNextAt()
-		} else {
-			update.SetNextAt(next.UTC())
+		rooms, err := b.facts(tx)
+		if err != nil {
+			return err
 		}
-		if err := update.Exec(tx.Context()); err != nil {
-			return fmt.Errorf("store the next decision: %w", err)
-		}
-		return v.order(tx, e, row, due)
+		return v.apply(tx, b, mail.Decide(rooms, b.grouped, b.schedule, tx.Now()))
 	})
 }
 

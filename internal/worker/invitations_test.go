@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -8,8 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestsession"
+	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -41,14 +46,267 @@ func (p *post) wantMails(what string, want ...string) {
 
 const day = 24 * time.Hour
 
+// settle waits until the groups count as complete, and sweeps.
+func (p *post) settle() {
+	p.Helper()
+	p.invite()
+	p.clock.Advance(2 * time.Minute)
+	p.invite()
+	p.invite()
+}
+
+func (p *post) change(pmsID, email string, in time.Duration, more ...func(reservation.Patch)) {
+	p.Helper()
+	p.clock.Advance(time.Second)
+	p.book(pmsID, email, in-p.clock.Now().Sub(postBegin), more...)
+}
+
+func canceled(patch reservation.Patch) { patch[reservation.State] = "canceled" }
+
+// links returns how many links each mail has, by age of the mails.
+func (p *post) links() []int {
+	p.Helper()
+	counts := []int{}
+	for _, row := range p.deliver() {
+		n := 0
+		if row.State == string(mail.InBox) {
+			n = strings.Count(p.text(row).Text, "/g/l/")
+		}
+		counts = append(counts, n)
+	}
+	return counts
+}
+
+func (p *post) wantLinks(what string, want ...int) {
+	p.Helper()
+	if diff := cmp.Diff(want, p.links()); diff != "" {
+		p.Errorf("%s: links in each mail: %s", what, diff)
+	}
+}
+
+// A room that the PMS adds to a group later gets a mail of its own, and rooms with a changed address share one.
+func TestGroupGrowsAndMoves(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 5*day, inGroup("G"))
+		p.change("2", "ana@example.com", 5*day, inGroup("G"))
+		p.settle()
+		p.wantLinks("two rooms", 2)
+		p.change("3", "ana@example.com", 5*day, inGroup("G"))
+		p.settle()
+		p.wantLinks("a third room", 2, 1)
+		for _, room := range []string{"1", "2", "3"} {
+			p.change(room, "bea@example.com", 5*day, inGroup("G"))
+			p.invite()
+		}
+		p.settle()
+		p.wantMails("another address", "invitation ana@example.com", "invitation ana@example.com", "invitation bea@example.com")
+		p.wantLinks("another address", 2, 1, 3)
+		if n, err := p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 3 {
+			p.Errorf("%d valid links, %v; want those of the present address", n, err)
+		}
+	})
+}
+
+// A group that the PMS changes all the time is invited all the same.
+func TestRestlessGroupIsInvited(t *testing.T) {
+	eachPost(t, func(p *post) {
+		for n := range 12 {
+			p.clock.Advance(time.Minute)
+			p.change("1", "ana@example.com", 5*day, inGroup("G"), func(patch reservation.Patch) { patch[reservation.Number] = strings.Repeat("N", n+1) })
+			p.invite()
+		}
+		p.wantMails("a group that changes each minute", "invitation ana@example.com")
+	})
+}
+
+// A stay that is reinstated, and an address that returns, are invited again.
+func TestInvitedAgain(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 5*day)
+		p.invite()
+		p.deliver()
+		for _, email := range []string{"bea@example.com", "ana@example.com"} {
+			p.change("1", email, 5*day)
+			p.invite()
+			p.deliver()
+		}
+		p.wantMails("an address that returns", "invitation ana@example.com", "invitation bea@example.com", "invitation ana@example.com")
+		p.change("1", "ana@example.com", 5*day, canceled)
+		p.invite()
+		if n, err := p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 0 {
+			p.Errorf("%d valid links of a canceled stay, %v", n, err)
+		}
+		p.change("1", "ana@example.com", 5*day)
+		p.invite()
+		p.invite()
+		if n := len(p.deliver()); n != 4 {
+			p.Errorf("%d mails after the stay was reinstated, want 4", n)
+		}
+		p.wantLinks("after the stay was reinstated", 1, 1, 1, 1)
+	})
+}
+
+// An invitation that was dropped because the stay was canceled does not count.
+func TestDroppedInvitationDoesNotCount(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 5*day, inGroup("G"))
+		p.change("2", "ana@example.com", 5*day, inGroup("G"))
+		p.settle()
+		p.change("2", "ana@example.com", 5*day, inGroup("G"), canceled)
+		p.wantLinks("one room is canceled before the mail is sent", 1)
+		p.change("2", "ana@example.com", 5*day, inGroup("G"))
+		p.settle()
+		p.wantLinks("the room is reinstated", 1, 1)
+		p.change("9", "bea@example.com", 5*day)
+		p.invite()
+		p.change("9", "bea@example.com", 5*day, canceled)
+		p.deliver()
+		p.change("9", "bea@example.com", 5*day)
+		p.invite()
+		p.wantLinks("a single stay", 1, 1, 0, 1)
+	})
+}
+
+// A changed address ends the link at the former one also when no mail is due.
+func TestFormerAddressEndsAtOnce(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "old@example.com", 5*day)
+		p.invite()
+		p.deliver()
+		write(p.T, p.d, func(tx *db.Tx) error {
+			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
+		})
+		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": "ses_old", "property_id": "prp_one", "reservation_id": p.only(), "origin": guest.OriginMail, "mac": []byte("old"), "expires_at": p.clock.Now().Add(9 * day)})
+		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": "ses_kiosk", "property_id": "prp_one", "reservation_id": p.only(), "origin": guest.OriginDoor, "mac": []byte("kiosk"), "expires_at": p.clock.Now().Add(9 * day)})
+		p.change("1", "new@example.com", 5*day)
+		p.invite()
+		if n, err := p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 0 {
+			p.Errorf("%d valid links at the former address, %v", n, err)
+		}
+		ended, err := p.d.Read().GuestSession.Query().Where(guestsession.RevokedAtNotNil()).IDs(p.Context())
+		if err != nil || len(ended) != 1 || ended[0] != "ses_old" {
+			p.Errorf("the ended sessions are %v, %v; want that of the former address", ended, err)
+		}
+	})
+}
+
+// only returns the id of the only reservation.
+func (p *post) only() string {
+	p.Helper()
+	id, err := p.d.Read().Reservation.Query().OnlyID(p.Context())
+	if err != nil {
+		p.Fatal(err)
+	}
+	return id
+}
+
+// More days before arrival invite the guests who are due then.
+func TestRaisedInviteDays(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 30*day)
+		p.invite()
+		p.wantMails("a month before")
+		write(p.T, p.d, func(tx *db.Tx) error {
+			days := 40
+			_, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{InviteDays: &days})
+			return err
+		})
+		p.invite()
+		p.wantMails("a month before, with forty days", "invitation ana@example.com")
+	})
+}
+
+// Rows that cannot be evaluated do not hold back others.
+func TestFailingInvitations(t *testing.T) {
+	eachPost(t, func(p *post) {
+		for n := range invitationBatch + 1 {
+			p.change("bad"+strconv.Itoa(n), "ana@example.com", 5*day)
+		}
+		write(p.T, p.d, func(tx *db.Tx) error {
+			return tx.Reservation.Update().Where(entreservation.PropertyID("prp_one")).SetBooker([]byte("broken")).Exec(tx.Context())
+		})
+		p.change("1", "bea@example.com", 5*day)
+		for range 2 {
+			if err := p.sweep.Run(p.Context(), p.d); err == nil {
+				p.Error("the failures are not reported")
+			}
+		}
+		p.wantMails("beside rows that fail", "invitation bea@example.com")
+	})
+}
+
+// A change that is committed while no process sweeps is found at the next start.
+func TestChangeWhileNobodySweeps(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "old@example.com", 1*day)
+		p.invite()
+		p.deliver()
+		p.change("1", "new@example.com", 1*day)
+		p.sweep = Invitations{Keys: p.keys, Jobs: p.queue, Reservations: p.stays}.Sweep()
+		p.invite()
+		p.wantMails("after a restart", "invitation old@example.com", "invitation new@example.com")
+	})
+}
+
+// A reminder lists the rooms of a group whose form is not finished, and nobody is reminded who finishes before it is sent.
+func TestReminderOfAGroup(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 5*day, inGroup("G"))
+		p.change("2", "ana@example.com", 5*day, inGroup("G"))
+		p.change("3", "ana@example.com", 5*day, inGroup("G"))
+		p.change("9", "bea@example.com", 5*day)
+		p.settle()
+		p.deliver()
+		done := map[string]string{}
+		rows, err := p.d.Read().Reservation.Query().All(p.Context())
+		if err != nil {
+			p.Fatal(err)
+		}
+		for _, r := range rows {
+			done[r.PmsNumber] = r.ID
+		}
+		finish := func(number string) {
+			dbtest.Insert(p, p.d, "guests", dbtest.Values{"id": "gst_" + number, "property_id": "prp_one", "reservation_id": done[number], "role": "main", "complete": true})
+		}
+		finish("N1")
+		p.clock.Advance(3 * day)
+		p.invite()
+		finish("N3")
+		finish("N9")
+		p.invite()
+		links := map[string]int{}
+		for _, row := range p.deliver() {
+			if row.Kind == string(mail.Reminder) {
+				links[row.State] = 0
+				if row.State == string(mail.InBox) {
+					links[row.State] = strings.Count(p.text(row).Text, "/g/l/")
+				}
+			}
+		}
+		if diff := cmp.Diff(map[string]int{string(mail.InBox): 1, string(mail.Canceled): 0}, links); diff != "" {
+			p.Error(diff)
+		}
+		n := len(p.all())
+		p.clock.Advance(day)
+		p.invite()
+		p.invite()
+		if got := len(p.all()); got != n {
+			p.Errorf("%d mails more than one reminder", got-n)
+		}
+	})
+}
+
 // A booker gets one mail for all rooms of a group, with a link for each.
 func TestGroupGetsOneMail(t *testing.T) {
 	eachPost(t, func(p *post) {
 		p.book("1", "ana@example.com", 5*day, inGroup("G"))
 		p.book("2", "ANA@example.com", 5*day, inGroup("G"))
+		p.invite()
+		p.clock.Advance(time.Second)
 		p.book("3", "bea@example.com", 5*day, inGroup("G"))
 		p.invite()
-		p.invite()
+		p.wantMails("while the PMS sends the rooms")
+		p.settle()
 		p.wantMails("a group", "invitation ana@example.com", "invitation bea@example.com")
 		for _, row := range p.all() {
 			text := p.text(row)
@@ -135,7 +393,7 @@ func TestInvitationsAreSwitchedOn(t *testing.T) {
 			write(p.T, p.d, func(tx *db.Tx) error { return v.Switch(tx, "prp_one", "int_one", on) })
 		}
 		set(true)
-		p.invite()
+		p.settle()
 		p.wantMails("after the switch", "invitation ana@example.com")
 		if diff := cmp.Diff(mail.Counts{Enabled: true, Later: 1, NoAddress: 1}, counts()); diff != "" {
 			p.Error(diff)

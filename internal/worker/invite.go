@@ -2,18 +2,16 @@ package worker
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
-	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/invitation"
 	entreservation "latchkey.dev/ent/reservation"
-	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
@@ -25,37 +23,54 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// invitee is what decides about the invitation of a reservation.
-type invitee struct {
-	stay     *ent.Reservation
-	enabled  bool // staff switched the invitations of its integration on
+// booking is what decides about the invitations of a reservation, or of a group of them.
+type booking struct {
+	grouped  bool
 	schedule mail.Schedule
-	email    string
-	mac      []byte // keyed hash of the address; nil without one
-	finished bool
+	rooms    []room
 }
 
-// load collects what decides about a reservation.
-func (v Invitations) load(tx *db.Tx, propertyID string, stay *ent.Reservation) (e invitee, err error) {
-	e.stay = stay
-	ctx := tx.Context()
-	e.enabled, err = tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(stay.IntegrationID), integration.InvitationsAtNotNil()).Exist(ctx)
-	if err != nil || !e.enabled {
-		return e, err
+// room is a reservation of a booking.
+type room struct {
+	stay    *ent.Reservation
+	row     *ent.Invitation
+	address string // the booker's, or ""
+	mac     []byte // keyed hash of the address; nil without one
+}
+
+// loadBooking collects what decides about a booking that contains a reservation. It adds the rows of invitations that are missing.
+func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, err error) {
+	if b.schedule, err = scheduleOf(tx, stay.PropertyID); err != nil {
+		return b, err
 	}
-	if e.schedule, err = scheduleOf(tx, propertyID); err != nil {
-		return e, err
+	on, err := tx.Integration.Query().Where(integration.PropertyID(stay.PropertyID), integration.ID(stay.IntegrationID), integration.InvitationsAtNotNil()).Exist(tx.Context())
+	if err != nil {
+		return b, fmt.Errorf("find whether invitations are on: %w", err)
 	}
-	if e.email, err = bookerAddress(tx, v.Reservations, stay); err != nil {
-		return e, err
+	b.schedule.Off = !on
+	b.grouped = groupOf(stay) != ""
+	stays, err := reservationsOf(tx, stay)
+	if err != nil {
+		return b, err
 	}
-	e.mac = addressMAC(v.Keys, propertyID, e.email)
-	guests, err := tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationID(stay.ID)).Select(entguest.FieldComplete).All(ctx)
-	e.finished = len(guests) > 0
-	for _, g := range guests {
-		e.finished = e.finished && g.Complete
+	rows, err := invitationsOf(tx, stay.PropertyID, stays)
+	if err != nil {
+		return b, err
 	}
-	return e, err
+	for _, stay := range stays {
+		r := room{stay: stay, row: rows[stay.ID]}
+		if r.row == nil {
+			if r.row, err = addInvitation(tx, stay); err != nil {
+				return b, err
+			}
+		}
+		if r.address, err = bookerAddress(tx, v.Reservations, stay); err != nil {
+			return b, err
+		}
+		r.mac = addressMAC(v.Keys, stay.PropertyID, r.address)
+		b.rooms = append(b.rooms, r)
+	}
+	return b, nil
 }
 
 func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
@@ -90,120 +105,192 @@ func addressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return guest.AddressMAC(keys, propertyID, address)
 }
 
-// stayOf returns the facts for the decision. A booker with a new address was not invited yet.
-func (e invitee) stayOf(row *ent.Invitation) mail.Stay {
-	s := mail.Stay{State: e.stay.State, From: e.stay.FromAt, To: e.stay.ToAt, Email: e.email, Finished: e.finished, Reminded: row.RemindedAt != nil}
-	if !e.enabled {
-		s.State = "" // nothing is due
+// maxGroup bounds the reservations of a group that are evaluated together.
+const maxGroup = 500
+
+func groupOf(stay *ent.Reservation) string {
+	if stay.PmsGroupID == nil {
+		return ""
 	}
-	if row.InvitedAt != nil && bytes.Equal(row.AddressMAC, e.mac) {
-		s.InvitedAt = *row.InvitedAt
-	}
-	return s
+	return *stay.PmsGroupID
 }
 
-// order orders the mail that is due to the booker of a reservation, once for all reservations of the group with the same booker.
-func (v Invitations) order(tx *db.Tx, e invitee, row *ent.Invitation, due mail.Due) error {
-	noAddress := e.stay.ID + "/noGuestAddress"
-	switch due {
-	case mail.DueNothing:
-		return nil
-	case mail.DueNoAddress:
-		if err := v.revokeFormer(tx, e, row); err != nil {
-			return err
-		}
-		return notice.Add(tx, notice.Notice{PropertyID: e.stay.PropertyID, Kind: "noGuestAddress", Subject: e.stay.ID, OnceKey: noAddress, Params: message.Params{"number": e.stay.PmsNumber}})
-	}
-	if err := notice.Settle(tx, noAddress); err != nil {
-		return err
-	}
-	if err := v.revokeFormer(tx, e, row); err != nil {
-		return err
-	}
-	group, err := sameBooking(tx, v.Reservations, e.stay, e.email)
-	if err != nil {
-		return err
-	}
-	kind, mark := mail.Invitation, func(u *ent.InvitationUpdate) { u.SetInvitedAt(tx.Now()).SetAddressMAC(e.mac).ClearRemindedAt() }
-	if due == mail.DueReminder {
-		kind, mark = mail.Reminder, func(u *ent.InvitationUpdate) { u.SetRemindedAt(tx.Now()) }
-	}
-	sent, err := v.markAll(tx, e, group, due, mark)
-	if err != nil || sent {
-		return err
-	}
-	_, err = mail.Order(tx, v.Keys, v.Jobs, mail.Mail{
-		PropertyID: e.stay.PropertyID, Kind: kind, ReservationID: e.stay.ID, To: e.email,
-		OnceKey: e.stay.ID + "/" + string(kind) + "/" + hex.EncodeToString(e.mac[:8]),
-	})
-	return err
-}
-
-// markAll records the mail for each reservation of the group, and reports whether another of them caused the same mail before.
-func (v Invitations) markAll(tx *db.Tx, e invitee, group []*ent.Reservation, due mail.Due, mark func(*ent.InvitationUpdate)) (sent bool, err error) {
-	ids := make([]string, len(group))
-	for i, g := range group {
-		ids[i] = g.ID
-	}
-	before := tx.Invitation.Query().Where(invitation.PropertyID(e.stay.PropertyID), invitation.ReservationIDIn(ids...), invitation.ReservationIDNEQ(e.stay.ID), invitation.AddressMAC(e.mac))
-	if due == mail.DueReminder {
-		before.Where(invitation.RemindedAtNotNil())
-	} else {
-		before.Where(invitation.InvitedAtNotNil())
-	}
-	if sent, err = before.Exist(tx.Context()); err != nil {
-		return false, fmt.Errorf("find the invitations of a group: %w", err)
-	}
-	update := tx.Invitation.Update().Where(invitation.PropertyID(e.stay.PropertyID), invitation.ReservationIDIn(ids...))
-	mark(update)
-	if err := update.Exec(tx.Context()); err != nil {
-		return false, fmt.Errorf("record an invitation: %w", err)
-	}
-	return sent, nil
-}
-
-// revokeFormer revokes the links that went to a former address and that no device uses.
-func (v Invitations) revokeFormer(tx *db.Tx, e invitee, row *ent.Invitation) error {
-	if row.InvitedAt == nil || bytes.Equal(row.AddressMAC, e.mac) {
-		return nil
-	}
-	update := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(row.PropertyID), guestlink.ReservationID(row.ReservationID),
-		guestlink.AddressMAC(row.AddressMAC), guestlink.BoundAtIsNil(), guestlink.RevokedAtIsNil())
-	if err := update.Exec(tx.Context()); err != nil {
-		return fmt.Errorf("revoke the links of a former address: %w", err)
-	}
-	return nil
-}
-
-// maxGroup bounds the reservations in one mail.
-const maxGroup = 50
-
-// sameBooking returns the confirmed reservations of a reservation's group with the same booker's address, by arrival. It contains the
-// reservation itself.
-func sameBooking(tx *db.Tx, reservations reservation.Service, stay *ent.Reservation, address string) ([]*ent.Reservation, error) {
-	if stay.PmsGroupID == nil || *stay.PmsGroupID == "" {
+// reservationsOf returns the reservations of a reservation's group whose stay has not ended, by arrival, or the reservation alone. The
+// reservation itself is always among them.
+func reservationsOf(tx *db.Tx, stay *ent.Reservation) ([]*ent.Reservation, error) {
+	if groupOf(stay) == "" {
 		return []*ent.Reservation{stay}, nil
 	}
 	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(stay.PropertyID), entreservation.IntegrationID(stay.IntegrationID),
-		entreservation.PmsGroupID(*stay.PmsGroupID), entreservation.State(string(access.Confirmed)), entreservation.ToAtGT(tx.Now())).
+		entreservation.PmsGroupID(groupOf(stay)), entreservation.ToAtGT(tx.Now())).
 		Order(entreservation.ByFromAt(), entreservation.ByPmsNumber(), entreservation.ByID()).Limit(maxGroup).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the group of a reservation: %w", err)
 	}
-	group := []*ent.Reservation{}
-	found := false
 	for _, row := range rows {
-		other, err := bookerAddress(tx, reservations, row)
+		if row.ID == stay.ID {
+			return rows, nil
+		}
+	}
+	return append(rows, stay), nil
+}
+
+// invitationsOf returns the rows of invitations by reservation.
+func invitationsOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[string]*ent.Invitation, error) {
+	ids := make([]string, len(stays))
+	for i, stay := range stays {
+		ids[i] = stay.ID
+	}
+	rows, err := tx.Invitation.Query().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(ids...)).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the invitations of a booking: %w", err)
+	}
+	out := make(map[string]*ent.Invitation, len(rows))
+	for _, row := range rows {
+		out[row.ReservationID] = row
+	}
+	return out, nil
+}
+
+func addInvitation(tx *db.Tx, stay *ent.Reservation) (*ent.Invitation, error) {
+	row, err := tx.Invitation.Create().SetID(stay.ID).SetPropertyID(stay.PropertyID).SetReservationID(stay.ID).SetSeenAt(stay.CreatedAt).SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("store an invitation: %w", err)
+	}
+	return row, nil
+}
+
+// hasFinished reports whether every guest of a reservation has filled in the form.
+func hasFinished(tx *db.Tx, stay *ent.Reservation) (bool, error) {
+	guests, err := tx.Guest.Query().Where(entguest.PropertyID(stay.PropertyID), entguest.ReservationID(stay.ID)).Select(entguest.FieldComplete).All(tx.Context())
+	if err != nil {
+		return false, fmt.Errorf("load the guests of a reservation: %w", err)
+	}
+	for _, g := range guests {
+		if !g.Complete {
+			return false, nil
+		}
+	}
+	return len(guests) > 0, nil
+}
+
+// facts returns the facts for the decision.
+func (b booking) facts(tx *db.Tx) ([]mail.Room, error) {
+	out := make([]mail.Room, len(b.rooms))
+	for i, r := range b.rooms {
+		finished, err := hasFinished(tx, r.stay)
 		if err != nil {
 			return nil, err
 		}
-		if row.ID == stay.ID || other == address {
-			group = append(group, row)
-			found = found || row.ID == stay.ID
+		out[i] = mail.Room{
+			ID: r.stay.ID, Changed: r.stay.UpdatedAt, Address: r.address, Moved: r.row.AddressMAC != nil && !bytes.Equal(r.row.AddressMAC, r.mac),
+			Stay: mail.Stay{State: r.stay.State, From: r.stay.FromAt, To: r.stay.ToAt, Email: r.address, Finished: finished, Reminded: r.row.RemindedAt != nil},
+		}
+		if r.row.DueAt != nil {
+			out[i].DueSince = *r.row.DueAt
+		}
+		if r.row.InvitedAt != nil {
+			out[i].InvitedAt = *r.row.InvitedAt
 		}
 	}
-	if !found {
-		group = append(group, stay)
+	return out, nil
+}
+
+// apply stores a decision and orders its mails.
+func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
+	rooms := map[string]room{}
+	for _, r := range b.rooms {
+		rooms[r.stay.ID] = r
+		if err := r.storeEvaluation(tx, d); err != nil {
+			return err
+		}
 	}
-	return group, nil
+	for _, id := range d.Ended {
+		if err := guest.EndLinksAndSessions(tx, rooms[id].stay.PropertyID, id); err != nil {
+			return err
+		}
+	}
+	for _, id := range d.Moved {
+		if err := guest.EndFormerAddress(tx, rooms[id].stay.PropertyID, id, rooms[id].mac); err != nil {
+			return err
+		}
+	}
+	for _, m := range d.Mails {
+		if err := v.order(tx, m, rooms); err != nil {
+			return err
+		}
+	}
+	return notifyAddresses(tx, b, d)
+}
+
+// storeEvaluation stores that a reservation was evaluated, and when it is evaluated again.
+func (r room) storeEvaluation(tx *db.Tx, d mail.Decision) error {
+	u := r.update(tx).SetSeenAt(r.stay.UpdatedAt)
+	if r.mac == nil {
+		u.ClearAddressMAC()
+	} else {
+		u.SetAddressMAC(r.mac)
+	}
+	if d.Next.IsZero() {
+		u.ClearNextAt()
+	} else {
+		u.SetNextAt(d.Next.UTC())
+	}
+	switch waits := slices.Contains(d.Waiting, r.stay.ID); {
+	case !waits:
+		u.ClearDueAt()
+	case r.row.DueAt == nil:
+		u.SetDueAt(tx.Now())
+	}
+	if err := u.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("store the evaluation of an invitation: %w", err)
+	}
+	return nil
+}
+
+func (r room) update(tx *db.Tx) *ent.InvitationUpdate {
+	return tx.Invitation.Update().Where(invitation.PropertyID(r.row.PropertyID), invitation.ID(r.row.ID))
+}
+
+// order orders a mail, and records it for the rooms that it lists. The round makes the key of a repeated invitation a new one, and two
+// evaluations of the same facts order one mail.
+func (v Invitations) order(tx *db.Tx, m mail.Listing, rooms map[string]room) error {
+	first := rooms[m.Rooms[0]]
+	mailID, err := mail.Order(tx, v.Keys, v.Jobs, mail.Mail{
+		PropertyID: first.stay.PropertyID, Kind: m.Kind, ReservationID: first.stay.ID, To: m.To,
+		OnceKey: fmt.Sprintf("%s/%s/%d", first.stay.ID, m.Kind, first.row.Round+1),
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range m.Rooms {
+		u := rooms[id].update(tx).AddRound(1)
+		if m.Kind == mail.Reminder {
+			u.SetRemindedAt(tx.Now()).SetReminderID(mailID)
+		} else {
+			u.SetInvitedAt(tx.Now()).SetMailID(mailID).ClearRemindedAt().SetReminderID("")
+		}
+		if err := u.Exec(tx.Context()); err != nil {
+			return fmt.Errorf("record a mail to a booker: %w", err)
+		}
+	}
+	return nil
+}
+
+// notifyAddresses notifies staff of each reservation without an address that reaches the guest, and closes the notices of the others.
+func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
+	for _, r := range b.rooms {
+		key := r.stay.ID + "/noGuestAddress"
+		if !slices.Contains(d.NoAddress, r.stay.ID) {
+			if err := notice.Settle(tx, key); err != nil {
+				return err
+			}
+			continue
+		}
+		err := notice.Add(tx, notice.Notice{PropertyID: r.stay.PropertyID, Kind: "noGuestAddress", Subject: r.stay.ID, OnceKey: key, Params: message.Params{"number": r.stay.PmsNumber}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

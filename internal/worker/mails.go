@@ -113,14 +113,18 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 		if err != nil || !moved {
 			return err
 		}
-		return r.storeLinks(tx, m.Keys)
+		return r.storeLinks(tx, m.Keys, row)
 	})
 }
 
+// cancel ends a mail that has lost its reason. Its reservations count as not invited.
 func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 	return m.DB.Write(ctx, func(tx *db.Tx) error {
-		_, err := mail.Move(tx, row, mail.Waiting, mail.Canceled, nil)
-		return err
+		moved, err := mail.Move(tx, row, mail.Waiting, mail.Canceled, nil)
+		if err != nil || !moved {
+			return err
+		}
+		return unlist(tx, row, nil)
 	})
 }
 
@@ -154,8 +158,17 @@ func stayNumber(tx *db.Tx, row *mail.Row) (string, error) {
 	return stay.PmsNumber, nil
 }
 
-// revokeLink ends the links of a former mail that no device uses.
-func (m Mails) revokeLink(tx *db.Tx, row *mail.Row) error {
-	secret := mail.LinkSecret(m.Keys, row.ID, row.ReservationID)
-	return guest.RevokeMailedLink(tx, m.Keys, row.PropertyID, secret)
+// revokeLinks ends the links of a former mail that no device uses.
+func (m Mails) revokeLinks(tx *db.Tx, row *mail.Row) error {
+	stays, err := listedIn(tx, row)
+	if err != nil {
+		return err
+	}
+	for _, reservationID := range stays {
+		secret := mail.LinkSecret(m.Keys, row.ID, reservationID)
+		if err := guest.RevokeMailedLink(tx, m.Keys, row.PropertyID, secret); err != nil {
+			return err
+		}
+	}
+	return nil
 }

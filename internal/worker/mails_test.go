@@ -32,12 +32,15 @@ type post struct {
 	stays reservation.Service
 }
 
+// postBegin is the time at which the tests of mails begin.
+var postBegin = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
 // eachPost runs f on each database, with a property whose integration has invitations.
 func eachPost(t *testing.T, f func(p *post)) {
-	now := clock.At(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))
+	now := clock.At(postBegin)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := &post{T: t, d: d, clock: now, keys: dbtest.Keys(t, d, "prp_one")}
-		now.Set(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))
+		now.Set(postBegin)
 		dbtest.Insert(t, d, "integrations", dbtest.Values{"id": "int_one", "property_id": "prp_one", "invitations_at": now.Now()})
 		var err error
 		if p.queue, err = jobs.Open(d, quiet); err != nil {

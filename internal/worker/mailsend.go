@@ -61,7 +61,7 @@ func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting 
 		if err != nil || !waiting {
 			return err
 		}
-		return r.storeLinks(tx, m.Keys)
+		return r.storeLinks(tx, m.Keys, row)
 	})
 	return waiting, err
 }
@@ -166,11 +166,15 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 		}
 	}
 	if again.Kind.HasLink() && row.ReservationID != "" {
-		if err := m.revokeLink(tx, row); err != nil {
-			return "", fmt.Errorf("replace the link of a mail: %w", err)
+		if err := m.revokeLinks(tx, row); err != nil {
+			return "", fmt.Errorf("replace the links of a mail: %w", err)
 		}
 	}
-	return mail.Order(tx, m.Keys, m.Jobs, again)
+	newID, err := mail.Order(tx, m.Keys, m.Jobs, again)
+	if err != nil {
+		return "", err
+	}
+	return newID, relist(tx, row, newID)
 }
 
 // OrderLink orders a mail with a new link to the booker, or to a companion. A stay gets at most one in a minute, because anybody who

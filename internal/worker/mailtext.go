@@ -32,14 +32,16 @@ type rendered struct {
 // keepLinks is how long a link works after the end of the stay.
 const keepLinks = 7 * 24 * time.Hour
 
-// storeLinks stores the hashes of the links in a mail. A retry stores nothing new.
-func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring) error {
-	for _, l := range r.links {
+// storeLinks stores the hashes of the links in a mail, and which reservations it lists. A retry stores nothing new.
+func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring, row *mail.Row) error {
+	listed := make([]string, len(r.links))
+	for i, l := range r.links {
 		if err := l.Store(tx, keys); err != nil {
 			return err
 		}
+		listed[i] = l.ReservationID
 	}
-	return nil
+	return unlist(tx, row, listed)
 }
 
 // render collects what a mail says and puts it into words.
@@ -88,7 +90,7 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 	if err != nil {
 		return err
 	}
-	if o.Kind != mail.Staff && hasEnded(stay, o.Kind, view.Now()) {
+	if o.Kind != mail.Staff && !listsRooms(o.Kind) && hasEnded(stay, o.Kind, view.Now()) {
 		out.canceled = true
 		return nil
 	}
@@ -100,17 +102,25 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 		if booker.FirstName != nil {
 			o.FirstName = *booker.FirstName
 		}
+		present, err := m.guestAddress(view, stay)
+		if err != nil {
+			return err
+		}
 		if *to == "" {
-			if *to, err = m.guestAddress(view, stay); err != nil {
-				return err
-			}
+			*to = present
+		}
+		// A former address gets no link. The sweep invites the present one.
+		if o.Kind.HasLink() && !listsRooms(o.Kind) && *to != present {
+			out.canceled = true
+			return nil
 		}
 	}
 	stays := []*ent.Reservation{stay}
-	if o.Kind == mail.Invitation || o.Kind == mail.Reminder {
-		if stays, err = sameBooking(view, m.Reservations, stay, *to); err != nil {
+	if listsRooms(o.Kind) {
+		if stays, err = m.listedRooms(view, row, stay, *to); err != nil {
 			return err
 		}
+		out.canceled = len(stays) == 0
 	}
 	for _, stay := range stays {
 		one := mail.OccasionStay{Number: stay.PmsNumber, From: stay.FromAt, To: stay.ToAt}

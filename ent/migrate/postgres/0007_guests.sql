@@ -10,6 +10,8 @@ CREATE INDEX "attempts_property_id" ON "attempts" ("property_id");
 CREATE TABLE "check_in_settings" ("id" character varying NOT NULL, "rule" character varying NOT NULL DEFAULT 'none', "fields" jsonb NULL, "mandatory_groups" jsonb NULL, "identity_check" character varying NOT NULL DEFAULT 'none', "signature" character varying NOT NULL DEFAULT 'none', "house_rules" character varying NOT NULL DEFAULT '', "invite_days" bigint NOT NULL DEFAULT 14, "remind_days" bigint NOT NULL DEFAULT 2, "staff_email" character varying NOT NULL DEFAULT '', "desk_phone" character varying NOT NULL DEFAULT '', "language" character varying NOT NULL DEFAULT 'en', "accent" character varying NOT NULL DEFAULT '', "address" character varying NOT NULL DEFAULT '', "directions" character varying NOT NULL DEFAULT '', "who_fills" character varying NOT NULL DEFAULT 'all', "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "check_in_settings_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "checkinsettings_property_id" to table: "check_in_settings"
 CREATE INDEX "checkinsettings_property_id" ON "check_in_settings" ("property_id");
+-- create index "reservation_integration_id_pms_group_id" to table: "reservations"
+CREATE INDEX "reservation_integration_id_pms_group_id" ON "reservations" ("integration_id", "pms_group_id") WHERE (pms_group_id IS NOT NULL);
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX "reservation_property_id_channel_number" ON "reservations" ("property_id", "channel_number") WHERE (channel_number IS NOT NULL);
 -- create "guest_links" table
@@ -37,11 +39,15 @@ CREATE INDEX "guest_property_id" ON "guests" ("property_id");
 -- create index "guest_reservation_id" to table: "guests"
 CREATE INDEX "guest_reservation_id" ON "guests" ("reservation_id");
 -- create "invitations" table
-CREATE TABLE "invitations" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "seen_at" timestamptz NOT NULL, "next_at" timestamptz NULL, "address_mac" bytea NULL, "invited_at" timestamptz NULL, "reminded_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "invitations_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+CREATE TABLE "invitations" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "seen_at" timestamptz NOT NULL, "next_at" timestamptz NULL, "due_at" timestamptz NULL, "address_mac" bytea NULL, "invited_at" timestamptz NULL, "mail_id" character varying NOT NULL DEFAULT '', "reminded_at" timestamptz NULL, "reminder_id" character varying NOT NULL DEFAULT '', "round" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "invitations_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "invitation_mail_id" to table: "invitations"
+CREATE INDEX "invitation_mail_id" ON "invitations" ("mail_id");
 -- create index "invitation_next_at" to table: "invitations"
 CREATE INDEX "invitation_next_at" ON "invitations" ("next_at") WHERE (next_at IS NOT NULL);
 -- create index "invitation_property_id" to table: "invitations"
 CREATE INDEX "invitation_property_id" ON "invitations" ("property_id");
+-- create index "invitation_reminder_id" to table: "invitations"
+CREATE INDEX "invitation_reminder_id" ON "invitations" ("reminder_id");
 -- create index "invitation_reservation_id" to table: "invitations"
 CREATE UNIQUE INDEX "invitation_reservation_id" ON "invitations" ("reservation_id");
 -- create "kiosks" table

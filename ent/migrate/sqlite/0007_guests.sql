@@ -2,6 +2,8 @@
 ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX `reservation_property_id_channel_number` ON `reservations` (`property_id`, `channel_number`) WHERE channel_number IS NOT NULL;
+-- create index "reservation_integration_id_pms_group_id" to table: "reservations"
+CREATE INDEX `reservation_integration_id_pms_group_id` ON `reservations` (`integration_id`, `pms_group_id`) WHERE pms_group_id IS NOT NULL;
 -- create "attempts" table
 CREATE TABLE `attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `notified_at` datetime NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `attempts_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "attempts_property_id" to table: "attempts"
@@ -37,11 +39,15 @@ CREATE INDEX `guestsession_reservation_id` ON `guest_sessions` (`reservation_id`
 -- create index "guestsession_expires_at" to table: "guest_sessions"
 CREATE INDEX `guestsession_expires_at` ON `guest_sessions` (`expires_at`);
 -- create "invitations" table
-CREATE TABLE `invitations` (`id` text NOT NULL, `property_id` text NOT NULL, `seen_at` datetime NOT NULL, `next_at` datetime NULL, `address_mac` blob NULL, `invited_at` datetime NULL, `reminded_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `invitations_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+CREATE TABLE `invitations` (`id` text NOT NULL, `property_id` text NOT NULL, `seen_at` datetime NOT NULL, `next_at` datetime NULL, `due_at` datetime NULL, `address_mac` blob NULL, `invited_at` datetime NULL, `mail_id` text NOT NULL DEFAULT (''), `reminded_at` datetime NULL, `reminder_id` text NOT NULL DEFAULT (''), `round` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `invitations_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
 -- create index "invitation_reservation_id" to table: "invitations"
 CREATE UNIQUE INDEX `invitation_reservation_id` ON `invitations` (`reservation_id`);
 -- create index "invitation_property_id" to table: "invitations"
 CREATE INDEX `invitation_property_id` ON `invitations` (`property_id`);
+-- create index "invitation_mail_id" to table: "invitations"
+CREATE INDEX `invitation_mail_id` ON `invitations` (`mail_id`);
+-- create index "invitation_reminder_id" to table: "invitations"
+CREATE INDEX `invitation_reminder_id` ON `invitations` (`reminder_id`);
 -- create index "invitation_next_at" to table: "invitations"
 CREATE INDEX `invitation_next_at` ON `invitations` (`next_at`) WHERE next_at IS NOT NULL;
 -- create "kiosks" table

@@ -807,9 +807,13 @@ var (
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "seen_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "next_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "due_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "address_mac", Type: field.TypeBytes, Nullable: true},
 		{Name: "invited_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "mail_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "reminded_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reminder_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "round", Type: field.TypeInt, Default: 0},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 	}
@@ -821,7 +825,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "invitations_reservations_reservation",
-				Columns:    []*schema.Column{InvitationsColumns[8]},
+				Columns:    []*schema.Column{InvitationsColumns[12]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -830,12 +834,22 @@ var (
 			{
 				Name:    "invitation_reservation_id",
 				Unique:  true,
-				Columns: []*schema.Column{InvitationsColumns[8]},
+				Columns: []*schema.Column{InvitationsColumns[12]},
 			},
 			{
 				Name:    "invitation_property_id",
 				Unique:  false,
 				Columns: []*schema.Column{InvitationsColumns[1]},
+			},
+			{
+				Name:    "invitation_mail_id",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[7]},
+			},
+			{
+				Name:    "invitation_reminder_id",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[9]},
 			},
 			{
 				Name:    "invitation_next_at",
@@ -1518,6 +1532,14 @@ var (
 				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[23]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "channel_number IS NOT NULL",
+				},
+			},
+			{
+				Name:    "reservation_integration_id_pms_group_id",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[29], ReservationsColumns[3]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "pms_group_id IS NOT NULL",
 				},
 			},
 			{

@@ -83,6 +83,9 @@ var acrossProperties = map[string]string{
 	"credential.Sweep":                    sweep,
 	"worker.Invitations.orderDue":         sweep,
 	"worker.enqueueInvitations":           sweep,
+	"worker.enqueueArrivals":              sweep,
+	"worker.enqueueMissed":                sweep,
+	"worker.missedAfter":                  sweep,
 	"worker.deleteExpiredAnswers":         sweep,
 
 	"api/idem.(*Memory).loadAnswer":  secret,

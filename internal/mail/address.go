@@ -1,0 +1,26 @@
+package mail
+
+import "strings"
+
+// relays are domains of the addresses with which booking agencies hide those of their guests. Mails to them are filtered, lose their
+// links, or end when the agency closes the address.
+var relays = []string{
+	"guest.booking.com", "property.booking.com", "m.expediapartnercentral.com", "expediapartnercentral.com", "guest.expedia.com", "guest.airbnb.com", "reply.airbnb.com",
+	"airbnb.com", "guest.agoda.com", "agoda-messaging.com", "messages.homeaway.com", "messages.vrbo.com", "guest.trip.com", "guest.hostelworld.com", "guest.hotelbeds.com",
+	"guest.ctrip.com", "reply.tripadvisor.com", "guest.hrs.com", "guest.despegar.com", "guest.traveloka.com", "booking.com", "expedia.com", "hotels.com", "agoda.com", "vrbo.com",
+}
+
+// Reaches reports whether an address reaches a guest: it exists, and it is not an agency's.
+func Reaches(address string) bool {
+	name, domain, ok := strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
+	return ok && name != "" && domain != "" && !isRelay(domain)
+}
+
+func isRelay(domain string) bool {
+	for _, relay := range relays {
+		if domain == relay || strings.HasSuffix(domain, "."+relay) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,147 @@
+package mail
+
+import "time"
+
+// Room is a reservation of a booking, and how far its invitation is. A booking is one reservation, or the reservations of a group.
+type Room struct {
+	ID      string
+	Changed time.Time // when the PMS last changed it
+	Address string    // the booker's address, or ""
+	// Moved means that the booker's address is not the one that it was at the former evaluation.
+	Moved bool
+	// DueSince is when an evaluation first found its invitation due; zero: it was not due, or it was sent.
+	DueSince time.Time
+	Stay
+}
+
+// Listing is a mail to order, and the rooms that it lists.
+type Listing struct {
+	Kind  Kind
+	To    string
+	Rooms []string
+}
+
+// Decision is what a booking needs now. Every list names rooms.
+type Decision struct {
+	Mails     []Listing
+	Moved     []string // the links and sessions of the former address end
+	Ended     []string // canceled: all links and sessions end
+	NoAddress []string // an invitation is due, and no address reaches the guest
+	Waiting   []string // an invitation is due, and waits for the rest of the group
+	Next      time.Time
+}
+
+const (
+	// settleAfter is how long a group must be unchanged before its bookers are invited: the PMS sends its rooms one after another.
+	settleAfter = 90 * time.Second
+	// settleAtMost is the longest wait of a due invitation in a group that keeps changing.
+	settleAtMost = 10 * time.Minute
+	// maxRooms is the most rooms in one mail.
+	maxRooms = 50
+)
+
+// Decide decides about all rooms of a booking. grouped means that the PMS may send more rooms of it.
+func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
+	var d Decision
+	settled := now
+	if grouped {
+		settled = settledAt(rooms)
+	}
+	due := map[Due]map[string]bool{DueInvitation: {}, DueReminder: {}} // the addresses with a mail that may be sent now
+	current, kinds := make([]Room, len(rooms)), make([]Due, len(rooms))
+	for i, r := range rooms {
+		current[i] = r.withoutFormer()
+		d.addEnds(r)
+		kind, next := DueMail(current[i].Stay, when, now)
+		d.decideAgainAt(next)
+		kinds[i] = kind
+		switch kind {
+		case DueNoAddress:
+			d.NoAddress = append(d.NoAddress, r.ID)
+		case DueReminder:
+			due[kind][r.Address] = true
+		case DueInvitation:
+			if !r.waitsUntil(settled, now).After(now) {
+				due[kind][r.Address] = true
+			}
+		}
+	}
+	for i, r := range current {
+		switch {
+		case due[DueInvitation][r.Address] && r.mayBeInvited(when, now):
+			d.list(Invitation, r)
+		case due[DueReminder][r.Address] && r.mayBeReminded(now):
+			d.list(Reminder, r)
+		case kinds[i] == DueInvitation:
+			d.Waiting = append(d.Waiting, r.ID)
+			d.decideAgainAt(r.waitsUntil(settled, now))
+		}
+	}
+	return d
+}
+
+// settledAt returns when a group counts as complete.
+func settledAt(rooms []Room) (at time.Time) {
+	for _, r := range rooms {
+		if end := r.Changed.Add(settleAfter); end.After(at) {
+			at = end
+		}
+	}
+	return at
+}
+
+// waitsUntil returns when the due invitation of a room may be sent.
+func (r Room) waitsUntil(settled, now time.Time) time.Time {
+	since := r.DueSince
+	if since.IsZero() {
+		since = now
+	}
+	if limit := since.Add(settleAtMost); limit.Before(settled) {
+		return limit
+	}
+	return settled
+}
+
+// withoutFormer returns the room without an invitation that no longer counts.
+func (r Room) withoutFormer() Room {
+	if r.Moved || r.State == canceled {
+		r.InvitedAt, r.Reminded = time.Time{}, false
+	}
+	return r
+}
+
+func (d *Decision) addEnds(r Room) {
+	switch {
+	case r.State == canceled:
+		d.Ended = append(d.Ended, r.ID)
+	case r.Moved:
+		d.Moved = append(d.Moved, r.ID)
+	}
+}
+
+func (d *Decision) decideAgainAt(at time.Time) {
+	if !at.IsZero() && (d.Next.IsZero() || at.Before(d.Next)) {
+		d.Next = at
+	}
+}
+
+// mayBeInvited reports whether an invitation to the booker lists the room, also before the room's own day.
+func (r Room) mayBeInvited(when Schedule, now time.Time) bool {
+	return !when.Off && r.State == confirmed && r.To.After(now) && r.InvitedAt.IsZero()
+}
+
+// mayBeReminded reports whether a reminder to the booker lists the room.
+func (r Room) mayBeReminded(now time.Time) bool {
+	return r.State == confirmed && r.From.After(now) && !r.InvitedAt.IsZero() && !r.Reminded && !r.Finished && !now.Before(r.InvitedAt.Add(remindAfter))
+}
+
+// list adds a room to the mail to its booker.
+func (d *Decision) list(kind Kind, r Room) {
+	for i := range d.Mails {
+		if m := &d.Mails[i]; m.Kind == kind && m.To == r.Address && len(m.Rooms) < maxRooms {
+			m.Rooms = append(m.Rooms, r.ID)
+			return
+		}
+	}
+	d.Mails = append(d.Mails, Listing{kind, r.Address, []string{r.ID}})
+}

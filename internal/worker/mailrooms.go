@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"fmt"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/invitation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/mail"
+)
+
+// listsRooms reports whether mails of a kind list the reservations of a booker's group.
+func listsRooms(kind mail.Kind) bool { return kind == mail.Invitation || kind == mail.Reminder }
+
+// listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep put on its list, without the
+// ones that have lost the reason since. A mail that staff ordered again lists its own reservation in any case.
+func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to string) (listed []*ent.Reservation, err error) {
+	stays, err := reservationsOf(view, stay)
+	if err != nil {
+		return nil, err
+	}
+	invitations, err := invitationsOf(view, row.PropertyID, stays)
+	if err != nil {
+		return nil, err
+	}
+	for _, stay := range stays {
+		own := row.OnceKey == nil && stay.ID == row.ReservationID
+		i := invitations[stay.ID]
+		onList := own || i != nil && listID(i, mail.Kind(row.Kind)) == row.ID
+		if !onList || hasEnded(stay, mail.Kind(row.Kind), view.Now()) {
+			continue
+		}
+		address, err := bookerAddress(view, m.Reservations, stay)
+		if err != nil {
+			return nil, err
+		}
+		if address != to && !own {
+			continue
+		}
+		if mail.Kind(row.Kind) == mail.Reminder {
+			finished, err := hasFinished(view, stay)
+			if err != nil {
+				return nil, err
+			}
+			if finished {
+				continue
+			}
+		}
+		listed = append(listed, stay)
+	}
+	return listed, nil
+}
+
+// listID returns the id of the mail of a kind that lists a reservation, or "".
+func listID(i *ent.Invitation, kind mail.Kind) string {
+	if kind == mail.Reminder {
+		return i.ReminderID
+	}
+	return i.MailID
+}
+
+// unlist makes the reservations that a mail does not list after all count as not invited, or not reminded. They are evaluated again.
+// listed are the reservations that it lists.
+func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
+	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ReservationIDNotIn(listed...)).SetNextAt(tx.Now())
+	switch mail.Kind(row.Kind) {
+	case mail.Invitation:
+		u.Where(invitation.MailID(row.ID)).SetMailID("").ClearInvitedAt()
+	case mail.Reminder:
+		u.Where(invitation.ReminderID(row.ID)).SetReminderID("").ClearRemindedAt()
+	default:
+		return nil
+	}
+	if err := u.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("record which reservations a mail lists: %w", err)
+	}
+	return nil
+}
+
+// relist makes a mail that staff ordered again the one that lists the reservations of the former.
+func relist(tx *db.Tx, row *mail.Row, newID string) error {
+	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID))
+	switch mail.Kind(row.Kind) {
+	case mail.Invitation:
+		u.Where(invitation.MailID(row.ID)).SetMailID(newID)
+	case mail.Reminder:
+		u.Where(invitation.ReminderID(row.ID)).SetReminderID(newID)
+	default:
+		return nil
+	}
+	if err := u.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("move the list of a mail: %w", err)
+	}
+	return nil
+}
+
+// listedIn returns the reservations that a mail lists.
+func listedIn(tx *db.Tx, row *mail.Row) ([]string, error) {
+	q := tx.Invitation.Query().Where(invitation.PropertyID(row.PropertyID))
+	switch mail.Kind(row.Kind) {
+	case mail.Invitation:
+		q.Where(invitation.MailID(row.ID))
+	case mail.Reminder:
+		q.Where(invitation.ReminderID(row.ID))
+	default:
+		return []string{row.ReservationID}, nil
+	}
+	rows, err := q.All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find the reservations that a mail lists: %w", err)
+	}
+	ids := []string{row.ReservationID}
+	for _, i := range rows {
+		if i.ReservationID != row.ReservationID {
+			ids = append(ids, i.ReservationID)
+		}
+	}
+	return ids, nil
+}
