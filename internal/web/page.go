@@ -22,7 +22,7 @@ type page struct {
 	Title    template.HTML
 	Wrong    []wrong // the error summary
 	Back     string  // the page before, or ""
-	Refresh  int     // seconds until the page loads again, without script; 0: never
+	Refresh  int     // seconds until the script loads the page again; 0: never
 	Idle     string  // at a kiosk: guest, code, start or "" (see ts/kiosk.ts)
 	Key      string  // the idempotency key of the page's forms
 	Path     string

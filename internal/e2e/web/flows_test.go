@@ -74,12 +74,18 @@ func walkTo(p *browser.Page, heading string) {
 	steps := []struct{ heading, button string }{
 		{"Check in", "Check in"}, {"Is this still right?", "Yes, all of this is right"}, {"House rules", "I accept the house rules"}, {"All is ready", "Check in now"},
 	}
-	for range 2 * len(steps) {
-		p.WaitUntil("a step of the check-in or "+heading, `document.readyState === "complete" && `+oneOf(heading, "Check in", "Is this still right?", "House rules", "All is ready"))
+	const again = `(document.querySelector("noscript a")?.checkVisibility() ?? false)` // without script, a waiting page has a link to itself
+	for taken := 0; taken < 2*len(steps); {
+		p.WaitUntil("a step of the check-in or "+heading, `document.readyState === "complete" && (`+again+` || `+oneOf(heading, "Check in", "Is this still right?", "House rules", "All is ready")+`)`)
 		now := p.Heading()
+		if p.Holds(again) {
+			p.Click("Look again")
+			continue
+		}
 		if strings.Contains(now, heading) {
 			return
 		}
+		taken++
 		for _, s := range steps {
 			if s.heading == now {
 				p.Click(s.button)

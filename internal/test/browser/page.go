@@ -84,6 +84,12 @@ func (p *Page) Has(selector string) bool {
 	return evaluate[bool](p, `document.querySelector(`+quote(selector)+`) !== null`)
 }
 
+// Holds reports whether a JavaScript expression is true now.
+func (p *Page) Holds(expression string) bool {
+	p.t.Helper()
+	return evaluate[bool](p, expression)
+}
+
 // Wait waits until an element matches the CSS selector.
 func (p *Page) Wait(selector string) {
 	p.t.Helper()
