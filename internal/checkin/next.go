@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/money"
 )
 
@@ -96,6 +97,7 @@ type PartyFacts struct {
 	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete
 	MinorAlone      bool     // no guest is an adult
 	Signs           bool     // at least one guest signs the form of the law
+	Signed          bool     // all of them signed on a screen, and the settings accept this
 }
 
 // Rules are the settings of the property.
@@ -242,8 +244,8 @@ func (f Facts) nextBeforeCall() Step {
 		}
 	case s.Stage == IdentityCheck:
 		s.Stops = []Stop{{Reason: StopIdentityCheck}}
-	case s.Stage == Signature:
-		s.Stops = []Stop{{Reason: StopSignature}}
+	case s.Stage == Signature && f.Rules.Signature != guest.Drawn:
+		s.Stops = []Stop{{Reason: StopSignature}} // a drawn signature needs only the guest
 	}
 	s.Do, s.At = f.nextAsk(stops)
 	return s
@@ -256,9 +258,9 @@ func (f Facts) guestStage() Stage {
 		return Details
 	case f.ConfirmedOn < f.Reservation.ArrivalOn:
 		return ConfirmDetails
-	case f.wants(IdentityCheck) && f.clearance(IdentityCheck) == nil:
+	case f.isOpen(IdentityCheck):
 		return IdentityCheck
-	case f.wants(Signature) && f.clearance(Signature) == nil:
+	case f.isOpen(Signature):
 		return Signature
 	case f.Rules.HouseRules && !f.HouseRulesAccepted:
 		return HouseRules
@@ -272,6 +274,11 @@ func (f Facts) wants(stage Stage) bool {
 		return f.Rules.Signature != "none" && f.Party.Signs
 	}
 	return f.Rules.IdentityCheck != "none"
+}
+
+// isOpen reports whether a stage of the law waits: for staff, or for a signature on a screen.
+func (f Facts) isOpen(stage Stage) bool {
+	return f.wants(stage) && f.clearance(stage) == nil && !(stage == Signature && f.Party.Signed)
 }
 
 // clearance returns the latest decision of staff about a stage, or nil.

@@ -128,8 +128,17 @@ func TestNext(t *testing.T) {
 			Step{Stage: Signature, Stops: []Stop{{Reason: StopSignature}}}},
 		"nobody signs": {func(f *Facts) { f.Rules.Signature = "paper" }, Step{Stage: Ready, CanComplete: true}},
 		"identity check cleared, signature open": {func(f *Facts) {
-			f.Rules.IdentityCheck, f.Rules.Signature, f.Party.Signs, f.Cleared = "live", "drawn", true, []Clearance{{Stage: IdentityCheck}}
+			f.Rules.IdentityCheck, f.Rules.Signature, f.Party.Signs, f.Cleared = "live", "paper", true, []Clearance{{Stage: IdentityCheck}}
 		}, Step{Stage: Signature, Stops: []Stop{{Reason: StopSignature}}}},
+		"signature on a screen": {func(f *Facts) { f.Rules.Signature, f.Party.Signs = "drawn", true }, Step{Stage: Signature}},
+		"signed on a screen": {func(f *Facts) { f.Rules.Signature, f.Party.Signs, f.Party.Signed = "drawn", true, true },
+			Step{Stage: Ready, CanComplete: true}},
+		"signature on a screen, cleared at the desk": {func(f *Facts) {
+			f.Rules.Signature, f.Party.Signs, f.Cleared = "drawn", true, []Clearance{{Stage: Signature}}
+		}, Step{Stage: Ready, CanComplete: true}},
+		"signed on a screen, refused by staff": {func(f *Facts) {
+			f.Rules.Signature, f.Party.Signs, f.Party.Signed, f.Cleared = "drawn", true, true, []Clearance{{Stage: Signature, Refused: true}}
+		}, Step{Stage: Stopped, Stops: []Stop{{Reason: StopStageRefused}}}},
 
 		// The call.
 		"checkIn runs": {func(f *Facts) { f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon} },

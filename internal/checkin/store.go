@@ -140,7 +140,7 @@ func (r *record) end(f Facts, step Step, now time.Time) {
 		return
 	}
 	for _, stage := range []Stage{IdentityCheck, Signature} {
-		if c := f.clearance(stage); f.wants(stage) && (c == nil || c.Refused) {
+		if c := f.clearance(stage); f.isOpen(stage) || f.wants(stage) && c != nil && c.Refused {
 			r.stay.Cleared = append(slices.Clone(r.stay.Cleared), schema.ClearedStage{Stage: string(stage), By: clearedByPMS, At: now.Format(time.RFC3339)})
 		}
 	}

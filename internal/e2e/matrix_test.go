@@ -158,6 +158,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.StayService/EndSession":         {"session", "", untouched, invalid},
 	"latchkey.guest.v1.FormService/GetForm":            {"session", "", `{"guestId":"gst_0"}`, notFound},
 	"latchkey.guest.v1.FormService/SaveStep":           {"session", "", `{"guestId":"gst_0","step":"name"}`, notFound},
+	"latchkey.guest.v1.FormService/SignForm":           {"session", "", `{"guestId":"gst_0","shown":"0","drawing":"0,0 100,100"}`, notFound},
 	"latchkey.guest.v1.FormService/SetParty":           {"session", "", `{}`, invalid},
 	"latchkey.guest.v1.FormService/InviteCompanion":    {"session", "", `{"guestId":"gst_0","email":"ada@example.com"}`, codes.PermissionDenied},
 	"latchkey.guest.v1.FormService/RemoveCompanion":    {"session", "", `{"guestId":"gst_0"}`, codes.PermissionDenied},
@@ -177,6 +178,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.CheckInService/GetCheckIn":            {"property", "viewer", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ClearStage":            {"property", "operator", `{"reservationId":"rsv_0","stage":"signature"}`, notFound},
 	"latchkey.property.v1.CheckInService/ResendInvitation":      {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
+	"latchkey.property.v1.CheckInService/GetSignature":          {"property", "operator", `{"reservationId":"rsv_0","guestId":"gst_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ListGuests":            {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 
 	"latchkey.kiosk.v1.KioskService/EnrolKiosk":     {"guest", "", `{}`, invalid},

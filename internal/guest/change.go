@@ -112,7 +112,8 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 	if err := RevokeLinks(tx, a.PropertyID, a.ReservationID, guestID, false); err != nil {
 		return err
 	}
-	sealed, err := sealPerson(tx.Context(), keys, m.Row, person{m.Answers, m.by, address})
+	m.invitedTo = address
+	sealed, err := sealPerson(tx.Context(), keys, m.Row, m.person())
 	if err != nil {
 		return err
 	}

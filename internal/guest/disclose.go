@@ -23,11 +23,6 @@ func Disclose(answers rule.Answers, shared, mandatory []string) rule.Answers {
 	return out
 }
 
-// NeedsSignature reports whether a guest of the party signs, if the settings want signatures. See [rule.Signs].
-func (p *Party) NeedsSignature() bool {
-	return slices.ContainsFunc(p.Members, func(m Member) bool { return rule.Signs(p.Rules.Rule, ruleGuest(m), p.ruleParty()) })
-}
-
 // IsMinorAlone reports whether all guests are under 18 on the day of arrival, as far as known.
 func (p *Party) IsMinorAlone() bool {
 	return len(p.Members) > 0 && !slices.ContainsFunc(p.Members, func(m Member) bool { return !p.IsMinor(m) })

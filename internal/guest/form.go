@@ -131,9 +131,12 @@ func hasField(wrong []fault.Field, f rule.Field) bool {
 	return slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == answerPath(f) })
 }
 
-// save stores the answers of a guest.
+// save stores the answers of a guest. A signature of other answers is erased.
 func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) error {
-	sealed, err := sealPerson(tx.Context(), keys, m.Row, person{m.Answers, m.by, m.invitedTo})
+	if m.SignedAt = p.signedAt(m); m.SignedAt.IsZero() {
+		m.signature = nil
+	}
+	sealed, err := sealPerson(tx.Context(), keys, m.Row, m.person())
 	if err != nil {
 		return err
 	}

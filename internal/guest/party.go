@@ -24,6 +24,7 @@ type Party struct {
 	Adults      int
 	Children    int
 	arrival     time.Time
+	keys        *keyring.Ring
 }
 
 // Member is one guest of a party.
@@ -31,9 +32,17 @@ type Member struct {
 	Row     *ent.Guest
 	Answers rule.Answers
 	// Missing has the required fields without an answer. It is empty for a guest who does not have to fill in the form.
-	Missing   []rule.Field
+	Missing []rule.Field
+	// SignedAt is when the guest signed the present answers on a screen, or zero.
+	SignedAt  time.Time
+	signature *signature
 	by        map[rule.Field]string
 	invitedTo string
+}
+
+// person returns the member in the form that is sealed.
+func (m Member) person() person {
+	return person{Answers: m.Answers, By: m.by, InvitedTo: m.invitedTo, Signature: m.signature}
 }
 
 var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest")
@@ -78,7 +87,7 @@ func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string
 
 // partyOf adds the property, its settings and the answers to a stay and its guests.
 func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
-	p := &Party{Reservation: reserved, Stay: stay}
+	p := &Party{Reservation: reserved, Stay: stay, keys: keys}
 	var err error
 	if p.Property, err = view.Property.Get(view.Context(), reserved.PropertyID); err != nil {
 		return nil, err
@@ -100,11 +109,14 @@ func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *e
 		}
 		p.Members = append(p.Members, p.newMember(g, answered))
 	}
+	for i := range p.Members {
+		p.Members[i].SignedAt = p.signedAt(p.Members[i])
+	}
 	return p, nil
 }
 
 func (p *Party) newMember(g *ent.Guest, answered person) Member {
-	m := Member{Row: g, Answers: answered.Answers, by: answered.By, invitedTo: answered.InvitedTo}
+	m := Member{Row: g, Answers: answered.Answers, by: answered.By, invitedTo: answered.InvitedTo, signature: answered.Signature}
 	if p.fillsIn(m) {
 		m.Missing = rule.Missing(p.Rules, ruleGuest(m), p.ruleParty())
 	}

@@ -25,7 +25,7 @@ var line = []string{
 	"agent", "agent/doorkeeper", "agent/keypad", "agent/driver/sim", "agent/driver/zigbee2mqtt", "agent/driver",
 
 	// The domain.
-	"checkin", "guest", "guest/rule", "kiosk", "reservation/readiness", "reservation/explain", "reservation", "mobilekey", "access/code", "access", "access/pin", "lock", "bridge",
+	"checkin", "guest", "guest/rule", "guest/drawing", "kiosk", "reservation/readiness", "reservation/explain", "reservation", "mobilekey", "access/code", "access", "access/pin", "lock", "bridge",
 	"space", "partner", "notice", "mail", "property", "event", "lock/slot", "smartkey",
 
 	// The foundation.
@@ -38,7 +38,7 @@ var (
 	domain     = line[slices.Index(line, "checkin") : slices.Index(line, "smartkey")+1]
 	foundation = line[slices.Index(line, "credential"):]
 	// pure packages make the decisions that the server, the bridge and the model checker share. They import no other package of the module.
-	pure = []string{"access/pin", "guest/rule", "lock/slot", "smartkey"}
+	pure = []string{"access/pin", "guest/rule", "guest/drawing", "lock/slot", "smartkey"}
 	// support is imported by tests and by other support only.
 	support = []string{
 		"test", "e2e", "simulation", "db/migrationgen", "api/docgen",

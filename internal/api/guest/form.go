@@ -8,6 +8,7 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
@@ -30,7 +31,7 @@ func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	m, err := formMessage(p, a, r.GetGuestId())
+	m, err := formMessage(p, a, r.GetGuestId(), s.DB.View(ctx).Now())
 	if err != nil {
 		return nil, err
 	}
@@ -48,17 +49,33 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 		if err != nil {
 			return nil, err
 		}
-		m, err := formMessage(p, a, r.GetGuestId())
+		m, err := formMessage(p, a, r.GetGuestId(), tx.Now())
 		return &guestv1.SaveStepResponse{Data: m}, err
 	})
 }
 
-func formMessage(p *guest.Party, a actor.Actor, guestID string) (*guestv1.Form, error) {
+// SignForm stores the signature of one guest.
+func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*guestv1.SignFormResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SignFormResponse, error) {
+		p, err := guest.Sign(tx, s.Keys, a, r.GetGuestId(), r.GetShown(), r.GetDrawing())
+		if err != nil {
+			return nil, err
+		}
+		m, err := formMessage(p, a, r.GetGuestId(), tx.Now())
+		return &guestv1.SignFormResponse{Data: m}, err
+	})
+}
+
+func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (*guestv1.Form, error) {
 	form, err := p.FormOf(a, guestID)
 	if err != nil {
 		return nil, err
 	}
-	out := &guestv1.Form{GuestId: guestID, FromProfile: form.Member.Row.FromProfile}
+	signature, err := p.Signature(form, now)
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.Form{GuestId: guestID, FromProfile: form.Member.Row.FromProfile, Signature: signatureMessage(signature)}
 	law := p.Law()
 	if law.Name != "none" {
 		out.Rule = law.Name
@@ -83,6 +100,18 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string) (*guestv1.Form, 
 		}
 	}
 	return out, nil
+}
+
+// signatureMessage converts the signature of a guest. It returns nil if none is wanted.
+func signatureMessage(s guest.Signature) *guestv1.FormSignature {
+	if s.State == guest.NotWanted {
+		return nil
+	}
+	m := &guestv1.FormSignature{State: string(s.State), Shown: s.Shown, SignedAt: convert.Time(s.At)}
+	for _, f := range s.Fields {
+		m.Fields = append(m.Fields, string(f))
+	}
+	return m
 }
 
 func fieldMessage(form guest.Form, ask rule.Ask) *guestv1.FormField {

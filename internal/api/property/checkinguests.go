@@ -7,6 +7,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
@@ -14,27 +15,45 @@ import (
 
 // ListGuests lists the guests of a reservation with their data, and records that a member of staff read them.
 func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsRequest) (*propertyv1.ListGuestsResponse, error) {
-	propertyID, err := callerProperty(ctx)
-	if err != nil {
-		return nil, err
-	}
-	who, _ := actor.From(ctx)
-	var v checkin.View
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		by, err := staffName(tx, who)
-		if err == nil {
-			v, err = s.Service.ReadGuests(tx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()}, by)
-		}
-		return err
-	})
+	v, err := s.readGuests(ctx, r.GetReservationId())
 	if err != nil {
 		return nil, err
 	}
 	list := &propertyv1.GuestList{}
 	for _, m := range v.People.Members {
-		list.List = append(list.List, &propertyv1.GuestData{Guest: staffGuest(m), Person: personMessage(m.Answers), SharedGroups: v.Row.SharedGroups})
+		list.List = append(list.List, &propertyv1.GuestData{Guest: staffGuest(m), Person: personMessage(m.Answers), SharedGroups: v.Row.SharedGroups, SignedAt: convert.Time(m.SignedAt)})
 	}
 	return &propertyv1.ListGuestsResponse{Data: list}, nil
+}
+
+// readGuests returns a check-in with the data of its guests, and records that the caller read them.
+func (s *CheckIns) readGuests(ctx context.Context, reservationID string) (v checkin.View, err error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return v, err
+	}
+	who, _ := actor.From(ctx)
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		by, err := staffName(tx, who)
+		if err == nil {
+			v, err = s.Service.ReadGuests(tx, checkin.Key{PropertyID: propertyID, ReservationID: reservationID}, by)
+		}
+		return err
+	})
+	return v, err
+}
+
+// GetSignature returns the signature that a guest drew on a screen, and records that a member of staff read it.
+func (s *CheckIns) GetSignature(ctx context.Context, r *propertyv1.GetSignatureRequest) (*propertyv1.GetSignatureResponse, error) {
+	v, err := s.readGuests(ctx, r.GetReservationId())
+	if err != nil {
+		return nil, err
+	}
+	svg, at, err := v.People.DrawnSignature(r.GetGuestId())
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetSignatureResponse{Data: &propertyv1.Signature{Svg: svg, SignedAt: convert.Time(at)}}, nil
 }
 
 // personMessage converts answers to the form's message.

@@ -51,7 +51,7 @@ const (
 // OwnPrefix begins the name of a property's own field.
 const OwnPrefix = "own."
 
-// None is the answer of a guest who has no such thing, such as a second family name. See [Shape.NoneAllowed].
+// None is the answer of a guest who has no such thing, such as a second family name. See [Shape].
 const None = "-"
 
 // Answers are what one guest answered, by field. Days are YYYY-MM-DD, countries ISO 3166-1 alpha-2, [Kosovo] or [Stateless].

@@ -92,7 +92,7 @@ func TestFields(t *testing.T) {
 }
 
 // The leader of a group of more than ten, and a main guest of a family, fill in one form for all. A main guest who fills in no form
-// covers nobody.
+// covers no companion.
 func TestCompanionsInGermany(t *testing.T) {
 	r, _ := Find("DE")
 	const short, full = "firstName lastName nationality otherNationality?", "firstName lastName nationality otherNationality? birthDate address.street address.postcode? address.city address.country document.number"

@@ -216,6 +216,13 @@ const (
 	Reason_REASON_DOOR_NOT_FOUND Reason = 140
 	// 403. A companion's session reads and changes only the companion's own data.
 	Reason_REASON_MAIN_GUEST_ONLY Reason = 141
+	// 409. This guest cannot sign on this screen now: no signature is wanted, the form is not complete, the day of arrival has not come, or
+	// the session may not see all that is signed. The message says which. The desk can take the signature.
+	Reason_REASON_CANNOT_SIGN_HERE Reason = 149
+	// 409. The answers changed after they were shown. Show them again, then sign.
+	Reason_REASON_DETAILS_CHANGED Reason = 150
+	// 404. This guest has not signed on a screen, or an answer changed after the signature.
+	Reason_REASON_NOT_SIGNED Reason = 151
 	// The field is required.
 	Reason_REASON_REQUIRED Reason = 100
 	// The value has the wrong JSON type.
@@ -356,6 +363,9 @@ var (
 		139: "REASON_PIN_NOT_SHOWN",
 		140: "REASON_DOOR_NOT_FOUND",
 		141: "REASON_MAIN_GUEST_ONLY",
+		149: "REASON_CANNOT_SIGN_HERE",
+		150: "REASON_DETAILS_CHANGED",
+		151: "REASON_NOT_SIGNED",
 		100: "REASON_REQUIRED",
 		101: "REASON_WRONG_TYPE",
 		102: "REASON_WRONG_VALUE",
@@ -472,6 +482,9 @@ var (
 		"REASON_PIN_NOT_SHOWN":             139,
 		"REASON_DOOR_NOT_FOUND":            140,
 		"REASON_MAIN_GUEST_ONLY":           141,
+		"REASON_CANNOT_SIGN_HERE":          149,
+		"REASON_DETAILS_CHANGED":           150,
+		"REASON_NOT_SIGNED":                151,
 		"REASON_REQUIRED":                  100,
 		"REASON_WRONG_TYPE":                101,
 		"REASON_WRONG_VALUE":               102,
@@ -636,7 +649,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xda\x17\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xad\x18\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -731,7 +744,10 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x18REASON_MINOR_NEEDS_ADULT\x10\x8a\x01\x12\x19\n" +
 	"\x14REASON_PIN_NOT_SHOWN\x10\x8b\x01\x12\x1a\n" +
 	"\x15REASON_DOOR_NOT_FOUND\x10\x8c\x01\x12\x1b\n" +
-	"\x16REASON_MAIN_GUEST_ONLY\x10\x8d\x01\x12\x13\n" +
+	"\x16REASON_MAIN_GUEST_ONLY\x10\x8d\x01\x12\x1c\n" +
+	"\x17REASON_CANNOT_SIGN_HERE\x10\x95\x01\x12\x1b\n" +
+	"\x16REASON_DETAILS_CHANGED\x10\x96\x01\x12\x16\n" +
+	"\x11REASON_NOT_SIGNED\x10\x97\x01\x12\x13\n" +
 	"\x0fREASON_REQUIRED\x10d\x12\x15\n" +
 	"\x11REASON_WRONG_TYPE\x10e\x12\x16\n" +
 	"\x12REASON_WRONG_VALUE\x10f\x12\x17\n" +

@@ -129,7 +129,9 @@ type Form struct {
 	// The country whose rule asks, ISO 3166-1 alpha-2, or empty.
 	Rule string `protobuf:"bytes,4,opt,name=rule,proto3" json:"rule,omitempty"`
 	// All answers of this guest came from what the property keeps for their next stay, and the guest has not confirmed them yet.
-	FromProfile   bool `protobuf:"varint,5,opt,name=from_profile,json=fromProfile,proto3" json:"from_profile,omitempty"`
+	FromProfile bool `protobuf:"varint,5,opt,name=from_profile,json=fromProfile,proto3" json:"from_profile,omitempty"`
+	// The signature of this guest. Absent: the property wants none of this guest on a screen.
+	Signature     *FormSignature `protobuf:"bytes,6,opt,name=signature,proto3" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -199,6 +201,87 @@ func (x *Form) GetFromProfile() bool {
 	return false
 }
 
+func (x *Form) GetSignature() *FormSignature {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+// FormSignature is what a guest signs on a screen.
+type FormSignature struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// incomplete (required answers are missing), later (the law wants it on the day of arrival), atDesk (this session may not see all that is
+	// signed), open (SignForm can be called now) or signed.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// With open: the version of the answers, for SignForm. Show all of them before the guest signs.
+	Shown string `protobuf:"bytes,2,opt,name=shown,proto3" json:"shown,omitempty"`
+	// With open and signed: the names of the fields that are signed.
+	Fields []string `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty"`
+	// With signed: when.
+	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FormSignature) Reset() {
+	*x = FormSignature{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FormSignature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FormSignature) ProtoMessage() {}
+
+func (x *FormSignature) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FormSignature.ProtoReflect.Descriptor instead.
+func (*FormSignature) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FormSignature) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *FormSignature) GetShown() string {
+	if x != nil {
+		return x.Shown
+	}
+	return ""
+}
+
+func (x *FormSignature) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *FormSignature) GetSignedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SignedAt
+	}
+	return nil
+}
+
 // FormStep is one page of the form.
 type FormStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -216,7 +299,7 @@ type FormStep struct {
 
 func (x *FormStep) Reset() {
 	*x = FormStep{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -228,7 +311,7 @@ func (x *FormStep) String() string {
 func (*FormStep) ProtoMessage() {}
 
 func (x *FormStep) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -241,7 +324,7 @@ func (x *FormStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormStep.ProtoReflect.Descriptor instead.
 func (*FormStep) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *FormStep) GetName() string {
@@ -304,7 +387,7 @@ type FormField struct {
 
 func (x *FormField) Reset() {
 	*x = FormField{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +399,7 @@ func (x *FormField) String() string {
 func (*FormField) ProtoMessage() {}
 
 func (x *FormField) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +412,7 @@ func (x *FormField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormField.ProtoReflect.Descriptor instead.
 func (*FormField) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FormField) GetName() string {
@@ -426,7 +509,7 @@ type FormReason struct {
 
 func (x *FormReason) Reset() {
 	*x = FormReason{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -438,7 +521,7 @@ func (x *FormReason) String() string {
 func (*FormReason) ProtoMessage() {}
 
 func (x *FormReason) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -451,7 +534,7 @@ func (x *FormReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormReason.ProtoReflect.Descriptor instead.
 func (*FormReason) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FormReason) GetKind() string {
@@ -497,7 +580,7 @@ type SaveStepRequest struct {
 
 func (x *SaveStepRequest) Reset() {
 	*x = SaveStepRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +592,7 @@ func (x *SaveStepRequest) String() string {
 func (*SaveStepRequest) ProtoMessage() {}
 
 func (x *SaveStepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +605,7 @@ func (x *SaveStepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveStepRequest.ProtoReflect.Descriptor instead.
 func (*SaveStepRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SaveStepRequest) GetGuestId() string {
@@ -557,7 +640,7 @@ type SaveStepResponse struct {
 
 func (x *SaveStepResponse) Reset() {
 	*x = SaveStepResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +652,7 @@ func (x *SaveStepResponse) String() string {
 func (*SaveStepResponse) ProtoMessage() {}
 
 func (x *SaveStepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,10 +665,121 @@ func (x *SaveStepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveStepResponse.ProtoReflect.Descriptor instead.
 func (*SaveStepResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SaveStepResponse) GetData() *Form {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// SignFormRequest carries a signature.
+type SignFormRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A guest of the stay.
+	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	// FormSignature.shown of the form that the guest was shown.
+	Shown string `protobuf:"bytes,2,opt,name=shown,proto3" json:"shown,omitempty"`
+	// The strokes, joined by ";". Each has points "x,y", joined by a space: whole numbers, x from 0 to 1000 and y from 0 to 400 from the top
+	// left corner. At most 256 strokes and 4000 points.
+	Drawing       string `protobuf:"bytes,3,opt,name=drawing,proto3" json:"drawing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignFormRequest) Reset() {
+	*x = SignFormRequest{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignFormRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignFormRequest) ProtoMessage() {}
+
+func (x *SignFormRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignFormRequest.ProtoReflect.Descriptor instead.
+func (*SignFormRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SignFormRequest) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
+}
+
+func (x *SignFormRequest) GetShown() string {
+	if x != nil {
+		return x.Shown
+	}
+	return ""
+}
+
+func (x *SignFormRequest) GetDrawing() string {
+	if x != nil {
+		return x.Drawing
+	}
+	return ""
+}
+
+// SignFormResponse answers with the form.
+type SignFormResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The form with the signature.
+	Data          *Form `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignFormResponse) Reset() {
+	*x = SignFormResponse{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignFormResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignFormResponse) ProtoMessage() {}
+
+func (x *SignFormResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignFormResponse.ProtoReflect.Descriptor instead.
+func (*SignFormResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SignFormResponse) GetData() *Form {
 	if x != nil {
 		return x.Data
 	}
@@ -605,7 +799,7 @@ type SetPartyRequest struct {
 
 func (x *SetPartyRequest) Reset() {
 	*x = SetPartyRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +811,7 @@ func (x *SetPartyRequest) String() string {
 func (*SetPartyRequest) ProtoMessage() {}
 
 func (x *SetPartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -630,7 +824,7 @@ func (x *SetPartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPartyRequest.ProtoReflect.Descriptor instead.
 func (*SetPartyRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetPartyRequest) GetAdultCount() int32 {
@@ -656,7 +850,7 @@ type SetPartyResponse struct {
 
 func (x *SetPartyResponse) Reset() {
 	*x = SetPartyResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +862,7 @@ func (x *SetPartyResponse) String() string {
 func (*SetPartyResponse) ProtoMessage() {}
 
 func (x *SetPartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +875,7 @@ func (x *SetPartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPartyResponse.ProtoReflect.Descriptor instead.
 func (*SetPartyResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{12}
 }
 
 // InviteCompanionRequest names the companion and the address.
@@ -697,7 +891,7 @@ type InviteCompanionRequest struct {
 
 func (x *InviteCompanionRequest) Reset() {
 	*x = InviteCompanionRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +903,7 @@ func (x *InviteCompanionRequest) String() string {
 func (*InviteCompanionRequest) ProtoMessage() {}
 
 func (x *InviteCompanionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +916,7 @@ func (x *InviteCompanionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteCompanionRequest.ProtoReflect.Descriptor instead.
 func (*InviteCompanionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InviteCompanionRequest) GetGuestId() string {
@@ -748,7 +942,7 @@ type InviteCompanionResponse struct {
 
 func (x *InviteCompanionResponse) Reset() {
 	*x = InviteCompanionResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +954,7 @@ func (x *InviteCompanionResponse) String() string {
 func (*InviteCompanionResponse) ProtoMessage() {}
 
 func (x *InviteCompanionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +967,7 @@ func (x *InviteCompanionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteCompanionResponse.ProtoReflect.Descriptor instead.
 func (*InviteCompanionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{14}
 }
 
 // RemoveCompanionRequest names the companion.
@@ -787,7 +981,7 @@ type RemoveCompanionRequest struct {
 
 func (x *RemoveCompanionRequest) Reset() {
 	*x = RemoveCompanionRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +993,7 @@ func (x *RemoveCompanionRequest) String() string {
 func (*RemoveCompanionRequest) ProtoMessage() {}
 
 func (x *RemoveCompanionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +1006,7 @@ func (x *RemoveCompanionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCompanionRequest.ProtoReflect.Descriptor instead.
 func (*RemoveCompanionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RemoveCompanionRequest) GetGuestId() string {
@@ -831,7 +1025,7 @@ type RemoveCompanionResponse struct {
 
 func (x *RemoveCompanionResponse) Reset() {
 	*x = RemoveCompanionResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +1037,7 @@ func (x *RemoveCompanionResponse) String() string {
 func (*RemoveCompanionResponse) ProtoMessage() {}
 
 func (x *RemoveCompanionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +1050,7 @@ func (x *RemoveCompanionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCompanionResponse.ProtoReflect.Descriptor instead.
 func (*RemoveCompanionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{16}
 }
 
 // SetArrivalRequest carries the hour.
@@ -870,7 +1064,7 @@ type SetArrivalRequest struct {
 
 func (x *SetArrivalRequest) Reset() {
 	*x = SetArrivalRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +1076,7 @@ func (x *SetArrivalRequest) String() string {
 func (*SetArrivalRequest) ProtoMessage() {}
 
 func (x *SetArrivalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +1089,7 @@ func (x *SetArrivalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetArrivalRequest.ProtoReflect.Descriptor instead.
 func (*SetArrivalRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetArrivalRequest) GetTime() string {
@@ -914,7 +1108,7 @@ type SetArrivalResponse struct {
 
 func (x *SetArrivalResponse) Reset() {
 	*x = SetArrivalResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1120,7 @@ func (x *SetArrivalResponse) String() string {
 func (*SetArrivalResponse) ProtoMessage() {}
 
 func (x *SetArrivalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1133,7 @@ func (x *SetArrivalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetArrivalResponse.ProtoReflect.Descriptor instead.
 func (*SetArrivalResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{18}
 }
 
 // AcceptHouseRulesRequest has no fields.
@@ -951,7 +1145,7 @@ type AcceptHouseRulesRequest struct {
 
 func (x *AcceptHouseRulesRequest) Reset() {
 	*x = AcceptHouseRulesRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1157,7 @@ func (x *AcceptHouseRulesRequest) String() string {
 func (*AcceptHouseRulesRequest) ProtoMessage() {}
 
 func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1170,7 @@ func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesRequest.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
 }
 
 // AcceptHouseRulesResponse answers with the moment.
@@ -990,7 +1184,7 @@ type AcceptHouseRulesResponse struct {
 
 func (x *AcceptHouseRulesResponse) Reset() {
 	*x = AcceptHouseRulesResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1196,7 @@ func (x *AcceptHouseRulesResponse) String() string {
 func (*AcceptHouseRulesResponse) ProtoMessage() {}
 
 func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1209,7 @@ func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesResponse.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AcceptHouseRulesResponse) GetAcceptedAt() *timestamppb.Timestamp {
@@ -1038,7 +1232,7 @@ type SetSharingRequest struct {
 
 func (x *SetSharingRequest) Reset() {
 	*x = SetSharingRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1244,7 @@ func (x *SetSharingRequest) String() string {
 func (*SetSharingRequest) ProtoMessage() {}
 
 func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1257,7 @@ func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingRequest.ProtoReflect.Descriptor instead.
 func (*SetSharingRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetSharingRequest) GetGroups() []string {
@@ -1089,7 +1283,7 @@ type SetSharingResponse struct {
 
 func (x *SetSharingResponse) Reset() {
 	*x = SetSharingResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1295,7 @@ func (x *SetSharingResponse) String() string {
 func (*SetSharingResponse) ProtoMessage() {}
 
 func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1308,7 @@ func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingResponse.ProtoReflect.Descriptor instead.
 func (*SetSharingResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{22}
 }
 
 var File_latchkey_guest_v1_form_proto protoreflect.FileDescriptor
@@ -1125,13 +1319,19 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x0eGetFormRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\">\n" +
 	"\x0fGetFormResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"\x9f\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"\xdf\x01\n" +
 	"\x04Form\x12\x19\n" +
 	"\bguest_id\x18\x01 \x01(\tR\aguestId\x121\n" +
 	"\x05steps\x18\x02 \x03(\v2\x1b.latchkey.guest.v1.FormStepR\x05steps\x12\x12\n" +
 	"\x04next\x18\x03 \x01(\tR\x04next\x12\x12\n" +
 	"\x04rule\x18\x04 \x01(\tR\x04rule\x12!\n" +
-	"\ffrom_profile\x18\x05 \x01(\bR\vfromProfile\"\xa7\x01\n" +
+	"\ffrom_profile\x18\x05 \x01(\bR\vfromProfile\x12>\n" +
+	"\tsignature\x18\x06 \x01(\v2 .latchkey.guest.v1.FormSignatureR\tsignature\"\x8c\x01\n" +
+	"\rFormSignature\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x14\n" +
+	"\x05shown\x18\x02 \x01(\tR\x05shown\x12\x16\n" +
+	"\x06fields\x18\x03 \x03(\tR\x06fields\x127\n" +
+	"\tsigned_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\"\xa7\x01\n" +
 	"\bFormStep\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
@@ -1166,6 +1366,12 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
 	"\x10SaveStepResponse\x12+\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"\x82\x01\n" +
+	"\x0fSignFormRequest\x12$\n" +
+	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12\x1f\n" +
+	"\x05shown\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x05shown\x12(\n" +
+	"\adrawing\x18\x03 \x01(\tB\x0e\xbaH\br\x06\x10\x01\x18\x80\x80\x02\x80\x01\x01R\adrawing\"?\n" +
+	"\x10SignFormResponse\x12+\n" +
 	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"i\n" +
 	"\x0fSetPartyRequest\x12*\n" +
 	"\vadult_count\x18\x01 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x1e(\x01R\n" +
@@ -1190,10 +1396,12 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x11SetSharingRequest\x12P\n" +
 	"\x06groups\x18\x01 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x06groups\x12!\n" +
 	"\fkeep_profile\x18\x02 \x01(\bR\vkeepProfile\"\x14\n" +
-	"\x12SetSharingResponse2\x88\t\n" +
+	"\x12SetSharingResponse2\x9b\n" +
+	"\n" +
 	"\vFormService\x12\x83\x01\n" +
 	"\aGetForm\x12!.latchkey.guest.v1.GetFormRequest\x1a\".latchkey.guest.v1.GetFormResponse\"1\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02'\x12%/v1/guest/stay/guests/{guest_id}/form\x12\x8b\x01\n" +
-	"\bSaveStep\x12\".latchkey.guest.v1.SaveStepRequest\x1a#.latchkey.guest.v1.SaveStepResponse\"6\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02*:\x01*2%/v1/guest/stay/guests/{guest_id}/form\x12z\n" +
+	"\bSaveStep\x12\".latchkey.guest.v1.SaveStepRequest\x1a#.latchkey.guest.v1.SaveStepResponse\"6\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02*:\x01*2%/v1/guest/stay/guests/{guest_id}/form\x12\x90\x01\n" +
+	"\bSignForm\x12\".latchkey.guest.v1.SignFormRequest\x1a#.latchkey.guest.v1.SignFormResponse\";\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02/:\x01*\"*/v1/guest/stay/guests/{guest_id}/form:sign\x12z\n" +
 	"\bSetParty\x12\".latchkey.guest.v1.SetPartyRequest\x1a#.latchkey.guest.v1.SetPartyResponse\"%\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x19:\x01*2\x14/v1/guest/stay/party\x12\xa2\x01\n" +
 	"\x0fInviteCompanion\x12).latchkey.guest.v1.InviteCompanionRequest\x1a*.latchkey.guest.v1.InviteCompanionResponse\"8\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/guest/stay/guests/{guest_id}:invite\x12\x98\x01\n" +
 	"\x0fRemoveCompanion\x12).latchkey.guest.v1.RemoveCompanionRequest\x1a*.latchkey.guest.v1.RemoveCompanionResponse\".\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\"* /v1/guest/stay/guests/{guest_id}\x12\x82\x01\n" +
@@ -1215,60 +1423,68 @@ func file_latchkey_guest_v1_form_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_form_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*GetFormRequest)(nil),           // 0: latchkey.guest.v1.GetFormRequest
 	(*GetFormResponse)(nil),          // 1: latchkey.guest.v1.GetFormResponse
 	(*Form)(nil),                     // 2: latchkey.guest.v1.Form
-	(*FormStep)(nil),                 // 3: latchkey.guest.v1.FormStep
-	(*FormField)(nil),                // 4: latchkey.guest.v1.FormField
-	(*FormReason)(nil),               // 5: latchkey.guest.v1.FormReason
-	(*SaveStepRequest)(nil),          // 6: latchkey.guest.v1.SaveStepRequest
-	(*SaveStepResponse)(nil),         // 7: latchkey.guest.v1.SaveStepResponse
-	(*SetPartyRequest)(nil),          // 8: latchkey.guest.v1.SetPartyRequest
-	(*SetPartyResponse)(nil),         // 9: latchkey.guest.v1.SetPartyResponse
-	(*InviteCompanionRequest)(nil),   // 10: latchkey.guest.v1.InviteCompanionRequest
-	(*InviteCompanionResponse)(nil),  // 11: latchkey.guest.v1.InviteCompanionResponse
-	(*RemoveCompanionRequest)(nil),   // 12: latchkey.guest.v1.RemoveCompanionRequest
-	(*RemoveCompanionResponse)(nil),  // 13: latchkey.guest.v1.RemoveCompanionResponse
-	(*SetArrivalRequest)(nil),        // 14: latchkey.guest.v1.SetArrivalRequest
-	(*SetArrivalResponse)(nil),       // 15: latchkey.guest.v1.SetArrivalResponse
-	(*AcceptHouseRulesRequest)(nil),  // 16: latchkey.guest.v1.AcceptHouseRulesRequest
-	(*AcceptHouseRulesResponse)(nil), // 17: latchkey.guest.v1.AcceptHouseRulesResponse
-	(*SetSharingRequest)(nil),        // 18: latchkey.guest.v1.SetSharingRequest
-	(*SetSharingResponse)(nil),       // 19: latchkey.guest.v1.SetSharingResponse
-	nil,                              // 20: latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	(*timestamppb.Timestamp)(nil),    // 21: google.protobuf.Timestamp
+	(*FormSignature)(nil),            // 3: latchkey.guest.v1.FormSignature
+	(*FormStep)(nil),                 // 4: latchkey.guest.v1.FormStep
+	(*FormField)(nil),                // 5: latchkey.guest.v1.FormField
+	(*FormReason)(nil),               // 6: latchkey.guest.v1.FormReason
+	(*SaveStepRequest)(nil),          // 7: latchkey.guest.v1.SaveStepRequest
+	(*SaveStepResponse)(nil),         // 8: latchkey.guest.v1.SaveStepResponse
+	(*SignFormRequest)(nil),          // 9: latchkey.guest.v1.SignFormRequest
+	(*SignFormResponse)(nil),         // 10: latchkey.guest.v1.SignFormResponse
+	(*SetPartyRequest)(nil),          // 11: latchkey.guest.v1.SetPartyRequest
+	(*SetPartyResponse)(nil),         // 12: latchkey.guest.v1.SetPartyResponse
+	(*InviteCompanionRequest)(nil),   // 13: latchkey.guest.v1.InviteCompanionRequest
+	(*InviteCompanionResponse)(nil),  // 14: latchkey.guest.v1.InviteCompanionResponse
+	(*RemoveCompanionRequest)(nil),   // 15: latchkey.guest.v1.RemoveCompanionRequest
+	(*RemoveCompanionResponse)(nil),  // 16: latchkey.guest.v1.RemoveCompanionResponse
+	(*SetArrivalRequest)(nil),        // 17: latchkey.guest.v1.SetArrivalRequest
+	(*SetArrivalResponse)(nil),       // 18: latchkey.guest.v1.SetArrivalResponse
+	(*AcceptHouseRulesRequest)(nil),  // 19: latchkey.guest.v1.AcceptHouseRulesRequest
+	(*AcceptHouseRulesResponse)(nil), // 20: latchkey.guest.v1.AcceptHouseRulesResponse
+	(*SetSharingRequest)(nil),        // 21: latchkey.guest.v1.SetSharingRequest
+	(*SetSharingResponse)(nil),       // 22: latchkey.guest.v1.SetSharingResponse
+	nil,                              // 23: latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
-	3,  // 1: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
-	4,  // 2: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
-	5,  // 3: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
-	20, // 4: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	2,  // 5: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
-	21, // 6: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
-	0,  // 7: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
-	6,  // 8: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
-	8,  // 9: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
-	10, // 10: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
-	12, // 11: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
-	14, // 12: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
-	16, // 13: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
-	18, // 14: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
-	1,  // 15: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
-	7,  // 16: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
-	9,  // 17: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
-	11, // 18: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
-	13, // 19: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
-	15, // 20: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
-	17, // 21: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
-	19, // 22: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
-	15, // [15:23] is the sub-list for method output_type
-	7,  // [7:15] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	4,  // 1: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
+	3,  // 2: latchkey.guest.v1.Form.signature:type_name -> latchkey.guest.v1.FormSignature
+	24, // 3: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
+	5,  // 4: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
+	6,  // 5: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
+	23, // 6: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	2,  // 7: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
+	2,  // 8: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
+	24, // 9: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
+	0,  // 10: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
+	7,  // 11: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
+	9,  // 12: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
+	11, // 13: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
+	13, // 14: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
+	15, // 15: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
+	17, // 16: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
+	19, // 17: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
+	21, // 18: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
+	1,  // 19: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
+	8,  // 20: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
+	10, // 21: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
+	12, // 22: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
+	14, // 23: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
+	16, // 24: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
+	18, // 25: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
+	20, // 26: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
+	22, // 27: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
+	19, // [19:28] is the sub-list for method output_type
+	10, // [10:19] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_form_proto_init() }
@@ -1282,7 +1498,7 @@ func file_latchkey_guest_v1_form_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_form_proto_rawDesc), len(file_latchkey_guest_v1_form_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

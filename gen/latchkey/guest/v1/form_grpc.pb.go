@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	FormService_GetForm_FullMethodName          = "/latchkey.guest.v1.FormService/GetForm"
 	FormService_SaveStep_FullMethodName         = "/latchkey.guest.v1.FormService/SaveStep"
+	FormService_SignForm_FullMethodName         = "/latchkey.guest.v1.FormService/SignForm"
 	FormService_SetParty_FullMethodName         = "/latchkey.guest.v1.FormService/SetParty"
 	FormService_InviteCompanion_FullMethodName  = "/latchkey.guest.v1.FormService/InviteCompanion"
 	FormService_RemoveCompanion_FullMethodName  = "/latchkey.guest.v1.FormService/RemoveCompanion"
@@ -39,6 +40,9 @@ type FormServiceClient interface {
 	GetForm(ctx context.Context, in *GetFormRequest, opts ...grpc.CallOption) (*GetFormResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
 	SaveStep(ctx context.Context, in *SaveStepRequest, opts ...grpc.CallOption) (*SaveStepResponse, error)
+	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
+	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
+	SignForm(ctx context.Context, in *SignFormRequest, opts ...grpc.CallOption) (*SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(ctx context.Context, in *SetPartyRequest, opts ...grpc.CallOption) (*SetPartyResponse, error)
 	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
@@ -76,6 +80,16 @@ func (c *formServiceClient) SaveStep(ctx context.Context, in *SaveStepRequest, o
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SaveStepResponse)
 	err := c.cc.Invoke(ctx, FormService_SaveStep_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *formServiceClient) SignForm(ctx context.Context, in *SignFormRequest, opts ...grpc.CallOption) (*SignFormResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SignFormResponse)
+	err := c.cc.Invoke(ctx, FormService_SignForm_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +166,9 @@ type FormServiceServer interface {
 	GetForm(context.Context, *GetFormRequest) (*GetFormResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
 	SaveStep(context.Context, *SaveStepRequest) (*SaveStepResponse, error)
+	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
+	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
+	SignForm(context.Context, *SignFormRequest) (*SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(context.Context, *SetPartyRequest) (*SetPartyResponse, error)
 	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
@@ -180,6 +197,9 @@ func (UnimplementedFormServiceServer) GetForm(context.Context, *GetFormRequest) 
 }
 func (UnimplementedFormServiceServer) SaveStep(context.Context, *SaveStepRequest) (*SaveStepResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SaveStep not implemented")
+}
+func (UnimplementedFormServiceServer) SignForm(context.Context, *SignFormRequest) (*SignFormResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SignForm not implemented")
 }
 func (UnimplementedFormServiceServer) SetParty(context.Context, *SetPartyRequest) (*SetPartyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetParty not implemented")
@@ -252,6 +272,24 @@ func _FormService_SaveStep_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FormServiceServer).SaveStep(ctx, req.(*SaveStepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FormService_SignForm_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SignFormRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FormServiceServer).SignForm(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FormService_SignForm_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FormServiceServer).SignForm(ctx, req.(*SignFormRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -378,6 +416,10 @@ var FormService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SaveStep",
 			Handler:    _FormService_SaveStep_Handler,
+		},
+		{
+			MethodName: "SignForm",
+			Handler:    _FormService_SignForm_Handler,
 		},
 		{
 			MethodName: "SetParty",

@@ -1780,7 +1780,9 @@ type GuestData struct {
 	// The data that the guest gave.
 	Person *v1.Person `protobuf:"bytes,2,opt,name=person,proto3" json:"person,omitempty"`
 	// The groups that the guest shares with the PMS.
-	SharedGroups  []string `protobuf:"bytes,3,rep,name=shared_groups,json=sharedGroups,proto3" json:"shared_groups,omitempty"`
+	SharedGroups []string `protobuf:"bytes,3,rep,name=shared_groups,json=sharedGroups,proto3" json:"shared_groups,omitempty"`
+	// When the guest signed these answers on a screen. Absent: not, or an answer changed since.
+	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1832,6 +1834,169 @@ func (x *GuestData) GetPerson() *v1.Person {
 func (x *GuestData) GetSharedGroups() []string {
 	if x != nil {
 		return x.SharedGroups
+	}
+	return nil
+}
+
+func (x *GuestData) GetSignedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SignedAt
+	}
+	return nil
+}
+
+// GetSignatureRequest names the guest.
+type GetSignatureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	// A guest of the reservation.
+	GuestId       string `protobuf:"bytes,2,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSignatureRequest) Reset() {
+	*x = GetSignatureRequest{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSignatureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSignatureRequest) ProtoMessage() {}
+
+func (x *GetSignatureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSignatureRequest.ProtoReflect.Descriptor instead.
+func (*GetSignatureRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *GetSignatureRequest) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+func (x *GetSignatureRequest) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
+}
+
+// GetSignatureResponse answers with the signature.
+type GetSignatureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The signature.
+	Data          *Signature `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSignatureResponse) Reset() {
+	*x = GetSignatureResponse{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSignatureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSignatureResponse) ProtoMessage() {}
+
+func (x *GetSignatureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSignatureResponse.ProtoReflect.Descriptor instead.
+func (*GetSignatureResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *GetSignatureResponse) GetData() *Signature {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// Signature is a signature that was drawn on a screen.
+type Signature struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An SVG image of black lines on no ground.
+	Svg string `protobuf:"bytes,1,opt,name=svg,proto3" json:"svg,omitempty"`
+	// When it was drawn.
+	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Signature) Reset() {
+	*x = Signature{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Signature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Signature) ProtoMessage() {}
+
+func (x *Signature) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Signature.ProtoReflect.Descriptor instead.
+func (*Signature) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Signature) GetSvg() string {
+	if x != nil {
+		return x.Svg
+	}
+	return ""
+}
+
+func (x *Signature) GetSignedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SignedAt
 	}
 	return nil
 }
@@ -1992,11 +2157,20 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x12ListGuestsResponse\x123\n" +
 	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.GuestListR\x04data\"@\n" +
 	"\tGuestList\x123\n" +
-	"\x04list\x18\x01 \x03(\v2\x1f.latchkey.property.v1.GuestDataR\x04list\"\x9b\x01\n" +
+	"\x04list\x18\x01 \x03(\v2\x1f.latchkey.property.v1.GuestDataR\x04list\"\xd4\x01\n" +
 	"\tGuestData\x126\n" +
 	"\x05guest\x18\x01 \x01(\v2 .latchkey.property.v1.StaffGuestR\x05guest\x121\n" +
 	"\x06person\x18\x02 \x01(\v2\x19.latchkey.guest.v1.PersonR\x06person\x12#\n" +
-	"\rshared_groups\x18\x03 \x03(\tR\fsharedGroups2\xf9\t\n" +
+	"\rshared_groups\x18\x03 \x03(\tR\fsharedGroups\x127\n" +
+	"\tsigned_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\"m\n" +
+	"\x13GetSignatureRequest\x120\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12$\n" +
+	"\bguest_id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\"K\n" +
+	"\x14GetSignatureResponse\x123\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SignatureR\x04data\"[\n" +
+	"\tSignature\x12\x15\n" +
+	"\x03svg\x18\x01 \x01(\tB\x03\x80\x01\x01R\x03svg\x127\n" +
+	"\tsigned_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt2\xbf\v\n" +
 	"\x0eCheckInService\x12\xaa\x01\n" +
 	"\x12GetCheckInSettings\x12/.latchkey.property.v1.GetCheckInSettingsRequest\x1a0.latchkey.property.v1.GetCheckInSettingsResponse\"1\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/property/checkIn/settings\x12\xb7\x01\n" +
 	"\x15UpdateCheckInSettings\x122.latchkey.property.v1.UpdateCheckInSettingsRequest\x1a3.latchkey.property.v1.UpdateCheckInSettingsResponse\"5\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\":\x01*2\x1d/v1/property/checkIn/settings\x12\xa1\x01\n" +
@@ -2008,7 +2182,9 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x10ResendInvitation\x12-.latchkey.property.v1.ResendInvitationRequest\x1a..latchkey.property.v1.ResendInvitationResponse\"W\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02A:\x01*\"</v1/property/reservations/{reservation_id}/invitation:resend\x12\xa8\x01\n" +
 	"\n" +
 	"ListGuests\x12'.latchkey.property.v1.ListGuestsRequest\x1a(.latchkey.property.v1.ListGuestsResponse\"G\xaa\xbc\x18\n" +
-	"\x1a\boperator\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/guestsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x1a\boperator\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/guests\x12\xc3\x01\n" +
+	"\fGetSignature\x12).latchkey.property.v1.GetSignatureRequest\x1a*.latchkey.property.v1.GetSignatureResponse\"\\\xaa\xbc\x18\n" +
+	"\x1a\boperator\x82\xd3\xe4\x93\x02H\x12F/v1/property/reservations/{reservation_id}/guests/{guest_id}/signatureB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_checkin_proto_rawDescOnce sync.Once
@@ -2022,7 +2198,7 @@ func file_latchkey_property_v1_checkin_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
 	(*OwnField)(nil),                      // 1: latchkey.property.v1.OwnField
@@ -2051,8 +2227,11 @@ var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*ListGuestsResponse)(nil),            // 24: latchkey.property.v1.ListGuestsResponse
 	(*GuestList)(nil),                     // 25: latchkey.property.v1.GuestList
 	(*GuestData)(nil),                     // 26: latchkey.property.v1.GuestData
-	(*timestamppb.Timestamp)(nil),         // 27: google.protobuf.Timestamp
-	(*v1.Person)(nil),                     // 28: latchkey.guest.v1.Person
+	(*GetSignatureRequest)(nil),           // 27: latchkey.property.v1.GetSignatureRequest
+	(*GetSignatureResponse)(nil),          // 28: latchkey.property.v1.GetSignatureResponse
+	(*Signature)(nil),                     // 29: latchkey.property.v1.Signature
+	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
+	(*v1.Person)(nil),                     // 31: latchkey.guest.v1.Person
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	1,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
@@ -2066,38 +2245,43 @@ var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	12, // 8: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
 	15, // 9: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	16, // 10: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
-	27, // 11: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	27, // 12: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
-	27, // 13: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
-	27, // 14: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
+	30, // 11: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	30, // 12: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
+	30, // 13: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
+	30, // 14: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
 	17, // 15: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
 	18, // 16: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	27, // 17: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	27, // 18: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	30, // 17: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	30, // 18: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
 	15, // 19: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	25, // 20: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
 	26, // 21: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
 	18, // 22: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
-	28, // 23: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
-	5,  // 24: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	7,  // 25: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	9,  // 26: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	13, // 27: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	19, // 28: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	21, // 29: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	23, // 30: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	6,  // 31: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	8,  // 32: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	10, // 33: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	14, // 34: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	20, // 35: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	22, // 36: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	24, // 37: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	31, // [31:38] is the sub-list for method output_type
-	24, // [24:31] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	31, // 23: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
+	30, // 24: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
+	29, // 25: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
+	30, // 26: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
+	5,  // 27: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	7,  // 28: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	9,  // 29: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	13, // 30: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	19, // 31: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	21, // 32: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	23, // 33: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	27, // 34: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	6,  // 35: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	8,  // 36: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	10, // 37: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	14, // 38: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	20, // 39: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	22, // 40: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	24, // 41: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	28, // 42: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	35, // [35:43] is the sub-list for method output_type
+	27, // [27:35] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
@@ -2113,7 +2297,7 @@ func file_latchkey_property_v1_checkin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_proto_rawDesc), len(file_latchkey_property_v1_checkin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -272,6 +272,61 @@ func local_request_CheckInService_ListGuests_0(ctx context.Context, marshaler ru
 	return msg, metadata, err
 }
 
+func request_CheckInService_GetSignature_0(ctx context.Context, marshaler runtime.Marshaler, client CheckInServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetSignatureRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["reservation_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "reservation_id")
+	}
+	protoReq.ReservationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "reservation_id", err)
+	}
+	val, ok = pathParams["guest_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "guest_id")
+	}
+	protoReq.GuestId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "guest_id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GetSignature(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_CheckInService_GetSignature_0(ctx context.Context, marshaler runtime.Marshaler, server CheckInServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetSignatureRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["reservation_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "reservation_id")
+	}
+	protoReq.ReservationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "reservation_id", err)
+	}
+	val, ok = pathParams["guest_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "guest_id")
+	}
+	protoReq.GuestId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "guest_id", err)
+	}
+	msg, err := server.GetSignature(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 // RegisterCheckInServiceHandlerServer registers the http handlers for service CheckInService to "mux".
 // UnaryRPC     :call CheckInServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -417,6 +472,26 @@ func RegisterCheckInServiceHandlerServer(ctx context.Context, mux *runtime.Serve
 			return
 		}
 		forward_CheckInService_ListGuests_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_CheckInService_GetSignature_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/latchkey.property.v1.CheckInService/GetSignature", runtime.WithHTTPPathPattern("/v1/property/reservations/{reservation_id}/guests/{guest_id}/signature"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_CheckInService_GetSignature_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CheckInService_GetSignature_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 
 	return nil
@@ -577,6 +652,23 @@ func RegisterCheckInServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 		}
 		forward_CheckInService_ListGuests_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_CheckInService_GetSignature_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/latchkey.property.v1.CheckInService/GetSignature", runtime.WithHTTPPathPattern("/v1/property/reservations/{reservation_id}/guests/{guest_id}/signature"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_CheckInService_GetSignature_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CheckInService_GetSignature_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -588,6 +680,7 @@ var (
 	pattern_CheckInService_ClearStage_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "checkIn"}, "clearStage"))
 	pattern_CheckInService_ResendInvitation_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "invitation"}, "resend"))
 	pattern_CheckInService_ListGuests_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "guests"}, ""))
+	pattern_CheckInService_GetSignature_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5, 2, 6}, []string{"v1", "property", "reservations", "reservation_id", "guests", "guest_id", "signature"}, ""))
 )
 
 var (
@@ -598,4 +691,5 @@ var (
 	forward_CheckInService_ClearStage_0            = runtime.ForwardResponseMessage
 	forward_CheckInService_ResendInvitation_0      = runtime.ForwardResponseMessage
 	forward_CheckInService_ListGuests_0            = runtime.ForwardResponseMessage
+	forward_CheckInService_GetSignature_0          = runtime.ForwardResponseMessage
 )

@@ -26,6 +26,7 @@ const (
 	CheckInService_ClearStage_FullMethodName            = "/latchkey.property.v1.CheckInService/ClearStage"
 	CheckInService_ResendInvitation_FullMethodName      = "/latchkey.property.v1.CheckInService/ResendInvitation"
 	CheckInService_ListGuests_FullMethodName            = "/latchkey.property.v1.CheckInService/ListGuests"
+	CheckInService_GetSignature_FullMethodName          = "/latchkey.property.v1.CheckInService/GetSignature"
 )
 
 // CheckInServiceClient is the client API for CheckInService service.
@@ -48,6 +49,8 @@ type CheckInServiceClient interface {
 	ResendInvitation(ctx context.Context, in *ResendInvitationRequest, opts ...grpc.CallOption) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(ctx context.Context, in *ListGuestsRequest, opts ...grpc.CallOption) (*ListGuestsResponse, error)
+	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
+	GetSignature(ctx context.Context, in *GetSignatureRequest, opts ...grpc.CallOption) (*GetSignatureResponse, error)
 }
 
 type checkInServiceClient struct {
@@ -128,6 +131,16 @@ func (c *checkInServiceClient) ListGuests(ctx context.Context, in *ListGuestsReq
 	return out, nil
 }
 
+func (c *checkInServiceClient) GetSignature(ctx context.Context, in *GetSignatureRequest, opts ...grpc.CallOption) (*GetSignatureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSignatureResponse)
+	err := c.cc.Invoke(ctx, CheckInService_GetSignature_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CheckInServiceServer is the server API for CheckInService service.
 // All implementations must embed UnimplementedCheckInServiceServer
 // for forward compatibility.
@@ -148,6 +161,8 @@ type CheckInServiceServer interface {
 	ResendInvitation(context.Context, *ResendInvitationRequest) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error)
+	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
+	GetSignature(context.Context, *GetSignatureRequest) (*GetSignatureResponse, error)
 	mustEmbedUnimplementedCheckInServiceServer()
 }
 
@@ -178,6 +193,9 @@ func (UnimplementedCheckInServiceServer) ResendInvitation(context.Context, *Rese
 }
 func (UnimplementedCheckInServiceServer) ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListGuests not implemented")
+}
+func (UnimplementedCheckInServiceServer) GetSignature(context.Context, *GetSignatureRequest) (*GetSignatureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSignature not implemented")
 }
 func (UnimplementedCheckInServiceServer) mustEmbedUnimplementedCheckInServiceServer() {}
 func (UnimplementedCheckInServiceServer) testEmbeddedByValue()                        {}
@@ -326,6 +344,24 @@ func _CheckInService_ListGuests_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CheckInService_GetSignature_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSignatureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckInServiceServer).GetSignature(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CheckInService_GetSignature_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckInServiceServer).GetSignature(ctx, req.(*GetSignatureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // CheckInService_ServiceDesc is the grpc.ServiceDesc for CheckInService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -360,6 +396,10 @@ var CheckInService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListGuests",
 			Handler:    _CheckInService_ListGuests_Handler,
+		},
+		{
+			MethodName: "GetSignature",
+			Handler:    _CheckInService_GetSignature_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

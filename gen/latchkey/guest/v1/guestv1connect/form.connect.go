@@ -37,6 +37,8 @@ const (
 	FormServiceGetFormProcedure = "/latchkey.guest.v1.FormService/GetForm"
 	// FormServiceSaveStepProcedure is the fully-qualified name of the FormService's SaveStep RPC.
 	FormServiceSaveStepProcedure = "/latchkey.guest.v1.FormService/SaveStep"
+	// FormServiceSignFormProcedure is the fully-qualified name of the FormService's SignForm RPC.
+	FormServiceSignFormProcedure = "/latchkey.guest.v1.FormService/SignForm"
 	// FormServiceSetPartyProcedure is the fully-qualified name of the FormService's SetParty RPC.
 	FormServiceSetPartyProcedure = "/latchkey.guest.v1.FormService/SetParty"
 	// FormServiceInviteCompanionProcedure is the fully-qualified name of the FormService's
@@ -60,6 +62,9 @@ type FormServiceClient interface {
 	GetForm(context.Context, *v1.GetFormRequest) (*v1.GetFormResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
+	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
+	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
+	SignForm(context.Context, *v1.SignFormRequest) (*v1.SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(context.Context, *v1.SetPartyRequest) (*v1.SetPartyResponse, error)
 	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
@@ -96,6 +101,12 @@ func NewFormServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+FormServiceSaveStepProcedure,
 			connect.WithSchema(formServiceMethods.ByName("SaveStep")),
+			connect.WithClientOptions(opts...),
+		),
+		signForm: connect.NewClient[v1.SignFormRequest, v1.SignFormResponse](
+			httpClient,
+			baseURL+FormServiceSignFormProcedure,
+			connect.WithSchema(formServiceMethods.ByName("SignForm")),
 			connect.WithClientOptions(opts...),
 		),
 		setParty: connect.NewClient[v1.SetPartyRequest, v1.SetPartyResponse](
@@ -141,6 +152,7 @@ func NewFormServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 type formServiceClient struct {
 	getForm          *connect.Client[v1.GetFormRequest, v1.GetFormResponse]
 	saveStep         *connect.Client[v1.SaveStepRequest, v1.SaveStepResponse]
+	signForm         *connect.Client[v1.SignFormRequest, v1.SignFormResponse]
 	setParty         *connect.Client[v1.SetPartyRequest, v1.SetPartyResponse]
 	inviteCompanion  *connect.Client[v1.InviteCompanionRequest, v1.InviteCompanionResponse]
 	removeCompanion  *connect.Client[v1.RemoveCompanionRequest, v1.RemoveCompanionResponse]
@@ -161,6 +173,15 @@ func (c *formServiceClient) GetForm(ctx context.Context, req *v1.GetFormRequest)
 // SaveStep calls latchkey.guest.v1.FormService.SaveStep.
 func (c *formServiceClient) SaveStep(ctx context.Context, req *v1.SaveStepRequest) (*v1.SaveStepResponse, error) {
 	response, err := c.saveStep.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SignForm calls latchkey.guest.v1.FormService.SignForm.
+func (c *formServiceClient) SignForm(ctx context.Context, req *v1.SignFormRequest) (*v1.SignFormResponse, error) {
+	response, err := c.signForm.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -227,6 +248,9 @@ type FormServiceHandler interface {
 	GetForm(context.Context, *v1.GetFormRequest) (*v1.GetFormResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
+	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
+	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
+	SignForm(context.Context, *v1.SignFormRequest) (*v1.SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(context.Context, *v1.SetPartyRequest) (*v1.SetPartyResponse, error)
 	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
@@ -259,6 +283,12 @@ func NewFormServiceHandler(svc FormServiceHandler, opts ...connect.HandlerOption
 		FormServiceSaveStepProcedure,
 		svc.SaveStep,
 		connect.WithSchema(formServiceMethods.ByName("SaveStep")),
+		connect.WithHandlerOptions(opts...),
+	)
+	formServiceSignFormHandler := connect.NewUnaryHandlerSimple(
+		FormServiceSignFormProcedure,
+		svc.SignForm,
+		connect.WithSchema(formServiceMethods.ByName("SignForm")),
 		connect.WithHandlerOptions(opts...),
 	)
 	formServiceSetPartyHandler := connect.NewUnaryHandlerSimple(
@@ -303,6 +333,8 @@ func NewFormServiceHandler(svc FormServiceHandler, opts ...connect.HandlerOption
 			formServiceGetFormHandler.ServeHTTP(w, r)
 		case FormServiceSaveStepProcedure:
 			formServiceSaveStepHandler.ServeHTTP(w, r)
+		case FormServiceSignFormProcedure:
+			formServiceSignFormHandler.ServeHTTP(w, r)
 		case FormServiceSetPartyProcedure:
 			formServiceSetPartyHandler.ServeHTTP(w, r)
 		case FormServiceInviteCompanionProcedure:
@@ -330,6 +362,10 @@ func (UnimplementedFormServiceHandler) GetForm(context.Context, *v1.GetFormReque
 
 func (UnimplementedFormServiceHandler) SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.FormService.SaveStep is not implemented"))
+}
+
+func (UnimplementedFormServiceHandler) SignForm(context.Context, *v1.SignFormRequest) (*v1.SignFormResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.FormService.SignForm is not implemented"))
 }
 
 func (UnimplementedFormServiceHandler) SetParty(context.Context, *v1.SetPartyRequest) (*v1.SetPartyResponse, error) {

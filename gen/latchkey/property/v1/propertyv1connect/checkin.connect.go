@@ -54,6 +54,9 @@ const (
 	// CheckInServiceListGuestsProcedure is the fully-qualified name of the CheckInService's ListGuests
 	// RPC.
 	CheckInServiceListGuestsProcedure = "/latchkey.property.v1.CheckInService/ListGuests"
+	// CheckInServiceGetSignatureProcedure is the fully-qualified name of the CheckInService's
+	// GetSignature RPC.
+	CheckInServiceGetSignatureProcedure = "/latchkey.property.v1.CheckInService/GetSignature"
 )
 
 // CheckInServiceClient is a client for the latchkey.property.v1.CheckInService service.
@@ -72,6 +75,8 @@ type CheckInServiceClient interface {
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
+	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
+	GetSignature(context.Context, *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error)
 }
 
 // NewCheckInServiceClient constructs a client for the latchkey.property.v1.CheckInService service.
@@ -127,6 +132,12 @@ func NewCheckInServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(checkInServiceMethods.ByName("ListGuests")),
 			connect.WithClientOptions(opts...),
 		),
+		getSignature: connect.NewClient[v1.GetSignatureRequest, v1.GetSignatureResponse](
+			httpClient,
+			baseURL+CheckInServiceGetSignatureProcedure,
+			connect.WithSchema(checkInServiceMethods.ByName("GetSignature")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -139,6 +150,7 @@ type checkInServiceClient struct {
 	clearStage            *connect.Client[v1.ClearStageRequest, v1.ClearStageResponse]
 	resendInvitation      *connect.Client[v1.ResendInvitationRequest, v1.ResendInvitationResponse]
 	listGuests            *connect.Client[v1.ListGuestsRequest, v1.ListGuestsResponse]
+	getSignature          *connect.Client[v1.GetSignatureRequest, v1.GetSignatureResponse]
 }
 
 // GetCheckInSettings calls latchkey.property.v1.CheckInService.GetCheckInSettings.
@@ -204,6 +216,15 @@ func (c *checkInServiceClient) ListGuests(ctx context.Context, req *v1.ListGuest
 	return nil, err
 }
 
+// GetSignature calls latchkey.property.v1.CheckInService.GetSignature.
+func (c *checkInServiceClient) GetSignature(ctx context.Context, req *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error) {
+	response, err := c.getSignature.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // CheckInServiceHandler is an implementation of the latchkey.property.v1.CheckInService service.
 type CheckInServiceHandler interface {
 	// Answers with the rules.
@@ -220,6 +241,8 @@ type CheckInServiceHandler interface {
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
+	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
+	GetSignature(context.Context, *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error)
 }
 
 // NewCheckInServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -271,6 +294,12 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 		connect.WithSchema(checkInServiceMethods.ByName("ListGuests")),
 		connect.WithHandlerOptions(opts...),
 	)
+	checkInServiceGetSignatureHandler := connect.NewUnaryHandlerSimple(
+		CheckInServiceGetSignatureProcedure,
+		svc.GetSignature,
+		connect.WithSchema(checkInServiceMethods.ByName("GetSignature")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/latchkey.property.v1.CheckInService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case CheckInServiceGetCheckInSettingsProcedure:
@@ -287,6 +316,8 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 			checkInServiceResendInvitationHandler.ServeHTTP(w, r)
 		case CheckInServiceListGuestsProcedure:
 			checkInServiceListGuestsHandler.ServeHTTP(w, r)
+		case CheckInServiceGetSignatureProcedure:
+			checkInServiceGetSignatureHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -322,4 +353,8 @@ func (UnimplementedCheckInServiceHandler) ResendInvitation(context.Context, *v1.
 
 func (UnimplementedCheckInServiceHandler) ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.ListGuests is not implemented"))
+}
+
+func (UnimplementedCheckInServiceHandler) GetSignature(context.Context, *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.GetSignature is not implemented"))
 }

@@ -1,0 +1,183 @@
+package guest
+
+import (
+	"encoding/hex"
+	"maps"
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/drawing"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+)
+
+// Drawn is the setting of a property whose guests sign on a screen.
+const Drawn = "drawn"
+
+// signature is a signature that a guest drew on a screen. It is sealed with the answers.
+type signature struct {
+	Drawing string    `json:"drawing"`
+	Of      string    `json:"of"` // the version of the answers that were signed
+	At      time.Time `json:"at"`
+}
+
+// SignatureState says whether a guest can sign on a screen.
+type SignatureState string
+
+// The states of a signature.
+const (
+	NotWanted      SignatureState = ""           // the property wants none of this guest on a screen
+	SignIncomplete SignatureState = "incomplete" // required answers are missing
+	SignLater      SignatureState = "later"      // the law wants it on the day of arrival
+	SignAtDesk     SignatureState = "atDesk"     // the session may not see all that is signed
+	SignOpen       SignatureState = "open"       // the guest can sign now
+	Signed         SignatureState = "signed"
+)
+
+var signRefusals = map[SignatureState]string{
+	NotWanted:      "the property wants no signature of this guest on a screen",
+	SignIncomplete: "answers are missing: complete the form, then sign",
+	SignLater:      "the law wants the signature on the day of arrival: sign then",
+	SignAtDesk:     "some answers were given on another device and are not shown here: sign on that device, or at the desk",
+}
+
+// Signature is the signature of a guest as a session sees it.
+type Signature struct {
+	State  SignatureState
+	Shown  string       // Shown is the version of the answers of an open signature
+	Fields []rule.Field // Fields are signed, in the order of the form
+	At     time.Time    // At is when the guest signed, or zero
+}
+
+// signs reports whether a guest signs, if the settings want signatures. See [rule.Signs].
+func (p *Party) signs(m Member) bool { return rule.Signs(p.Rules.Rule, ruleGuest(m), p.ruleParty()) }
+
+// NeedsSignature reports whether a guest of the party signs, if the settings want signatures.
+func (p *Party) NeedsSignature() bool { return slices.ContainsFunc(p.Members, p.signs) }
+
+// IsSigned reports whether all guests who sign have signed on a screen, and the property accepts this.
+func (p *Party) IsSigned() bool {
+	return p.Settings.Signature == Drawn && !slices.ContainsFunc(p.Members, func(m Member) bool { return p.signs(m) && m.SignedAt.IsZero() })
+}
+
+// signedAnswers returns what a guest signs: the legal block, or all answers if no law asks for one.
+func (p *Party) signedAnswers(m Member) rule.Answers {
+	if p.Rules.Rule == &rule.Rules[0] {
+		return m.Answers.WithoutNone()
+	}
+	return rule.Official(p.Rules, ruleGuest(m), p.ruleParty())
+}
+
+// version identifies the answers that a guest signs. It is a keyed hash, so that it does not betray the answers to guesses.
+func (p *Party) version(m Member) string {
+	values := []string{p.Property.ID, m.Row.ID}
+	answers := p.signedAnswers(m)
+	for _, f := range slices.Sorted(maps.Keys(answers)) {
+		values = append(values, string(f), answers[f])
+	}
+	return hex.EncodeToString(p.keys.MAC("signedAnswers", values...)[:16])
+}
+
+// signedAt returns when a guest signed the present answers, or zero.
+func (p *Party) signedAt(m Member) time.Time {
+	if m.signature == nil || m.signature.Of != p.version(m) {
+		return time.Time{}
+	}
+	return m.signature.At
+}
+
+// Signature returns the signature of a guest as a session sees it at a moment.
+func (p *Party) Signature(f Form, now time.Time) (Signature, error) {
+	zone, err := clock.Zone(p.Property.TimeZone)
+	if err != nil {
+		return Signature{}, err
+	}
+	s := Signature{State: p.signatureState(f, now.In(zone)), At: f.Member.SignedAt}
+	if s.State != SignOpen && s.State != Signed {
+		return s, nil
+	}
+	answers := p.signedAnswers(f.Member)
+	for _, a := range f.Asks {
+		if answers[a.Field] != "" {
+			s.Fields = append(s.Fields, a.Field)
+		}
+	}
+	if s.State == SignOpen {
+		s.Shown = p.version(f.Member)
+	}
+	return s, nil
+}
+
+func (p *Party) signatureState(f Form, now time.Time) SignatureState {
+	m := f.Member
+	switch {
+	case p.Settings.Signature != Drawn || !p.signs(m):
+		return NotWanted
+	case !m.SignedAt.IsZero():
+		return Signed
+	case len(m.Missing) > 0:
+		return SignIncomplete
+	case p.Law().SignsOnArrival && now.Format(time.DateOnly) < p.arrival.Format(time.DateOnly):
+		return SignLater
+	}
+	for field := range p.signedAnswers(m) {
+		if _, withheld := f.Value(field); withheld {
+			return SignAtDesk
+		}
+	}
+	return SignOpen
+}
+
+// Sign stores the signature of a guest. shown is the version of the answers that the guest saw.
+func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn string) (*Party, error) {
+	picture, err := drawing.Parse(drawn)
+	if err != nil {
+		return nil, fault.Fields(fault.Field{Path: "drawing", Reason: fault.BadFormat, Message: err.Error()})
+	}
+	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Trusts(a) {
+		return nil, errCheckedIn
+	}
+	form, err := p.FormOf(a, guestID)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.Signature(form, tx.Now())
+	switch {
+	case err != nil:
+		return nil, err
+	case s.State == Signed:
+		return p, nil
+	case s.State != SignOpen:
+		return nil, fault.New(fault.Precondition, fault.CannotSignHere, signRefusals[s.State])
+	case s.Shown != shown:
+		return nil, fault.New(fault.Precondition, fault.DetailsChanged, "the answers changed after they were shown: show them again, then sign")
+	}
+	m := form.Member
+	m.signature = &signature{Drawing: picture.String(), Of: shown, At: tx.Now()}
+	return p, p.save(tx, keys, a, m)
+}
+
+// DrawnSignature returns the signature of a guest as an SVG image, and when it was drawn.
+func (p *Party) DrawnSignature(guestID string) (svg string, at time.Time, err error) {
+	i := slices.IndexFunc(p.Members, func(m Member) bool { return m.Row.ID == guestID })
+	if i < 0 {
+		return "", time.Time{}, errGuestNotFound
+	}
+	m := p.Members[i]
+	if m.SignedAt.IsZero() {
+		return "", time.Time{}, fault.New(fault.NotFound, fault.NotSigned, "this guest has not signed on a screen, or an answer changed after the signature")
+	}
+	picture, err := drawing.Parse(m.signature.Drawing)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return picture.SVG(), m.SignedAt, nil
+}

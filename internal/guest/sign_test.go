@@ -1,0 +1,168 @@
+package guest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	entsettings "latchkey.dev/ent/checkinsettings"
+	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/reservation"
+)
+
+const drawn = "10,20 300,40;50,60"
+
+// drawnRules sets the check-in rule of the hotel, with signatures on a screen and a question of the property.
+func (h *fixture) drawnRules(name string) {
+	h.t.Helper()
+	h.rules(name)
+	h.write(func(tx *db.Tx) error {
+		return tx.CheckInSettings.Update().Where(entsettings.PropertyID(hotel), entsettings.ID(hotel)).
+			SetSignature(guest.Drawn).SetFields([]schema.OwnField{{Name: "plate", Label: "Number plate"}}).Exec(tx.Context())
+	})
+}
+
+func (h *fixture) signature(a actor.Actor, guestID string) guest.Signature {
+	h.t.Helper()
+	p := h.party(a.ReservationID)
+	form, err := p.FormOf(a, guestID)
+	h.must(err)
+	s, err := p.Signature(form, h.clock.Now())
+	h.must(err)
+	return s
+}
+
+func (h *fixture) sign(a actor.Actor, guestID, shown, drawing string) error {
+	return h.db.Write(h.t.Context(), func(tx *db.Tx) error {
+		_, err := guest.Sign(tx, h.keys, a, guestID, shown, drawing)
+		return err
+	})
+}
+
+// fillAustrian answers what Austria asks of an Austrian who travels alone.
+func (h *fixture) fillAustrian(a actor.Actor, guestID string) {
+	h.t.Helper()
+	h.must(h.save(a, guestID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+	h.must(h.save(a, guestID, rule.CitizenshipStep, "nationality", "AT"))
+	h.must(h.save(a, guestID, rule.BirthStep, "birthDate", "1990-05-05", "sex", "F"))
+	h.must(h.save(a, guestID, rule.AddressStep, "address.street", "Gasse 1", "address.postcode", "1010", "address.city", "Wien", "address.country", "AT"))
+	h.must(h.save(a, guestID, rule.JourneyStep, "countryComingFrom", "AT"))
+}
+
+func TestSignatureOnAScreen(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.drawnRules("AT")
+		id := h.book(hotel, "A", "Silva")
+		a, main := h.guestOf(id, ""), h.party(id).Members[0].Row.ID
+		if s := h.signature(a, main); s.State != guest.SignIncomplete || s.Shown != "" {
+			t.Errorf("without answers: %+v", s)
+		}
+		if err := h.sign(a, main, "x", drawn); !fault.Has(err, fault.CannotSignHere) {
+			t.Errorf("signed without answers: %v", err)
+		}
+		h.fillAustrian(a, main)
+		before := h.signature(a, main)
+		if before.State != guest.SignOpen || before.Shown == "" || !slices.Contains(before.Fields, rule.LastName) || slices.Contains(before.Fields, "own.plate") {
+			t.Errorf("with all answers: %+v", before)
+		}
+		if f, _ := fault.Of(h.sign(a, main, before.Shown, `1,2 300,4"/>`)); len(f.Fields) != 1 || f.Fields[0].Path != "drawing" {
+			t.Errorf("markup as a drawing: %+v", f)
+		}
+		h.must(h.save(a, main, rule.NameStep, "lastName", "da Silva"))
+		if err := h.sign(a, main, before.Shown, drawn); !fault.Has(err, fault.DetailsChanged) {
+			t.Errorf("signed answers that were not shown: %v", err)
+		}
+		if p := h.party(id); p.IsSigned() || !p.NeedsSignature() {
+			t.Errorf("before: signed %v, needed %v", p.IsSigned(), p.NeedsSignature())
+		}
+		h.must(h.sign(a, main, h.signature(a, main).Shown, drawn))
+		h.must(h.sign(a, main, "again", drawn)) // a repeated press changes nothing
+		p := h.party(id)
+		if s := h.signature(a, main); s.State != guest.Signed || !s.At.Equal(morning) || !p.IsSigned() {
+			t.Errorf("signed: %+v, %v", s, p.IsSigned())
+		}
+		if svg, at, err := p.DrawnSignature(main); err != nil || !at.Equal(morning) || !strings.Contains(svg, "M10 20L300 40") {
+			t.Errorf("%q at %v: %v", svg, at, err)
+		}
+		h.must(h.save(a, main, rule.PropertyStep, "own.plate", "AA"))
+		if !h.party(id).IsSigned() {
+			t.Error("an answer that is not signed ends the signature")
+		}
+		h.must(h.save(a, main, rule.AddressStep, "address.city", "Graz"))
+		h.must(h.save(a, main, rule.AddressStep, "address.city", "Wien"))
+		if _, _, err := h.party(id).DrawnSignature(main); !fault.Has(err, fault.NotSigned) || h.party(id).IsSigned() {
+			t.Errorf("a changed answer keeps the signature: %v", err)
+		}
+	})
+}
+
+// A person who knows a number and a name signs nothing that was answered elsewhere.
+func TestTwoFactsDoNotSign(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.drawnRules("AT")
+		id := h.book(hotel, "A", "Silva")
+		a, main := h.guestOf(id, ""), h.party(id).Members[0].Row.ID
+		h.fillAustrian(a, main)
+		found, err := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"})
+		h.must(err)
+		k, err := guest.Authenticate(h.db.View(t.Context()), h.keys, found.Session.Token)
+		h.must(err)
+		if s := h.signature(k, main); s.State != guest.SignAtDesk || s.Shown != "" {
+			t.Errorf("a kiosk sees %+v", s)
+		}
+		if err := h.sign(k, main, h.signature(a, main).Shown, drawn); !fault.Has(err, fault.CannotSignHere) {
+			t.Errorf("signed: %v", err)
+		}
+		h.fillAustrian(k, main)
+		h.must(h.sign(k, main, h.signature(k, main).Shown, drawn))
+	})
+}
+
+// The law of France wants the signature on the day of arrival, and not of its citizens.
+func TestSignatureOnArrival(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.drawnRules("FR")
+		id := h.book(hotel, "A", "Silva")
+		a, main := h.guestOf(id, ""), h.party(id).Members[0].Row.ID
+		h.must(h.save(a, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "FR"))
+		if s := h.signature(a, main); s.State != guest.NotWanted || h.party(id).NeedsSignature() {
+			t.Errorf("a French citizen: %+v", s)
+		}
+		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "PT"))
+		h.must(h.save(a, main, rule.BirthStep, "birthDate", "1990-05-05", "birthPlace", "Porto"))
+		h.must(h.save(a, main, rule.AddressStep, "address.street", "Rua 1", "address.city", "Porto", "address.country", "PT"))
+		h.must(h.save(a, main, rule.ContactStep, "email", "ana@example.com", "mobile", "+351912345678"))
+		if s := h.signature(a, main); s.State != guest.SignLater {
+			t.Errorf("the day before: %+v", s)
+		}
+		h.clock.Set(morning.Add(24 * time.Hour))
+		if s := h.signature(a, main); s.State != guest.SignOpen {
+			t.Errorf("on the day of arrival: %+v", s)
+		}
+	})
+}
+
+// The property's setting makes adults sign where the law names no signer.
+func TestSignatureThatOnlyThePropertyWants(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.drawnRules("IT")
+		id := h.book(hotel, "A", "Silva", reservation.Adults, 1, reservation.Children, 1)
+		a, p := h.guestOf(id, ""), h.party(id)
+		if !p.NeedsSignature() {
+			t.Error("the setting is ignored")
+		}
+		if s := h.signature(a, p.Members[0].Row.ID); s.State != guest.SignIncomplete {
+			t.Errorf("the adult: %+v", s)
+		}
+		if s := h.signature(a, p.Members[1].Row.ID); s.State != guest.NotWanted {
+			t.Errorf("the child: %+v", s)
+		}
+	})
+}
