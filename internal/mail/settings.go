@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/mail"
+	"net/netip"
 	"strings"
 
 	"latchkey.dev/ent"
@@ -33,12 +34,13 @@ func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	return row, err
 }
 
-// Change changes the mail settings of a property.
-func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string) (*ent.MailSettings, error) {
+// Change changes the mail settings of a property. listed reports whether the operator allows a mail server in a private network.
+func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string, listed func(host string, port int) bool) (*ent.MailSettings, error) {
 	row, err := SettingsOf(tx, propertyID)
 	if err != nil {
 		return nil, err
 	}
+	former := *row
 	set := func(to *string, from *string) {
 		if from != nil {
 			*to = strings.TrimSpace(*from)
@@ -54,11 +56,15 @@ func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string)
 		row.Port = *c.Port
 	}
 	row.Host = strings.ToLower(row.Host)
-	if wrong := problems(row); len(wrong) > 0 {
+	wrong := problems(row, row.Host != "" && listed != nil && listed(row.Host, row.Port))
+	if c.Password == nil && len(row.Password) > 0 && row.Host != "" && sendsElsewhere(former, *row) {
+		wrong = append(wrong, fault.Field{Path: "password", Reason: fault.Required, Message: "is required again if host, port, security or user change: the stored password belongs to the former mail server"})
+	}
+	if len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
 	}
 	switch {
-	case c.Password != nil && *c.Password == "":
+	case row.Host == "" || c.Password != nil && *c.Password == "":
 		row.Password = nil
 	case c.Password != nil:
 		if row.Password, err = keys.Seal(tx.Context(), propertyID, passwordPurpose, []byte(*c.Password)); err != nil {
@@ -66,6 +72,11 @@ func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string)
 		}
 	}
 	return row, store(tx, propertyID, row)
+}
+
+// sendsElsewhere reports whether the password would go to another server, or to the same less safely.
+func sendsElsewhere(former, row ent.MailSettings) bool {
+	return former.Host != row.Host || former.Port != row.Port || former.Security != row.Security || former.User != row.User
 }
 
 func store(tx *db.Tx, propertyID string, row *ent.MailSettings) error {
@@ -92,16 +103,19 @@ func store(tx *db.Tx, propertyID string, row *ent.MailSettings) error {
 	return nil
 }
 
-// problems returns every wrong setting.
-func problems(row *ent.MailSettings) (wrong []fault.Field) {
+// problems returns every wrong setting. listed means that the operator allows the host although it is in a private network.
+func problems(row *ent.MailSettings, listed bool) (wrong []fault.Field) {
 	add := func(path string, r fault.Reason, text string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: text})
 	}
 	if strings.ContainsAny(row.Host, " /@\t\r\n") {
 		add("host", fault.BadFormat, "must be a host name such as smtp.example.com")
 	}
-	if row.Security == NoTLS && row.Host != "" && !config.IsLoopback(row.Host) {
-		add("security", fault.WrongValue, "must be starttls or tls: only a mail server on this machine may be used without encryption")
+	if isPrivate(row.Host) && !listed {
+		add("host", fault.WrongValue, "is in a private network: the operator of the server must list it with --mail-allow")
+	}
+	if row.Security == NoTLS && row.Host != "" && !(config.IsLoopback(row.Host) && listed) {
+		add("security", fault.WrongValue, "must be starttls or tls: only a mail server on this machine that --mail-allow lists may be used without encryption")
 	}
 	for path, address := range map[string]string{"fromAddress": row.FromAddress, "replyTo": row.ReplyTo} {
 		if address != "" && !isAddress(address) {
@@ -112,6 +126,15 @@ func problems(row *ent.MailSettings) (wrong []fault.Field) {
 		add("fromAddress", fault.Required, "is required with a mail server")
 	}
 	return wrong
+}
+
+// isPrivate reports whether a host is known to be in a private network without asking DNS. Connections are checked again by address.
+func isPrivate(host string) bool {
+	if config.IsLoopback(host) {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && (addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified())
 }
 
 func isAddress(s string) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -121,6 +122,11 @@ func byFamily(list []netip.Prefix) (v4, v6 []netip.Prefix) {
 		}
 	}
 	return v4, v6
+}
+
+// Lists reports whether the operator has listed the host with the port.
+func (r *Rules) Lists(host string, port int) bool {
+	return port > 0 && port <= math.MaxUint16 && r.isListed(strings.ToLower(host), uint16(port))
 }
 
 // isListed reports whether the operator has listed the host with the port.

@@ -61,6 +61,7 @@ type parts struct {
 	days         worker.Days
 	mails        worker.Mails
 	invitations  worker.Invitations
+	mailServers  *pms.Rules
 	dispatcher   *worker.Dispatcher
 	arrivals     worker.Arrivals
 	announcer    *worker.Announcer
@@ -303,7 +304,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterNoticeServiceServer(to, staff.Notice)
 	propertyv1.RegisterCodeServiceServer(to, staff.Code)
 	propertyv1.RegisterReservationServiceServer(to, staff.Reservation)
-	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend}))
+	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend, Listed: p.mailServers.Lists}))
 	propertyv1.RegisterKioskServiceServer(to, staff.Kiosk)
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render

@@ -20,6 +20,8 @@ type Mails struct {
 	Switch func(tx *db.Tx, propertyID, integrationID string, on bool) error
 	// Test sends a mail now and returns why the mail server did not take it, or nil.
 	Test func(ctx context.Context, propertyID, to string) (*mail.SendError, error)
+	// Listed reports whether the operator allows a mail server in a private network.
+	Listed func(host string, port int) bool
 	// Resend orders a mail of the same kind again and returns its id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
@@ -146,7 +148,7 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 			port := int(c.GetPort())
 			change.Port = &port
 		}
-		row, err := change.Change(tx, s.Keys, propertyID)
+		row, err := change.Change(tx, s.Keys, propertyID, s.Listed)
 		if err != nil {
 			return nil, Under("settings", err)
 		}

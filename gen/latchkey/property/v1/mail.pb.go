@@ -137,15 +137,15 @@ func (x *MailSettings) GetReplyTo() string {
 // MailSettingsChange carries the settings to change. Fields that are left out keep their values.
 type MailSettingsChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Host name; empty: mails go to the mailbox.
+	// Host name; empty: mails go to the mailbox, and the password is deleted.
 	Host *string `protobuf:"bytes,1,opt,name=host,proto3,oneof" json:"host,omitempty"`
 	// 1 to 65535. Default 587.
 	Port *int32 `protobuf:"varint,2,opt,name=port,proto3,oneof" json:"port,omitempty"`
-	// starttls (the default), tls or none.
+	// starttls (the default), tls or none. none only for a mail server on the same machine that the operator lists with --mail-allow.
 	Security *string `protobuf:"bytes,3,opt,name=security,proto3,oneof" json:"security,omitempty"`
 	// User name.
 	User *string `protobuf:"bytes,4,opt,name=user,proto3,oneof" json:"user,omitempty"`
-	// Password. It is stored sealed.
+	// Password. It is stored sealed. It is required again when host, port, security or user change.
 	Password *string `protobuf:"bytes,5,opt,name=password,proto3,oneof" json:"password,omitempty"`
 	// The sender's address.
 	FromAddress *string `protobuf:"bytes,6,opt,name=from_address,json=fromAddress,proto3,oneof" json:"from_address,omitempty"`
