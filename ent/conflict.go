@@ -26,7 +26,9 @@ type Conflict struct {
 	Kind string `json:"kind,omitempty"`
 	// ExternalID holds the value of the "external_id" field.
 	ExternalID string `json:"external_id,omitempty"`
-	// Detail holds the value of the "detail" field.
+	// The parameters of its text, which the API renders.
+	Parameters map[string]interface{} `json:"parameters,omitempty"`
+	// The text of a conflict that was stored without parameters, or empty.
 	Detail string `json:"detail,omitempty"`
 	// ReservationIds holds the value of the "reservation_ids" field.
 	ReservationIds []string `json:"reservation_ids,omitempty"`
@@ -44,7 +46,7 @@ func (*Conflict) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case conflict.FieldReservationIds:
+		case conflict.FieldParameters, conflict.FieldReservationIds:
 			values[i] = new([]byte)
 		case conflict.FieldID, conflict.FieldPropertyID, conflict.FieldIntegrationID, conflict.FieldKind, conflict.FieldExternalID, conflict.FieldDetail, conflict.FieldOpenKey:
 			values[i] = new(sql.NullString)
@@ -94,6 +96,14 @@ func (_m *Conflict) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field external_id", values[i])
 			} else if value.Valid {
 				_m.ExternalID = value.String
+			}
+		case conflict.FieldParameters:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field parameters", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Parameters); err != nil {
+					return fmt.Errorf("unmarshal field parameters: %w", err)
+				}
 			}
 		case conflict.FieldDetail:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -176,6 +186,9 @@ func (_m *Conflict) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("external_id=")
 	builder.WriteString(_m.ExternalID)
+	builder.WriteString(", ")
+	builder.WriteString("parameters=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Parameters))
 	builder.WriteString(", ")
 	builder.WriteString("detail=")
 	builder.WriteString(_m.Detail)

@@ -44,6 +44,12 @@ func (_c *ConflictCreate) SetExternalID(v string) *ConflictCreate {
 	return _c
 }
 
+// SetParameters sets the "parameters" field.
+func (_c *ConflictCreate) SetParameters(v map[string]interface{}) *ConflictCreate {
+	_c.mutation.SetParameters(v)
+	return _c
+}
+
 // SetDetail sets the "detail" field.
 func (_c *ConflictCreate) SetDetail(v string) *ConflictCreate {
 	_c.mutation.SetDetail(v)
@@ -253,6 +259,10 @@ func (_c *ConflictCreate) createSpec() (*Conflict, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.ExternalID(); ok {
 		_spec.SetField(conflict.FieldExternalID, field.TypeString, value)
 		_node.ExternalID = value
+	}
+	if value, ok := _c.mutation.Parameters(); ok {
+		_spec.SetField(conflict.FieldParameters, field.TypeJSON, value)
+		_node.Parameters = value
 	}
 	if value, ok := _c.mutation.Detail(); ok {
 		_spec.SetField(conflict.FieldDetail, field.TypeString, value)

@@ -30,6 +30,18 @@ func (_u *ConflictUpdate) Where(ps ...predicate.Conflict) *ConflictUpdate {
 	return _u
 }
 
+// SetParameters sets the "parameters" field.
+func (_u *ConflictUpdate) SetParameters(v map[string]interface{}) *ConflictUpdate {
+	_u.mutation.SetParameters(v)
+	return _u
+}
+
+// ClearParameters clears the value of the "parameters" field.
+func (_u *ConflictUpdate) ClearParameters() *ConflictUpdate {
+	_u.mutation.ClearParameters()
+	return _u
+}
+
 // SetDetail sets the "detail" field.
 func (_u *ConflictUpdate) SetDetail(v string) *ConflictUpdate {
 	_u.mutation.SetDetail(v)
@@ -175,6 +187,12 @@ func (_u *ConflictUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
+	if value, ok := _u.mutation.Parameters(); ok {
+		_spec.SetField(conflict.FieldParameters, field.TypeJSON, value)
+	}
+	if _u.mutation.ParametersCleared() {
+		_spec.ClearField(conflict.FieldParameters, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.Detail(); ok {
 		_spec.SetField(conflict.FieldDetail, field.TypeString, value)
 	}
@@ -221,6 +239,18 @@ type ConflictUpdateOne struct {
 	hooks     []Hook
 	mutation  *ConflictMutation
 	modifiers []func(*sql.UpdateBuilder)
+}
+
+// SetParameters sets the "parameters" field.
+func (_u *ConflictUpdateOne) SetParameters(v map[string]interface{}) *ConflictUpdateOne {
+	_u.mutation.SetParameters(v)
+	return _u
+}
+
+// ClearParameters clears the value of the "parameters" field.
+func (_u *ConflictUpdateOne) ClearParameters() *ConflictUpdateOne {
+	_u.mutation.ClearParameters()
+	return _u
 }
 
 // SetDetail sets the "detail" field.
@@ -397,6 +427,12 @@ func (_u *ConflictUpdateOne) sqlSave(ctx context.Context) (_node *Conflict, err 
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.Parameters(); ok {
+		_spec.SetField(conflict.FieldParameters, field.TypeJSON, value)
+	}
+	if _u.mutation.ParametersCleared() {
+		_spec.ClearField(conflict.FieldParameters, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.Detail(); ok {
 		_spec.SetField(conflict.FieldDetail, field.TypeString, value)

@@ -7591,6 +7591,7 @@ type ConflictMutation struct {
 	integration_id        *string
 	kind                  *string
 	external_id           *string
+	parameters            *map[string]interface{}
 	detail                *string
 	reservation_ids       *[]string
 	appendreservation_ids []string
@@ -7851,6 +7852,55 @@ func (m *ConflictMutation) ResetExternalID() {
 	m.external_id = nil
 }
 
+// SetParameters sets the "parameters" field.
+func (m *ConflictMutation) SetParameters(value map[string]interface{}) {
+	m.parameters = &value
+}
+
+// Parameters returns the value of the "parameters" field in the mutation.
+func (m *ConflictMutation) Parameters() (r map[string]interface{}, exists bool) {
+	v := m.parameters
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldParameters returns the old "parameters" field's value of the Conflict entity.
+// If the Conflict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConflictMutation) OldParameters(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldParameters is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldParameters requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldParameters: %w", err)
+	}
+	return oldValue.Parameters, nil
+}
+
+// ClearParameters clears the value of the "parameters" field.
+func (m *ConflictMutation) ClearParameters() {
+	m.parameters = nil
+	m.clearedFields[conflict.FieldParameters] = struct{}{}
+}
+
+// ParametersCleared returns if the "parameters" field was cleared in this mutation.
+func (m *ConflictMutation) ParametersCleared() bool {
+	_, ok := m.clearedFields[conflict.FieldParameters]
+	return ok
+}
+
+// ResetParameters resets all changes to the "parameters" field.
+func (m *ConflictMutation) ResetParameters() {
+	m.parameters = nil
+	delete(m.clearedFields, conflict.FieldParameters)
+}
+
 // SetDetail sets the "detail" field.
 func (m *ConflictMutation) SetDetail(s string) {
 	m.detail = &s
@@ -8106,7 +8156,7 @@ func (m *ConflictMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConflictMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 10)
 	if m.property_id != nil {
 		fields = append(fields, conflict.FieldPropertyID)
 	}
@@ -8118,6 +8168,9 @@ func (m *ConflictMutation) Fields() []string {
 	}
 	if m.external_id != nil {
 		fields = append(fields, conflict.FieldExternalID)
+	}
+	if m.parameters != nil {
+		fields = append(fields, conflict.FieldParameters)
 	}
 	if m.detail != nil {
 		fields = append(fields, conflict.FieldDetail)
@@ -8150,6 +8203,8 @@ func (m *ConflictMutation) Field(name string) (ent.Value, bool) {
 		return m.Kind()
 	case conflict.FieldExternalID:
 		return m.ExternalID()
+	case conflict.FieldParameters:
+		return m.Parameters()
 	case conflict.FieldDetail:
 		return m.Detail()
 	case conflict.FieldReservationIds:
@@ -8177,6 +8232,8 @@ func (m *ConflictMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldKind(ctx)
 	case conflict.FieldExternalID:
 		return m.OldExternalID(ctx)
+	case conflict.FieldParameters:
+		return m.OldParameters(ctx)
 	case conflict.FieldDetail:
 		return m.OldDetail(ctx)
 	case conflict.FieldReservationIds:
@@ -8223,6 +8280,13 @@ func (m *ConflictMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetExternalID(v)
+		return nil
+	case conflict.FieldParameters:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetParameters(v)
 		return nil
 	case conflict.FieldDetail:
 		v, ok := value.(string)
@@ -8289,6 +8353,9 @@ func (m *ConflictMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *ConflictMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(conflict.FieldParameters) {
+		fields = append(fields, conflict.FieldParameters)
+	}
 	if m.FieldCleared(conflict.FieldClosedAt) {
 		fields = append(fields, conflict.FieldClosedAt)
 	}
@@ -8309,6 +8376,9 @@ func (m *ConflictMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *ConflictMutation) ClearField(name string) error {
 	switch name {
+	case conflict.FieldParameters:
+		m.ClearParameters()
+		return nil
 	case conflict.FieldClosedAt:
 		m.ClearClosedAt()
 		return nil
@@ -8334,6 +8404,9 @@ func (m *ConflictMutation) ResetField(name string) error {
 		return nil
 	case conflict.FieldExternalID:
 		m.ResetExternalID()
+		return nil
+	case conflict.FieldParameters:
+		m.ResetParameters()
 		return nil
 	case conflict.FieldDetail:
 		m.ResetDetail()

@@ -368,13 +368,13 @@ func init() {
 	// conflict.ExternalIDValidator is a validator for the "external_id" field. It is called by the builders before save.
 	conflict.ExternalIDValidator = conflictDescExternalID.Validators[0].(func(string) error)
 	// conflictDescDetail is the schema descriptor for detail field.
-	conflictDescDetail := conflictFields[5].Descriptor()
+	conflictDescDetail := conflictFields[6].Descriptor()
 	// conflict.DefaultDetail holds the default value on creation for the detail field.
 	conflict.DefaultDetail = conflictDescDetail.Default.(string)
 	// conflict.DetailValidator is a validator for the "detail" field. It is called by the builders before save.
 	conflict.DetailValidator = conflictDescDetail.Validators[0].(func(string) error)
 	// conflictDescOpenKey is the schema descriptor for open_key field.
-	conflictDescOpenKey := conflictFields[9].Descriptor()
+	conflictDescOpenKey := conflictFields[10].Descriptor()
 	// conflict.OpenKeyValidator is a validator for the "open_key" field. It is called by the builders before save.
 	conflict.OpenKeyValidator = conflictDescOpenKey.Validators[0].(func(string) error)
 	// conflictDescID is the schema descriptor for id field.

@@ -19,6 +19,8 @@ const (
 	FieldKind = "kind"
 	// FieldExternalID holds the string denoting the external_id field in the database.
 	FieldExternalID = "external_id"
+	// FieldParameters holds the string denoting the parameters field in the database.
+	FieldParameters = "parameters"
 	// FieldDetail holds the string denoting the detail field in the database.
 	FieldDetail = "detail"
 	// FieldReservationIds holds the string denoting the reservation_ids field in the database.
@@ -40,6 +42,7 @@ var Columns = []string{
 	FieldIntegrationID,
 	FieldKind,
 	FieldExternalID,
+	FieldParameters,
 	FieldDetail,
 	FieldReservationIds,
 	FieldOpenedAt,

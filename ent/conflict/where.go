@@ -364,6 +364,16 @@ func ExternalIDContainsFold(v string) predicate.Conflict {
 	return predicate.Conflict(sql.FieldContainsFold(FieldExternalID, v))
 }
 
+// ParametersIsNil applies the IsNil predicate on the "parameters" field.
+func ParametersIsNil() predicate.Conflict {
+	return predicate.Conflict(sql.FieldIsNull(FieldParameters))
+}
+
+// ParametersNotNil applies the NotNil predicate on the "parameters" field.
+func ParametersNotNil() predicate.Conflict {
+	return predicate.Conflict(sql.FieldNotNull(FieldParameters))
+}
+
 // DetailEQ applies the EQ predicate on the "detail" field.
 func DetailEQ(v string) predicate.Conflict {
 	return predicate.Conflict(sql.FieldEQ(FieldDetail, v))

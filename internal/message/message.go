@@ -8,7 +8,9 @@
 package message
 
 import (
+	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -126,6 +128,16 @@ func (m Message) Check() error {
 		}
 	}
 	return nil
+}
+
+// Same reports whether parameters render alike, where each may have been stored as JSON.
+func Same(a, b Params) bool {
+	one, err := json.Marshal(a)
+	if err != nil {
+		return false
+	}
+	two, err := json.Marshal(b)
+	return err == nil && bytes.Equal(one, two)
 }
 
 // placeholder is a parameter in a text: its name, its format, and its plural forms.

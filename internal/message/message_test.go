@@ -78,3 +78,23 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestSame(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	params := Params{"count": 3, "at": at, "what": Message{Kind: "late", Params: Params{"at": at}}, "all": []Message{{Kind: "fix.more"}}, "none": nil}
+	stored, err := json.Marshal(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loaded Params
+	if err := json.Unmarshal(stored, &loaded); err != nil {
+		t.Fatal(err)
+	}
+	if !Same(params, loaded) {
+		t.Errorf("%v and %v differ", params, loaded)
+	}
+	loaded["count"] = 4
+	if Same(params, loaded) || Same(Params{}, nil) {
+		t.Error("other parameters are the same")
+	}
+}

@@ -31,6 +31,18 @@ type ConflictFilter struct {
 
 type ConflictRow = ent.Conflict
 
+// ConflictText returns the text of a conflict for staff.
+func ConflictText(c *ConflictRow, to message.Reader) string {
+	if c.Parameters == nil {
+		return c.Detail
+	}
+	return to.Text(messageOf(c))
+}
+
+func messageOf(c *ConflictRow) message.Message {
+	return Finding{Kind: Kind(c.Kind), Params: c.Parameters}.message()
+}
+
 // ListConflicts returns one page of conflicts, newest first, and the total number.
 func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
 	where := []predicate.Conflict{conflict.PropertyID(propertyID)}
@@ -94,7 +106,7 @@ func (m Mappings) openConflict(tx *db.Tx, s *listingState, f Finding) (*ent.Conf
 		return nil, err
 	}
 	row, err := tx.Conflict.Create().SetID(id.New(id.Conflict)).SetPropertyID(s.propertyID).SetIntegrationID(s.integrationID).
-		SetKind(string(f.Kind)).SetExternalID(f.ExternalID).SetDetail(f.Detail).SetReservationIds(affected).
+		SetKind(string(f.Kind)).SetExternalID(f.ExternalID).SetParameters(f.Params).SetReservationIds(affected).
 		SetOpenedAt(tx.Now()).SetOpenKey(openKey(s.integrationID, f)).Save(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("store a conflict: %w", err)
@@ -117,16 +129,21 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	return notice.Add(tx, n)
 }
 
-// refreshConflict updates the detail and the affected reservations of an open conflict without a notice.
+// refreshConflict updates the parameters and the affected reservations of an open conflict without a notice.
 func (m Mappings) refreshConflict(tx *db.Tx, row *ent.Conflict, f Finding) error {
 	affected, err := m.affectedReservations(tx, row.PropertyID, row.IntegrationID, f)
 	if err != nil {
 		return err
 	}
-	if row.Detail == f.Detail && slices.Equal(row.ReservationIds, affected) {
+	update := tx.Conflict.UpdateOneID(row.ID).SetReservationIds(affected)
+	same := message.Same(row.Parameters, f.Params)
+	if same && slices.Equal(row.ReservationIds, affected) {
 		return nil
 	}
-	err = tx.Conflict.UpdateOneID(row.ID).SetDetail(f.Detail).SetReservationIds(affected).Exec(tx.Context())
+	if !same {
+		update.SetParameters(f.Params).SetDetail("")
+	}
+	err = update.Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store a conflict: %w", err)
 	}
@@ -174,7 +191,7 @@ func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	body := map[string]any{"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "reservationIds": row.ReservationIds}
 	if row.Kind != string(Unreadable) {
 		// The error text of a PMS is only for staff.
-		body["detail"] = row.Detail
+		body["parameters"] = row.Parameters
 	}
 	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})
 }
@@ -191,22 +208,22 @@ func noticeKind(k Kind) string {
 // listedInNotice limits the conflicts that a notice describes.
 const listedInNotice = 3
 
-// noticeParams returns the parameters of a notice of conflicts of one kind: the detail of a single conflict, or their number and the
+// noticeParams returns the parameters of a notice of conflicts of one kind: the text of a single conflict, or their number and the
 // first few.
 func noticeParams(rows []*ent.Conflict) message.Params {
 	affected := map[string]bool{}
-	var details []string
+	var details []message.Message
 	for _, row := range rows {
 		for _, id := range row.ReservationIds {
 			affected[id] = true
 		}
 		if len(details) < listedInNotice {
-			details = append(details, strings.TrimSuffix(clip(row.Detail, maxDetail/2/min(len(rows), listedInNotice)), ".")+".")
+			details = append(details, messageOf(row))
 		}
 	}
-	params := message.Params{"conflicts": strings.Join(details, " "), "affected": nil}
+	params := message.Params{"conflicts": details, "affected": nil}
 	if len(rows) > 1 {
-		several := message.Params{"count": len(rows), "details": params["conflicts"], "more": nil}
+		several := message.Params{"count": len(rows), "details": details, "more": nil}
 		if more := len(rows) - len(details); more > 0 {
 			several["more"] = message.Message{Kind: "conflicts.more", Params: message.Params{"count": more}}
 		}

@@ -2,8 +2,9 @@ package space
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+
+	"latchkey.dev/internal/message"
 )
 
 // Kind is the kind of a conflict between a mapping and a partner's listing.
@@ -27,7 +28,12 @@ var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, NewUnmapped, BedWithoutR
 type Finding struct {
 	Kind       Kind
 	ExternalID string
-	Detail     string // Detail is a text for staff
+	Params     message.Params // Params are the parameters of the text for staff
+}
+
+// message returns the text of a finding for staff.
+func (f Finding) message() message.Message {
+	return message.Message{Kind: "conflict." + string(f.Kind), Params: f.Params}
 }
 
 // Mapped is one mapping, with the name and type that the PMS's space had when it was mapped.
@@ -61,13 +67,13 @@ type DiffResult struct {
 	Gone      []string // Gone are spaces that are no longer listed
 	Opened    []Finding
 	Closed    []Finding
-	StillOpen []Finding // StillOpen are conflicts that stay open, with their current detail
+	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters
 }
 
 // Diff compares a reading of the PMS's spaces with the previous reading and with the mappings. A failed or empty
 // reading only increments the count of failures and, at the limit, opens one conflict.
 func Diff(known Known, reading Reading, o Options) DiffResult {
-	if problem := reading.rejectReason(len(known.Listing) > 0); problem != "" {
+	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
 		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
 	}
 	before, gone := indexByID(known.Listing), indexByID(known.Gone)
@@ -86,7 +92,7 @@ func Diff(known Known, reading Reading, o Options) DiffResult {
 	first := len(before) == 0 && len(gone) == 0
 	findings := mappingConflicts(listing, known.Mappings)
 	for _, id := range sortedKeys(twice) {
-		findings = append(findings, Finding{DuplicateID, id, fmt.Sprintf("The partner lists the id %q more than once.", id)})
+		findings = append(findings, Finding{DuplicateID, id, message.Params{"id": id}})
 	}
 	findings = append(findings, newUnmappedSpaces(listing, known, func(id string) bool {
 		return !first && !before[id].IsActive
@@ -111,11 +117,11 @@ func Review(known Known) DiffResult {
 	return out
 }
 
-func rejectReading(known Known, problem string, limit int) DiffResult {
-	out := DiffResult{Failed: problem, Failures: known.Failures + 1}
+func rejectReading(known Known, problem message.Message, limit int) DiffResult {
+	out := DiffResult{Failed: message.Reader{}.Text(problem), Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
 	if out.Failures >= limit || len(findings) < len(known.Open) {
-		findings = append(findings, Finding{Unreadable, "", clip(fmt.Sprintf("getSpaces failed %d times in a row: %s", out.Failures, problem), maxDetail)})
+		findings = append(findings, Finding{Unreadable, "", message.Params{"failures": out.Failures, "problem": problem}})
 	}
 	out.sortFindings(known.Open, findings)
 	return out
@@ -128,17 +134,17 @@ func mappingConflicts(listing map[string]Listed, mappings []Mapped) []Finding {
 	for _, m := range mappings {
 		s, ok := listing[m.ExternalID]
 		if !ok {
-			found = append(found, Finding{Missing, m.ExternalID, fmt.Sprintf("%s %q is mapped, but the partner no longer lists it.", m.Type, m.Name)})
+			found = append(found, Finding{Missing, m.ExternalID, message.Params{"type": m.Type, "name": m.Name}})
 			continue
 		}
 		if !s.IsActive {
-			found = append(found, Finding{Inactive, m.ExternalID, fmt.Sprintf("%s %q is mapped, but the partner lists it as inactive.", s.Type, s.Name)})
+			found = append(found, Finding{Inactive, m.ExternalID, message.Params{"type": s.Type, "name": s.Name}})
 		}
 		if !sameText(s.Name, m.Name) {
-			found = append(found, Finding{Renamed, m.ExternalID, fmt.Sprintf("%q is now called %q by the partner.", m.Name, s.Name)})
+			found = append(found, Finding{Renamed, m.ExternalID, message.Params{"from": m.Name, "to": s.Name}})
 		}
 		if s.Type != m.Type {
-			found = append(found, Finding{Retyped, m.ExternalID, fmt.Sprintf("%q was a %s and is now a %s for the partner.", s.Name, m.Type, s.Type)})
+			found = append(found, Finding{Retyped, m.ExternalID, message.Params{"name": s.Name, "from": m.Type, "to": s.Type}})
 		}
 	}
 	return append(found, bedsWithoutRoom(listing)...)
@@ -161,14 +167,18 @@ func bedsWithoutRoom(listing map[string]Listed) []Finding {
 			continue
 		}
 		room, ok := listing[bed.ParentExternalID]
+		var problem message.Message
 		switch {
 		case bed.ParentExternalID == "":
-			found = append(found, Finding{BedWithoutRoom, id, fmt.Sprintf("The partner's bed %q names no room.", bed.Name)})
+			problem.Kind = "bed.namesNoRoom"
 		case !ok:
-			found = append(found, Finding{BedWithoutRoom, id, fmt.Sprintf("The partner's bed %q is in a room that is not listed (%q).", bed.Name, clip(bed.ParentExternalID, maxName))})
+			problem = message.Message{Kind: "bed.roomNotListed", Params: message.Params{"room": bed.ParentExternalID}}
 		case room.Type == Bed:
-			found = append(found, Finding{BedWithoutRoom, id, fmt.Sprintf("The partner's bed %q is in %q, which is a bed as well.", bed.Name, room.Name)})
+			problem = message.Message{Kind: "bed.inBed", Params: message.Params{"room": room.Name}}
+		default:
+			continue
 		}
+		found = append(found, Finding{BedWithoutRoom, id, message.Params{"bed": bed.Name, "problem": problem}})
 	}
 	return found
 }
@@ -187,7 +197,7 @@ func newUnmappedSpaces(listing map[string]Listed, known Known, appeared func(id 
 	var found []Finding
 	for _, id := range sortedKeys(listing) {
 		if s := listing[id]; s.IsActive && !mapped[id] && (open[id] || appeared(id)) {
-			found = append(found, Finding{NewUnmapped, id, fmt.Sprintf("The partner's %s %q is new and not mapped.", s.Type, s.Name)})
+			found = append(found, Finding{NewUnmapped, id, message.Params{"type": s.Type, "name": s.Name}})
 		}
 	}
 	return found
@@ -209,7 +219,6 @@ func (o *DiffResult) sortFindings(open, findings []Finding) {
 			continue
 		}
 		is[k] = true
-		f.Detail = clip(f.Detail, maxDetail)
 		if was[k] {
 			o.StillOpen = append(o.StillOpen, f)
 		} else {

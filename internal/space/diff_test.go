@@ -3,6 +3,7 @@ package space
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,16 @@ func keys(findings []Finding) []string {
 		all = append(all, strings.TrimSuffix(string(f.Kind)+" "+f.ExternalID, " "))
 	}
 	return all
+}
+
+// haveTexts checks that each finding has a text with exactly its parameters.
+func haveTexts(t *testing.T, out DiffResult) {
+	t.Helper()
+	for _, f := range slices.Concat(out.Opened, out.StillOpen) {
+		if err := f.message().Check(); f.Params != nil && err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestDiff(t *testing.T) {
@@ -155,6 +166,7 @@ func TestDiff(t *testing.T) {
 			if out.Failed != "" || out.Failures != 0 {
 				t.Errorf("reading counted as failed: %q, %d", out.Failed, out.Failures)
 			}
+			haveTexts(t, out)
 			for what, pair := range map[string][2]any{
 				"opened": {tt.opened, keys(out.Opened)}, "closed": {tt.closed, keys(out.Closed)}, "stillOpen": {tt.stillOpen, keys(out.StillOpen)},
 				"upsert": {tt.upsert, out.Upsert}, "gone": {tt.gone, out.Gone},
@@ -203,6 +215,7 @@ func TestDiffFailedReading(t *testing.T) {
 			if len(out.Upsert)+len(out.Gone)+len(out.Closed) != 0 {
 				t.Errorf("a failed reading changed the listing or closed a conflict: %+v", out)
 			}
+			haveTexts(t, out)
 			if d := cmp.Diff(tt.opened, keys(out.Opened)); d != "" {
 				t.Errorf("opened (-want +got):\n%s", d)
 			}

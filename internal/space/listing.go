@@ -4,10 +4,11 @@ package space
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"latchkey.dev/internal/message"
 )
 
 // Types of a space, in Latchkey and in a PMS.
@@ -23,10 +24,10 @@ func ValidType(t string) bool { return slices.Contains(types, t) }
 
 // The longest stored texts, in bytes.
 const (
-	maxID     = 255
-	maxName   = 255
-	maxFloor  = 64
-	maxDetail = 1024
+	maxID    = 255
+	maxName  = 255
+	maxFloor = 64
+	maxError = 512
 )
 
 // Listed is one room or bed in the list of a PMS.
@@ -46,28 +47,30 @@ type Reading struct {
 	Err    error // Err is shown to staff, so its text has no token
 }
 
-// rejectReason returns why a reading must be rejected, or "". An empty list after a non-empty list is an error of the
+// rejectReason returns why a reading must be rejected, or no message. An empty list after a non-empty list is an error of the
 // PMS, because no hotel loses all its rooms between two readings.
-func (r Reading) rejectReason(listedBefore bool) string {
+func (r Reading) rejectReason(listedBefore bool) message.Message {
 	if r.Err != nil {
-		return r.Err.Error()
+		return message.Message{Kind: "listing.failed", Params: message.Params{"error": strings.TrimSuffix(clip(r.Err.Error(), maxError), ".")}}
 	}
 	if len(r.Spaces) == 0 && listedBefore {
-		return "the listing is empty although it was not before"
+		return message.Message{Kind: "listing.empty"}
 	}
 	for i, s := range r.Spaces {
+		params := message.Params{"entry": i}
 		switch {
 		case s.ExternalID == "":
-			return fmt.Sprintf("entry %d of the listing has no id", i)
+			return message.Message{Kind: "listing.idMissing", Params: params}
 		case len(s.ExternalID) > maxID || len(s.ParentExternalID) > maxID:
-			return fmt.Sprintf("entry %d of the listing has an id over %d bytes", i, maxID)
+			params["most"] = maxID
+			return message.Message{Kind: "listing.idTooLong", Params: params}
 		case !isStorable(s.ExternalID) || !isStorable(s.ParentExternalID):
-			return fmt.Sprintf("entry %d of the listing has an id with NUL or broken UTF-8", i)
+			return message.Message{Kind: "listing.idBroken", Params: params}
 		case !ValidType(s.Type):
-			return fmt.Sprintf("entry %d of the listing is neither Room, Bed nor Dorm", i)
+			return message.Message{Kind: "listing.typeUnknown", Params: params}
 		}
 	}
-	return ""
+	return message.Message{}
 }
 
 func isStorable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

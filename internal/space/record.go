@@ -119,7 +119,7 @@ func (s *listingState) toKnown() Known {
 		k.Mappings = append(k.Mappings, Mapped{ExternalID: m.ExternalID, SpaceID: m.SpaceID, Name: m.Name, Type: m.Type})
 	}
 	for _, c := range s.open {
-		k.Open = append(k.Open, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID, Detail: c.Detail})
+		k.Open = append(k.Open, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID, Params: c.Parameters})
 	}
 	return k
 }

@@ -3,6 +3,7 @@ package space_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -109,6 +111,46 @@ func TestFailedReadings(t *testing.T) {
 		}
 		same(t, "events", []string{"mapping.conflictOpened unreadable ", "mapping.conflictClosed unreadable "}, h.events())
 		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, err := h.m.Record(tx, other, itg, space.Reading{}); return err })
+	})
+}
+
+// A conflict is stored as parameters, and a conflict that was stored as a sentence keeps it until the next comparison.
+func TestConflictText(t *testing.T) {
+	each(t, func(h house) {
+		room := h.create(space.Draft{Type: space.Room, Name: "101"})
+		one := listed("r", space.Room, "101", "")
+		h.read(one)
+		h.bind("r", room.ID)
+		texts := func() (all []string) {
+			rows, _, err := space.ListConflicts(h.d.View(h.ctx()), prp, space.ConflictFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows {
+				all = append(all, row.Detail+space.ConflictText(row, message.Reader{}))
+			}
+			return all
+		}
+		one.Name = "201"
+		h.read(one)
+		same(t, "texts", []string{`"101" is now called "201" by the partner.`}, texts())
+		same(t, "parameters of the event", any(map[string]any{"from": "101", "to": "201"}), h.d.Read().Event.Query().OnlyX(h.ctx()).Body["parameters"])
+		one.Name = "301"
+		h.read(one)
+		same(t, "texts after another name", []string{`"101" is now called "301" by the partner.`}, texts())
+
+		h.write(func(tx *db.Tx) error {
+			return tx.Conflict.Update().ClearParameters().SetDetail("As stored. ").Exec(tx.Context())
+		})
+		same(t, "texts of an old row", []string{"As stored. As stored. "}, texts())
+		h.read(one)
+		same(t, "texts after a comparison", []string{`"101" is now called "301" by the partner.`}, texts())
+
+		h.read(one, listed("b", space.Bed, "A", "nowhere"), listed("b", space.Bed, "B", "nowhere"))
+		same(t, "texts of a bed", []string{
+			`"101" is now called "301" by the partner.`, `The partner lists the id "b" more than once.`,
+			`The partner's Bed "A" is new and not mapped.`, `The partner's bed "A" is in a room that is not listed ("nowhere").`,
+		}, slices.Sorted(slices.Values(texts())))
 	})
 }
 

@@ -1,3 +1,5 @@
+-- modify "conflicts" table
+ALTER TABLE "conflicts" ADD COLUMN "parameters" jsonb NULL;
 -- modify "integrations" table
 ALTER TABLE "integrations" ADD COLUMN "invitations_at" timestamptz NULL;
 -- create "attempts" table

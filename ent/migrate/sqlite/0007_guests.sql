@@ -1,3 +1,5 @@
+-- add column "parameters" to table: "conflicts"
+ALTER TABLE `conflicts` ADD COLUMN `parameters` json NULL;
 -- add column "invitations_at" to table: "integrations"
 ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
 -- create index "reservation_property_id_channel_number" to table: "reservations"

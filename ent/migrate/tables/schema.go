@@ -299,6 +299,7 @@ var (
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "kind", Type: field.TypeString, Size: 32},
 		{Name: "external_id", Type: field.TypeString, Size: 255},
+		{Name: "parameters", Type: field.TypeJSON, Nullable: true},
 		{Name: "detail", Type: field.TypeString, Size: 1024, Default: ""},
 		{Name: "reservation_ids", Type: field.TypeJSON},
 		{Name: "opened_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -314,7 +315,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "conflicts_integrations_integration",
-				Columns:    []*schema.Column{ConflictsColumns[9]},
+				Columns:    []*schema.Column{ConflictsColumns[10]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -323,12 +324,12 @@ var (
 			{
 				Name:    "conflict_property_id_closed_at",
 				Unique:  false,
-				Columns: []*schema.Column{ConflictsColumns[1], ConflictsColumns[7]},
+				Columns: []*schema.Column{ConflictsColumns[1], ConflictsColumns[8]},
 			},
 			{
 				Name:    "conflict_integration_id_closed_at",
 				Unique:  false,
-				Columns: []*schema.Column{ConflictsColumns[9], ConflictsColumns[7]},
+				Columns: []*schema.Column{ConflictsColumns[10], ConflictsColumns[8]},
 			},
 		},
 	}

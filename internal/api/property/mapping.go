@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 )
@@ -224,16 +225,20 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	if err != nil {
 		return nil, err
 	}
+	to, err := s.reader(ctx, propertyID)
+	if err != nil {
+		return nil, err
+	}
 	list := &propertyv1.ConflictList{NextPageToken: nextPageToken(p, total), Total: int32(total)}
 	for _, row := range rows {
-		list.List = append(list.List, conflictMessage(row))
+		list.List = append(list.List, conflictMessage(row, to))
 	}
 	return &propertyv1.ListConflictsResponse{Data: list}, nil
 }
 
-func conflictMessage(c *space.ConflictRow) *propertyv1.Conflict {
+func conflictMessage(c *space.ConflictRow, to message.Reader) *propertyv1.Conflict {
 	return &propertyv1.Conflict{
-		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: c.Detail,
+		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: space.ConflictText(c, to),
 		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: convert.At(c.ClosedAt),
 	}
 }
