@@ -458,6 +458,9 @@ func plain(html string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("&#39;", "'", "&#34;", `"`, "&amp;", "&", "&#43;", "+").Replace(tags.ReplaceAllString(times.ReplaceAllString(html, "$1"), " "))), " ")
 }
 
+// formOfLink is the form on the page of a mail's link.
+func formOfLink() url.Values { return form("key", "ABCDEFGHIJKLMNOPQRSTUVWXYZ") }
+
 func form(kv ...string) url.Values {
 	v := url.Values{}
 	for i := 0; i+1 < len(kv); i += 2 {

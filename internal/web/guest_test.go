@@ -18,7 +18,7 @@ func TestGuestFlow(t *testing.T) {
 	if f.bound {
 		t.Fatal("to look at the link bound it")
 	}
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	b.shows("/g/stays/rsv_1", "Room 204 · Bed 1", "Sat 21 Nov to Mon 23 Nov, until 11:00", "3 things are still to do", "Cannot start yet")
 
 	if a := b.get("/g/stays/rsv_1/form/gst_1"); a.moved != "/g/stays/rsv_1/form/gst_1/name" {
@@ -81,7 +81,7 @@ func (b *client) checkSecrets() {
 func TestWrongAnswersAreKept(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	for _, test := range []struct {
 		step   string
 		posted []string
@@ -113,7 +113,7 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
 	stranger := b.get("/g/stays/rsv_1")
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	for _, path := range []string{"/g/stays/rsv_2", "/g/stays/rsv_2/key", "/g/l/lkl_other", "/g/stays/rsv_1/form/gst_9/name", "/g/stays/rsv_1/form/gst_1/unknown", "/g/elsewhere", "/q/other"} {
 		a := b.get(path)
 		if a.status != http.StatusNotFound || plain(a.body)[:20] != plain(stranger.body)[:20] {
@@ -132,15 +132,15 @@ func TestSecondDevice(t *testing.T) {
 	f.bound = true
 	b := f.client(t)
 	b.shows("/g/l/"+linkSecret, "This link was opened on another device.")
-	b.do(http.MethodPost, "/g/l/"+linkSecret, form()).contains(t, "This link was opened on another device.")
-	b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", form()).contains(t, "A new link is on its way")
+	b.do(http.MethodPost, "/g/l/"+linkSecret, formOfLink()).contains(t, "This link was opened on another device.")
+	b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", formOfLink()).contains(t, "A new link is on its way")
 }
 
 // Each stop of the check-in has its sentence, and unknown ones the API's.
 func TestStops(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	for _, test := range []struct {
 		stage string
 		stop  *guestv1.CheckInStop
@@ -170,7 +170,7 @@ func TestSameAddress(t *testing.T) {
 	f := newFake()
 	f.form.Steps = append(f.form.Steps, &guestv1.FormStep{Name: "address", Fields: []*guestv1.FormField{{Name: "address.street", Kind: "text", Value: "Rua 1"}, {Name: "address.city", Kind: "text"}}})
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	if strings.Contains(b.shows("/g/stays/rsv_1/form/gst_1/address").body, `value="same"`) {
 		t.Error("the main guest is offered the own address")
 	}
@@ -195,7 +195,7 @@ func TestReady(t *testing.T) {
 	if a := b.get("/g/"); a.status != http.StatusNotFound {
 		t.Errorf("a device without a stay: status %d", a.status)
 	}
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	if a := b.get("/g/"); a.moved != "/g/stays/rsv_1" {
 		t.Errorf("moved to %q", a.moved)
 	}
@@ -211,7 +211,7 @@ func TestEvidence(t *testing.T) {
 	f := newFake()
 	f.pins.Gates[0].Pin = thePin
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	for pin, want := range map[string]string{
 		"planned": "Your code is being made ready.", "accepted": "Your code is on the door.", "verified": "Your code works from Sat 21 Nov, 15:00.", "used": "Your code works.",
 		"unconfirmed": "Your code should work, but the lock has not confirmed it.", "failed": "Your code is not on the door.",
@@ -234,7 +234,7 @@ func TestEvidence(t *testing.T) {
 func TestCodeThatIsNotShown(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	f.pins = nil
 	f.start("sent")
 	b.shows("/g/stays/rsv_1/key", "Your code was sent to a…@example.com; for safety it is not shown here again.")
@@ -263,7 +263,7 @@ func TestCompanion(t *testing.T) {
 	g := f.stay.GetGuests()
 	f.stay.Guests = []*guestv1.StayGuest{g[1], g[0]}
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	if page := b.shows("/g/stays/rsv_1"); !strings.Contains(page.body, `href="/g/stays/rsv_1/form/gst_2"`) {
 		t.Errorf("the companion's task leads elsewhere:\n%s", page.body)
 	}

@@ -27,8 +27,12 @@ func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	return x.render(http.StatusOK, "link", p)
 }
 
-// bindLink binds the link to this device and moves to the stay.
+// bindLink binds the link to this device and moves to the stay. Without the key of the page's form it changes nothing: some mail scanners
+// post to links too.
 func (s *site) bindLink(x *exchange) error {
+	if x.key() == "" {
+		return s.showLink(x)
+	}
 	bound, err := s.api.Links.BindLink(x.as(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret")})
 	if err != nil {
 		// Another device may have bound it meanwhile: its page says so.
@@ -42,6 +46,9 @@ func (s *site) bindLink(x *exchange) error {
 
 // renewLink mails a new link to the same address.
 func (s *site) renewLink(x *exchange) error {
+	if x.key() == "" {
+		return s.showLink(x)
+	}
 	secret := x.r.PathValue("secret")
 	found, err := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: secret})
 	if err != nil {

@@ -59,7 +59,8 @@ func TestCookies(t *testing.T) {
 	h := f.handler(t, &syncBuffer{})
 	for _, secure := range []bool{false, true} {
 		f.bound = false
-		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, nil)
+		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, strings.NewReader(formOfLink().Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if secure {
 			r.TLS = &tls.ConnectionState{}
 		}
@@ -84,8 +85,9 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	f := newFake()
 	h := f.handler(t, &syncBuffer{})
 	for _, header := range []http.Header{{"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Origin": {"https://evil.example"}}} {
-		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, nil)
+		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, strings.NewReader(formOfLink().Encode()))
 		r.Header = header
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != http.StatusForbidden || f.bound {
@@ -116,6 +118,18 @@ func TestFormKeys(t *testing.T) {
 	}
 }
 
+// A mail scanner that posts to the address of a link, without its form, neither binds the link nor asks for another.
+func TestPostWithoutTheFormBindsNothing(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	for _, posted := range []url.Values{nil, form("key", "guess"), form("a", "b")} {
+		bound, renewed := b.do(http.MethodPost, "/g/l/"+linkSecret, posted), b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", posted)
+		if f.bound || bound.status != http.StatusOK || strings.Contains(renewed.body, "A new link is on its way") {
+			t.Errorf("posting %v: bound %t, status %d; the link was renewed with\n%s", posted, f.bound, bound.status, renewed.body)
+		}
+	}
+}
+
 // A body that is too large, and one that is no form, get a page.
 func TestBodiesAreBounded(t *testing.T) {
 	f := newFake()
@@ -129,7 +143,7 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestFaults(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, form(), "/g/stays/rsv_1")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	for kind, want := range map[fault.Kind]int{
 		fault.Unauthenticated: 404, fault.Denied: 404, fault.NotFound: 404, fault.Exhausted: 429, fault.Precondition: 409, fault.Aborted: 409,
 		fault.Unavailable: 503, fault.Deadline: 503, fault.Internal: 500,
