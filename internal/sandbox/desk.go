@@ -81,6 +81,12 @@ func (p *PMS) SetConduct(id string, c Conduct) {
 	}
 }
 
+// SetCheckInConduct changes how the PMS answers checkIn alone for a reservation.
+func (p *PMS) SetCheckInConduct(id string, c Conduct) { p.SetConduct(checkInOnly+id, c) }
+
+// checkInOnly is the prefix of reservations in the conducts that count for checkIn alone.
+const checkInOnly = "checkIn/"
+
 // SetRoomReady changes what getCheckInStatus says of the room. The PMS sends no update: the service has to ask.
 func (p *PMS) SetRoomReady(id string, ready bool) error {
 	return p.mergeReservation(id, map[string]any{"roomReady": ready})
@@ -163,6 +169,9 @@ func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) 
 	}
 	id := asked.ReservationID
 	c, fields, known := p.conductOf(id)
+	if only, _, _ := p.conductOf(checkInOnly + id); only != Normal {
+		c = only
+	}
 	if p.answerByConduct(w, r, c) {
 		return
 	}
