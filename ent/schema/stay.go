@@ -246,6 +246,8 @@ type OwnField struct {
 	Label    string `json:"label"`
 	Required bool   `json:"required,omitempty"`
 	MainOnly bool   `json:"mainOnly,omitempty"`
+	// Labels has the label in other languages, by BCP 47 tag.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // MailSettings are a property's mail server and sender. Its id is the property's.

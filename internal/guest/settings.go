@@ -22,7 +22,7 @@ func ruleSettings(s *Settings) rule.Settings {
 	}
 	out := rule.Settings{Rule: law}
 	for _, f := range s.Fields {
-		out.Own = append(out.Own, rule.Own{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly})
+		out.Own = append(out.Own, rule.Own{Name: f.Name, Label: f.Label, Labels: f.Labels, Required: f.Required, MainOnly: f.MainOnly})
 	}
 	for _, g := range s.MandatoryGroups {
 		out.Mandatory = append(out.Mandatory, rule.Group(g))

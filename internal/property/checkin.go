@@ -2,8 +2,12 @@ package property
 
 import (
 	"fmt"
+	"maps"
 	"net/mail"
+	"slices"
 	"strings"
+
+	"golang.org/x/text/language"
 
 	"latchkey.dev/ent"
 	entsettings "latchkey.dev/ent/checkinsettings"
@@ -27,8 +31,8 @@ type CheckInChange struct {
 	MandatoryGroups                                                                                                    *[]string
 }
 
-// problems returns every invalid setting that the API's schema does not find. Paths are relative to the settings.
-func (c CheckInChange) problems() []fault.Field {
+// Problems returns every invalid setting that the API's schema does not find. Paths are relative to the settings.
+func (c CheckInChange) Problems() []fault.Field {
 	var wrong []fault.Field
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
@@ -42,12 +46,31 @@ func (c CheckInChange) problems() []fault.Field {
 		add("deskPhone", fault.BadFormat, "must be a phone number as dialled from abroad, such as +351 21 123 4567, or empty")
 	}
 	if c.Fields != nil {
-		named := map[string]bool{}
-		for i, f := range *c.Fields {
-			if named[f.Name] {
-				add(fmt.Sprintf("fields.list[%d].name", i), fault.Duplicate, "another field has the same name")
+		wrong = append(wrong, ownFieldProblems(*c.Fields)...)
+	}
+	return wrong
+}
+
+// ownFieldProblems returns every invalid name and label of the property's questions.
+func ownFieldProblems(fields []OwnField) (wrong []fault.Field) {
+	named := map[string]bool{}
+	for i, f := range fields {
+		path := fmt.Sprintf("fields.list[%d].", i)
+		if name := strings.ToLower(f.Name); named[name] {
+			wrong = append(wrong, fault.Field{Path: path + "name", Reason: fault.Duplicate, Message: "another question has the same name: choose another one"})
+		} else {
+			named[name] = true
+		}
+		if strings.TrimSpace(f.Label) == "" {
+			wrong = append(wrong, fault.Field{Path: path + "label", Reason: fault.Required, Message: "is blank: write the question that guests read"})
+		}
+		for _, tag := range slices.Sorted(maps.Keys(f.Labels)) {
+			if strings.TrimSpace(f.Labels[tag]) == "" {
+				wrong = append(wrong, fault.Field{Path: path + "labels[" + tag + "]", Reason: fault.Required, Message: "is blank: write the question in this language, or leave the language out"})
 			}
-			named[f.Name] = true
+			if _, err := language.Parse(tag); err != nil {
+				wrong = append(wrong, fault.Field{Path: path + "labels[" + tag + "]", Reason: fault.WrongValue, Message: "is no language: use a BCP 47 tag, such as de or pt-BR"})
+			}
 		}
 	}
 	return wrong
@@ -70,7 +93,7 @@ func GetCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) 
 
 // UpdateCheckInSettings changes rules of self check-in.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
-	if err := fault.Err(fault.Fields(c.problems()...)); err != nil {
+	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {
 		return nil, err
 	}
 	if _, err := Get(tx, propertyID); err != nil {

@@ -46,6 +46,14 @@ func (s *site) openForm(x *exchange) error {
 
 func (x *exchange) form(guest string) (*guestv1.Form, error) {
 	found, err := x.site.api.Forms.GetForm(x.as(), &guestv1.GetFormRequest{GuestId: guest})
+	words := wordsOf(x.r.Header.Get("Accept-Language"), x.flow.Stay.GetProperty())
+	for _, step := range found.GetData().GetSteps() {
+		for _, q := range step.GetFields() {
+			if label := q.GetLabels()[words.Lang]; label != "" {
+				q.Label = label // a question of the property, in the language of the page
+			}
+		}
+	}
 	return found.GetData(), err
 }
 

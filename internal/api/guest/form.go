@@ -118,7 +118,7 @@ func fieldMessage(form guest.Form, ask rule.Ask) *guestv1.FormField {
 	shape := rule.ShapeOf(ask.Field)
 	f := &guestv1.FormField{
 		Name: string(ask.Field), Kind: string(shape.Kind), Required: ask.Required, Options: shape.Options,
-		Autocomplete: shape.Autocomplete, Label: ask.Label, MaxLength: int32(shape.MaxLength),
+		Autocomplete: shape.Autocomplete, Label: ask.Label, Labels: ask.Labels, MaxLength: int32(shape.MaxLength),
 		Reason: string(ask.Reason()), NoneAllowed: shape.NoneAllowed,
 	}
 	f.Value, f.Withheld = form.Value(ask.Field)

@@ -2,6 +2,8 @@ package property
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,11 +45,16 @@ func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetChec
 }
 
 func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.UpdateCheckInSettingsRequest) (*propertyv1.UpdateCheckInSettingsResponse, error) {
-	change, err := checkInChange(r.GetSettings())
-	if err != nil {
-		return nil, err
-	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateCheckInSettingsResponse, error) {
+		stored, err := property.GetCheckInSettings(tx, propertyID)
+		if err != nil {
+			return nil, err
+		}
+		change := checkInChange(r.GetSettings())
+		wrong := slices.Concat(ruleProblems(stored, change), change.Problems())
+		if err := fault.Err(fault.Fields(wrong...)); err != nil {
+			return nil, Under("settings", err)
+		}
 		row, err := property.UpdateCheckInSettings(tx, propertyID, change)
 		if err != nil {
 			return nil, Under("settings", err)
@@ -57,17 +64,13 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 }
 
 // checkInChange converts a change. A new country rule brings its own stages of the law, unless the change names others.
-func checkInChange(m *propertyv1.CheckInSettingsChange) (property.CheckInChange, error) {
+func checkInChange(m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
 		Language: m.Language, Accent: m.Accent, Address: m.Address, Directions: m.Directions, WhoFills: m.WhoFills,
 		InviteDays: intOrNil(m.InviteDays), RemindDays: intOrNil(m.RemindDays),
 	}
-	if m.Rule != nil {
-		law, ok := rule.Find(*m.Rule)
-		if !ok {
-			return c, fault.Fields(fault.Field{Path: "settings.rule", Reason: fault.WrongValue, Message: "must be the name of a rule, as ListCheckInRules returns it: " + ruleNames()})
-		}
+	if law, ok := rule.Find(m.GetRule()); ok && m.Rule != nil {
 		if c.IdentityCheck == nil {
 			c.IdentityCheck = new(orNone(law.IdentityCheck))
 		}
@@ -78,7 +81,7 @@ func checkInChange(m *propertyv1.CheckInSettingsChange) (property.CheckInChange,
 	if m.Fields != nil {
 		fields := []property.OwnField{}
 		for _, f := range m.GetFields().GetList() {
-			fields = append(fields, property.OwnField{Name: f.GetName(), Label: f.GetLabel(), Required: f.GetRequired(), MainOnly: f.GetMainOnly()})
+			fields = append(fields, property.OwnField{Name: f.GetName(), Label: f.GetLabel(), Required: f.GetRequired(), MainOnly: f.GetMainOnly(), Labels: f.GetLabels()})
 		}
 		c.Fields = &fields
 	}
@@ -86,7 +89,36 @@ func checkInChange(m *propertyv1.CheckInSettingsChange) (property.CheckInChange,
 		groups := append([]string{}, m.GetMandatoryGroups().GetList()...)
 		c.MandatoryGroups = &groups
 	}
-	return c, nil
+	return c
+}
+
+// ruleProblems returns the settings that the country rules do not allow, after a change of the stored settings.
+func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (wrong []fault.Field) {
+	name, signature := stored.Rule, stored.Signature
+	if c.Rule != nil {
+		name = *c.Rule
+	}
+	if c.Signature != nil {
+		signature = *c.Signature
+	}
+	switch law, ok := rule.Find(name); {
+	case !ok:
+		wrong = append(wrong, fault.Field{Path: "rule", Reason: fault.WrongValue, Message: "must be the name of a rule, as ListCheckInRules returns it: " + ruleNames()})
+	case law.NoDrawnSignature && signature == guest.Drawn && (c.Rule != nil || c.Signature != nil):
+		wrong = append(wrong, fault.Field{Path: "signature", Reason: fault.Conflicting, Message: "a signature drawn on a screen does not count in " + law.Name + ": use paper, external or none"})
+	}
+	if c.Fields == nil {
+		return wrong
+	}
+	for i, f := range *c.Fields {
+		if legal, ok := rule.LegalName(f.Name); ok {
+			wrong = append(wrong, fault.Field{
+				Path: fmt.Sprintf("fields.list[%d].name", i), Reason: fault.Conflicting,
+				Message: "the form has this question itself (" + string(legal) + "): choose another name, or mark the group of the field as mandatory",
+			})
+		}
+	}
+	return wrong
 }
 
 func orNone(s string) string {
@@ -114,7 +146,7 @@ func checkInSettings(row *property.CheckInSettings) *propertyv1.CheckInSettings 
 		m.Limits = ruleLimits(law)
 	}
 	for _, f := range row.Fields {
-		m.Fields = append(m.Fields, &propertyv1.OwnField{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly})
+		m.Fields = append(m.Fields, &propertyv1.OwnField{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly, Labels: f.Labels})
 	}
 	return m
 }

@@ -88,9 +88,10 @@ type Ask struct {
 	Field    Field
 	Step     Step
 	Required bool
-	ByLaw    bool   // the rule asks; otherwise the property does
-	OnForm   bool   // the answer belongs on the official form; false if it only decides what the rule asks
-	Label    string // of a property's own field; other labels come from the catalogue
+	ByLaw    bool              // the rule asks; otherwise the property does
+	OnForm   bool              // the answer belongs on the official form; false if it only decides what the rule asks
+	Label    string            // of a property's own field; other labels come from the catalogue
+	Labels   map[string]string // Labels has the label of a property's own field in other languages, by BCP 47 tag
 }
 
 // Reason is why a question is asked. Its text is in the catalogue, as "why." and the reason.
@@ -153,6 +154,7 @@ var steps = []struct {
 // Own is a question of the property.
 type Own struct {
 	Name, Label        string
+	Labels             map[string]string // by BCP 47 tag
 	Required, MainOnly bool
 }
 
@@ -199,7 +201,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 	}
 	for _, o := range s.Own {
 		if !o.MainOnly || g.Main {
-			out = append(out, Ask{Field: Field(OwnPrefix + o.Name), Step: PropertyStep, Required: o.Required, Label: o.Label})
+			out = append(out, Ask{Field: Field(OwnPrefix + o.Name), Step: PropertyStep, Required: o.Required, Label: o.Label, Labels: o.Labels})
 		}
 	}
 	return out
@@ -226,6 +228,19 @@ func AllFields() []Field {
 		out[i] = e.field
 	}
 	return out
+}
+
+// LegalName returns the field that laws ask and that an own question must not be named like, and false if there is none. Case and dots
+// do not distinguish names.
+func LegalName(own string) (Field, bool) {
+	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, ".", "")) }
+	for _, f := range AllFields() {
+		_, last, nested := strings.Cut(string(f), ".")
+		if plain(own) == plain(string(f)) || nested && plain(own) == plain(last) {
+			return f, true
+		}
+	}
+	return "", false
 }
 
 // StepOf returns the step of a field, and false for a field that no form has.

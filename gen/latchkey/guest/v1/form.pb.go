@@ -380,7 +380,9 @@ type FormField struct {
 	// Why it is asked: law, decides (the answer decides what the law asks, and is not on the law's form) or property.
 	Reason string `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The answer "-" says that the guest has none, such as no second family name.
-	NoneAllowed   bool `protobuf:"varint,11,opt,name=none_allowed,json=noneAllowed,proto3" json:"none_allowed,omitempty"`
+	NoneAllowed bool `protobuf:"varint,11,opt,name=none_allowed,json=noneAllowed,proto3" json:"none_allowed,omitempty"`
+	// The label of a property's own field in other languages, by BCP 47 tag.
+	Labels        map[string]string `protobuf:"bytes,12,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -490,6 +492,13 @@ func (x *FormField) GetNoneAllowed() bool {
 		return x.NoneAllowed
 	}
 	return false
+}
+
+func (x *FormField) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
 }
 
 // FormReason is why a step is asked, and how long the answers are kept.
@@ -1336,7 +1345,7 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x125\n" +
-	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xb4\x02\n" +
+	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xb1\x03\n" +
 	"\tFormField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
@@ -1350,7 +1359,11 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\bwithheld\x18\t \x01(\bR\bwithheld\x12\x16\n" +
 	"\x06reason\x18\n" +
 	" \x01(\tR\x06reason\x12!\n" +
-	"\fnone_allowed\x18\v \x01(\bR\vnoneAllowed\"i\n" +
+	"\fnone_allowed\x18\v \x01(\bR\vnoneAllowed\x12@\n" +
+	"\x06labels\x18\f \x03(\v2(.latchkey.guest.v1.FormField.LabelsEntryR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +
 	"\n" +
 	"FormReason\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
@@ -1423,7 +1436,7 @@ func file_latchkey_guest_v1_form_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_form_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*GetFormRequest)(nil),           // 0: latchkey.guest.v1.GetFormRequest
 	(*GetFormResponse)(nil),          // 1: latchkey.guest.v1.GetFormResponse
@@ -1448,43 +1461,45 @@ var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*AcceptHouseRulesResponse)(nil), // 20: latchkey.guest.v1.AcceptHouseRulesResponse
 	(*SetSharingRequest)(nil),        // 21: latchkey.guest.v1.SetSharingRequest
 	(*SetSharingResponse)(nil),       // 22: latchkey.guest.v1.SetSharingResponse
-	nil,                              // 23: latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
+	nil,                              // 23: latchkey.guest.v1.FormField.LabelsEntry
+	nil,                              // 24: latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
 	4,  // 1: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
 	3,  // 2: latchkey.guest.v1.Form.signature:type_name -> latchkey.guest.v1.FormSignature
-	24, // 3: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
+	25, // 3: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
 	5,  // 4: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
 	6,  // 5: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
-	23, // 6: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	2,  // 7: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
-	2,  // 8: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
-	24, // 9: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
-	0,  // 10: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
-	7,  // 11: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
-	9,  // 12: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
-	11, // 13: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
-	13, // 14: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
-	15, // 15: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
-	17, // 16: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
-	19, // 17: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
-	21, // 18: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
-	1,  // 19: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
-	8,  // 20: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
-	10, // 21: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
-	12, // 22: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
-	14, // 23: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
-	16, // 24: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
-	18, // 25: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
-	20, // 26: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
-	22, // 27: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
-	19, // [19:28] is the sub-list for method output_type
-	10, // [10:19] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	23, // 6: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
+	24, // 7: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	2,  // 8: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
+	2,  // 9: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
+	25, // 10: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
+	0,  // 11: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
+	7,  // 12: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
+	9,  // 13: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
+	11, // 14: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
+	13, // 15: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
+	15, // 16: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
+	17, // 17: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
+	19, // 18: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
+	21, // 19: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
+	1,  // 20: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
+	8,  // 21: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
+	10, // 22: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
+	12, // 23: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
+	14, // 24: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
+	16, // 25: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
+	18, // 26: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
+	20, // 27: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
+	22, // 28: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
+	20, // [20:29] is the sub-list for method output_type
+	11, // [11:20] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_form_proto_init() }
@@ -1498,7 +1513,7 @@ func file_latchkey_guest_v1_form_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_form_proto_rawDesc), len(file_latchkey_guest_v1_form_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -211,14 +211,16 @@ func (x *CheckInSettings) GetLimits() string {
 // OwnField is a question of the property.
 type OwnField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A camelCase word, such as plate.
+	// A camelCase word, such as plate. Names of questions that the form has itself, such as birthDate, are refused.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The question.
 	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
 	// An answer is required.
 	Required bool `protobuf:"varint,3,opt,name=required,proto3" json:"required,omitempty"`
 	// Only the main guest is asked.
-	MainOnly      bool `protobuf:"varint,4,opt,name=main_only,json=mainOnly,proto3" json:"main_only,omitempty"`
+	MainOnly bool `protobuf:"varint,4,opt,name=main_only,json=mainOnly,proto3" json:"main_only,omitempty"`
+	// The question in other languages, by BCP 47 tag, such as "de". Guests of other languages read label.
+	Labels        map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -279,6 +281,13 @@ func (x *OwnField) GetMainOnly() bool {
 		return x.MainOnly
 	}
 	return false
+}
+
+func (x *OwnField) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
 }
 
 // CheckInSettingsChange carries the rules to change. Fields that are left out keep their values.
@@ -2030,12 +2039,16 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"directions\x18\x0e \x01(\tR\n" +
 	"directions\x12\x1b\n" +
 	"\twho_fills\x18\x0f \x01(\tR\bwhoFills\x12\x16\n" +
-	"\x06limits\x18\x10 \x01(\tR\x06limits\"\x99\x01\n" +
+	"\x06limits\x18\x10 \x01(\tR\x06limits\"\xd0\x02\n" +
 	"\bOwnField\x123\n" +
 	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^[a-z][A-Za-z0-9]{0,31}$R\x04name\x12\x1f\n" +
 	"\x05label\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xR\x05label\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12\x1b\n" +
-	"\tmain_only\x18\x04 \x01(\bR\bmainOnly\"\xa9\b\n" +
+	"\tmain_only\x18\x04 \x01(\bR\bmainOnly\x12z\n" +
+	"\x06labels\x18\x05 \x03(\v2*.latchkey.property.v1.OwnField.LabelsEntryB6\xbaH3\x9a\x010\x10(\"$r\"2 ^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$*\x06r\x04\x10\x01\x18xR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa9\b\n" +
 	"\x15CheckInSettingsChange\x12\"\n" +
 	"\x04rule\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x02\x18\bH\x00R\x04rule\x88\x01\x01\x127\n" +
 	"\x06fields\x18\x02 \x01(\v2\x1f.latchkey.property.v1.OwnFieldsR\x06fields\x12P\n" +
@@ -2198,7 +2211,7 @@ func file_latchkey_property_v1_checkin_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
 	(*OwnField)(nil),                      // 1: latchkey.property.v1.OwnField
@@ -2230,58 +2243,60 @@ var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*GetSignatureRequest)(nil),           // 27: latchkey.property.v1.GetSignatureRequest
 	(*GetSignatureResponse)(nil),          // 28: latchkey.property.v1.GetSignatureResponse
 	(*Signature)(nil),                     // 29: latchkey.property.v1.Signature
-	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
-	(*v1.Person)(nil),                     // 31: latchkey.guest.v1.Person
+	nil,                                   // 30: latchkey.property.v1.OwnField.LabelsEntry
+	(*timestamppb.Timestamp)(nil),         // 31: google.protobuf.Timestamp
+	(*v1.Person)(nil),                     // 32: latchkey.guest.v1.Person
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	1,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
-	3,  // 1: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
-	4,  // 2: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
-	1,  // 3: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
-	0,  // 4: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	2,  // 5: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
-	0,  // 6: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	11, // 7: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
-	12, // 8: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
-	15, // 9: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	16, // 10: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
-	30, // 11: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	30, // 12: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
-	30, // 13: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
-	30, // 14: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
-	17, // 15: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
-	18, // 16: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	30, // 17: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	30, // 18: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
-	15, // 19: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	25, // 20: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
-	26, // 21: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
-	18, // 22: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
-	31, // 23: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
-	30, // 24: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
-	29, // 25: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
-	30, // 26: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
-	5,  // 27: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	7,  // 28: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	9,  // 29: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	13, // 30: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	19, // 31: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	21, // 32: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	23, // 33: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	27, // 34: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	6,  // 35: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	8,  // 36: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	10, // 37: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	14, // 38: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	20, // 39: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	22, // 40: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	24, // 41: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	28, // 42: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	35, // [35:43] is the sub-list for method output_type
-	27, // [27:35] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	30, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
+	3,  // 2: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
+	4,  // 3: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
+	1,  // 4: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
+	0,  // 5: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	2,  // 6: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
+	0,  // 7: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	11, // 8: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
+	12, // 9: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
+	15, // 10: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	16, // 11: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
+	31, // 12: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	31, // 13: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
+	31, // 14: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
+	31, // 15: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
+	17, // 16: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
+	18, // 17: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
+	31, // 18: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	31, // 19: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	15, // 20: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	25, // 21: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
+	26, // 22: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
+	18, // 23: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
+	32, // 24: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
+	31, // 25: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
+	29, // 26: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
+	31, // 27: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
+	5,  // 28: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	7,  // 29: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	9,  // 30: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	13, // 31: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	19, // 32: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	21, // 33: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	23, // 34: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	27, // 35: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	6,  // 36: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	8,  // 37: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	10, // 38: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	14, // 39: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	20, // 40: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	22, // 41: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	24, // 42: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	28, // 43: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	36, // [36:44] is the sub-list for method output_type
+	28, // [28:36] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
@@ -2297,7 +2312,7 @@ func file_latchkey_property_v1_checkin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_proto_rawDesc), len(file_latchkey_property_v1_checkin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

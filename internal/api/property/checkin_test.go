@@ -1,0 +1,69 @@
+package property
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+)
+
+func (h *house) changeCheckIn(c *propertyv1.CheckInSettingsChange) (*propertyv1.CheckInSettings, error) {
+	h.Helper()
+	r, err := (&CheckIns{Deps: h.w.deps}).UpdateCheckInSettings(h.ctx, &propertyv1.UpdateCheckInSettingsRequest{Settings: c})
+	return r.GetData(), err
+}
+
+// wrongFields returns the paths and reasons of a refused change.
+func wrongFields(err error) map[string]fault.Reason {
+	f, _ := fault.Of(err)
+	out := map[string]fault.Reason{}
+	if f != nil {
+		for _, w := range f.Fields {
+			out[w.Path] = w.Reason
+		}
+	}
+	return out
+}
+
+// A signature that does not count by the law is refused, whichever of both settings changes.
+func TestSignatureOfTheRule(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		drawn := ptr("drawn")
+		refused := map[string]fault.Reason{"settings.signature": fault.Conflicting}
+		_, err := a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: ptr("DE"), Signature: drawn})
+		same(t, "DE with drawn signatures", refused, wrongFields(err))
+		s := must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: ptr("DE")}))(t)
+		same(t, "the signature of DE", "paper", s.GetSignature())
+		_, err = a.changeCheckIn(&propertyv1.CheckInSettingsChange{Signature: drawn})
+		same(t, "drawn signatures in DE", refused, wrongFields(err))
+		s = must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: ptr("IT"), Signature: drawn}))(t)
+		same(t, "the signature of IT", "drawn", s.GetSignature())
+		s = must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: ptr("DE")}))(t)
+		same(t, "the signature of DE after IT", "paper", s.GetSignature())
+	})
+}
+
+func TestOwnQuestions(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		_, err := a.changeCheckIn(&propertyv1.CheckInSettingsChange{
+			Rule: ptr("XX"), StaffEmail: ptr("nowhere"), Fields: &propertyv1.OwnFields{List: []*propertyv1.OwnField{
+				{Name: "plate", Label: "Number plate"}, {Name: "PLATE", Label: " "}, {Name: "birthdate", Label: "When?"}, {Name: "documentNumber", Label: "Which?"},
+				{Name: "postcode", Label: "Where?", Labels: map[string]string{"de": " ", "xyz-00000": "Wo?"}}, {Name: "pet", Label: "A pet?"},
+			}},
+		})
+		same(t, "wrong fields", map[string]fault.Reason{
+			"settings.rule": fault.WrongValue, "settings.staffEmail": fault.BadFormat,
+			"settings.fields.list[1].name": fault.Duplicate, "settings.fields.list[1].label": fault.Required,
+			"settings.fields.list[2].name": fault.Conflicting, "settings.fields.list[3].name": fault.Conflicting, "settings.fields.list[4].name": fault.Conflicting,
+			"settings.fields.list[4].labels[de]": fault.Required, "settings.fields.list[4].labels[xyz-00000]": fault.WrongValue,
+		}, wrongFields(err))
+		want := []*propertyv1.OwnField{{Name: "plate", Label: "Number plate", Required: true, Labels: map[string]string{"de": "Kennzeichen", "pt-BR": "Placa"}}}
+		got := must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Fields: &propertyv1.OwnFields{List: want}}))(t)
+		if diff := cmp.Diff(want, got.GetFields(), protocmp.Transform()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
