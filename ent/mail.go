@@ -30,6 +30,8 @@ type Mail struct {
 	OnceKey *string `json:"once_key,omitempty"`
 	// The recipient, sealed with the property's key.
 	Address []byte `json:"address,omitempty"`
+	// Keyed hash of the recipient of the latest attempt.
+	AddressMAC []byte `json:"address_mac,omitempty"`
 	// Of a mail to staff. No PIN and no guest data.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// State holds the value of the "state" field.
@@ -54,7 +56,7 @@ func (*Mail) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case mail.FieldAddress, mail.FieldParameters, mail.FieldText:
+		case mail.FieldAddress, mail.FieldAddressMAC, mail.FieldParameters, mail.FieldText:
 			values[i] = new([]byte)
 		case mail.FieldAttempts:
 			values[i] = new(sql.NullInt64)
@@ -119,6 +121,12 @@ func (_m *Mail) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field address", values[i])
 			} else if value != nil {
 				_m.Address = *value
+			}
+		case mail.FieldAddressMAC:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field address_mac", values[i])
+			} else if value != nil {
+				_m.AddressMAC = *value
 			}
 		case mail.FieldParameters:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -226,6 +234,9 @@ func (_m *Mail) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("address=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Address))
+	builder.WriteString(", ")
+	builder.WriteString("address_mac=")
+	builder.WriteString(fmt.Sprintf("%v", _m.AddressMAC))
 	builder.WriteString(", ")
 	builder.WriteString("parameters=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Parameters))

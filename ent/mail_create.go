@@ -80,6 +80,12 @@ func (_c *MailCreate) SetAddress(v []byte) *MailCreate {
 	return _c
 }
 
+// SetAddressMAC sets the "address_mac" field.
+func (_c *MailCreate) SetAddressMAC(v []byte) *MailCreate {
+	_c.mutation.SetAddressMAC(v)
+	return _c
+}
+
 // SetParameters sets the "parameters" field.
 func (_c *MailCreate) SetParameters(v map[string]string) *MailCreate {
 	_c.mutation.SetParameters(v)
@@ -382,6 +388,10 @@ func (_c *MailCreate) createSpec() (*Mail, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Address(); ok {
 		_spec.SetField(mail.FieldAddress, field.TypeBytes, value)
 		_node.Address = value
+	}
+	if value, ok := _c.mutation.AddressMAC(); ok {
+		_spec.SetField(mail.FieldAddressMAC, field.TypeBytes, value)
+		_node.AddressMAC = value
 	}
 	if value, ok := _c.mutation.Parameters(); ok {
 		_spec.SetField(mail.FieldParameters, field.TypeJSON, value)

@@ -35,6 +35,18 @@ func (_u *MailUpdate) SetAddress(v []byte) *MailUpdate {
 	return _u
 }
 
+// SetAddressMAC sets the "address_mac" field.
+func (_u *MailUpdate) SetAddressMAC(v []byte) *MailUpdate {
+	_u.mutation.SetAddressMAC(v)
+	return _u
+}
+
+// ClearAddressMAC clears the value of the "address_mac" field.
+func (_u *MailUpdate) ClearAddressMAC() *MailUpdate {
+	_u.mutation.ClearAddressMAC()
+	return _u
+}
+
 // SetParameters sets the "parameters" field.
 func (_u *MailUpdate) SetParameters(v map[string]string) *MailUpdate {
 	_u.mutation.SetParameters(v)
@@ -218,6 +230,12 @@ func (_u *MailUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Address(); ok {
 		_spec.SetField(mail.FieldAddress, field.TypeBytes, value)
 	}
+	if value, ok := _u.mutation.AddressMAC(); ok {
+		_spec.SetField(mail.FieldAddressMAC, field.TypeBytes, value)
+	}
+	if _u.mutation.AddressMACCleared() {
+		_spec.ClearField(mail.FieldAddressMAC, field.TypeBytes)
+	}
 	if value, ok := _u.mutation.Parameters(); ok {
 		_spec.SetField(mail.FieldParameters, field.TypeJSON, value)
 	}
@@ -276,6 +294,18 @@ type MailUpdateOne struct {
 // SetAddress sets the "address" field.
 func (_u *MailUpdateOne) SetAddress(v []byte) *MailUpdateOne {
 	_u.mutation.SetAddress(v)
+	return _u
+}
+
+// SetAddressMAC sets the "address_mac" field.
+func (_u *MailUpdateOne) SetAddressMAC(v []byte) *MailUpdateOne {
+	_u.mutation.SetAddressMAC(v)
+	return _u
+}
+
+// ClearAddressMAC clears the value of the "address_mac" field.
+func (_u *MailUpdateOne) ClearAddressMAC() *MailUpdateOne {
+	_u.mutation.ClearAddressMAC()
 	return _u
 }
 
@@ -491,6 +521,12 @@ func (_u *MailUpdateOne) sqlSave(ctx context.Context) (_node *Mail, err error) {
 	}
 	if value, ok := _u.mutation.Address(); ok {
 		_spec.SetField(mail.FieldAddress, field.TypeBytes, value)
+	}
+	if value, ok := _u.mutation.AddressMAC(); ok {
+		_spec.SetField(mail.FieldAddressMAC, field.TypeBytes, value)
+	}
+	if _u.mutation.AddressMACCleared() {
+		_spec.ClearField(mail.FieldAddressMAC, field.TypeBytes)
 	}
 	if value, ok := _u.mutation.Parameters(); ok {
 		_spec.SetField(mail.FieldParameters, field.TypeJSON, value)

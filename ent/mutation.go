@@ -25314,6 +25314,7 @@ type MailMutation struct {
 	guest_id       *string
 	once_key       *string
 	address        *[]byte
+	address_mac    *[]byte
 	parameters     *map[string]string
 	state          *string
 	attempts       *int
@@ -25660,6 +25661,55 @@ func (m *MailMutation) OldAddress(ctx context.Context) (v []byte, err error) {
 // ResetAddress resets all changes to the "address" field.
 func (m *MailMutation) ResetAddress() {
 	m.address = nil
+}
+
+// SetAddressMAC sets the "address_mac" field.
+func (m *MailMutation) SetAddressMAC(b []byte) {
+	m.address_mac = &b
+}
+
+// AddressMAC returns the value of the "address_mac" field in the mutation.
+func (m *MailMutation) AddressMAC() (r []byte, exists bool) {
+	v := m.address_mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAddressMAC returns the old "address_mac" field's value of the Mail entity.
+// If the Mail object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MailMutation) OldAddressMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAddressMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAddressMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAddressMAC: %w", err)
+	}
+	return oldValue.AddressMAC, nil
+}
+
+// ClearAddressMAC clears the value of the "address_mac" field.
+func (m *MailMutation) ClearAddressMAC() {
+	m.address_mac = nil
+	m.clearedFields[mail.FieldAddressMAC] = struct{}{}
+}
+
+// AddressMACCleared returns if the "address_mac" field was cleared in this mutation.
+func (m *MailMutation) AddressMACCleared() bool {
+	_, ok := m.clearedFields[mail.FieldAddressMAC]
+	return ok
+}
+
+// ResetAddressMAC resets all changes to the "address_mac" field.
+func (m *MailMutation) ResetAddressMAC() {
+	m.address_mac = nil
+	delete(m.clearedFields, mail.FieldAddressMAC)
 }
 
 // SetParameters sets the "parameters" field.
@@ -26043,7 +26093,7 @@ func (m *MailMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *MailMutation) Fields() []string {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 15)
 	if m.property_id != nil {
 		fields = append(fields, mail.FieldPropertyID)
 	}
@@ -26061,6 +26111,9 @@ func (m *MailMutation) Fields() []string {
 	}
 	if m.address != nil {
 		fields = append(fields, mail.FieldAddress)
+	}
+	if m.address_mac != nil {
+		fields = append(fields, mail.FieldAddressMAC)
 	}
 	if m.parameters != nil {
 		fields = append(fields, mail.FieldParameters)
@@ -26106,6 +26159,8 @@ func (m *MailMutation) Field(name string) (ent.Value, bool) {
 		return m.OnceKey()
 	case mail.FieldAddress:
 		return m.Address()
+	case mail.FieldAddressMAC:
+		return m.AddressMAC()
 	case mail.FieldParameters:
 		return m.Parameters()
 	case mail.FieldState:
@@ -26143,6 +26198,8 @@ func (m *MailMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldOnceKey(ctx)
 	case mail.FieldAddress:
 		return m.OldAddress(ctx)
+	case mail.FieldAddressMAC:
+		return m.OldAddressMAC(ctx)
 	case mail.FieldParameters:
 		return m.OldParameters(ctx)
 	case mail.FieldState:
@@ -26209,6 +26266,13 @@ func (m *MailMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAddress(v)
+		return nil
+	case mail.FieldAddressMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAddressMAC(v)
 		return nil
 	case mail.FieldParameters:
 		v, ok := value.(map[string]string)
@@ -26314,6 +26378,9 @@ func (m *MailMutation) ClearedFields() []string {
 	if m.FieldCleared(mail.FieldOnceKey) {
 		fields = append(fields, mail.FieldOnceKey)
 	}
+	if m.FieldCleared(mail.FieldAddressMAC) {
+		fields = append(fields, mail.FieldAddressMAC)
+	}
 	if m.FieldCleared(mail.FieldParameters) {
 		fields = append(fields, mail.FieldParameters)
 	}
@@ -26339,6 +26406,9 @@ func (m *MailMutation) ClearField(name string) error {
 	switch name {
 	case mail.FieldOnceKey:
 		m.ClearOnceKey()
+		return nil
+	case mail.FieldAddressMAC:
+		m.ClearAddressMAC()
 		return nil
 	case mail.FieldParameters:
 		m.ClearParameters()
@@ -26374,6 +26444,9 @@ func (m *MailMutation) ResetField(name string) error {
 		return nil
 	case mail.FieldAddress:
 		m.ResetAddress()
+		return nil
+	case mail.FieldAddressMAC:
+		m.ResetAddressMAC()
 		return nil
 	case mail.FieldParameters:
 		m.ResetParameters()

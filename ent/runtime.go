@@ -962,29 +962,29 @@ func init() {
 	// mail.OnceKeyValidator is a validator for the "once_key" field. It is called by the builders before save.
 	mail.OnceKeyValidator = mailDescOnceKey.Validators[0].(func(string) error)
 	// mailDescState is the schema descriptor for state field.
-	mailDescState := mailFields[8].Descriptor()
+	mailDescState := mailFields[9].Descriptor()
 	// mail.DefaultState holds the default value on creation for the state field.
 	mail.DefaultState = mailDescState.Default.(string)
 	// mail.StateValidator is a validator for the "state" field. It is called by the builders before save.
 	mail.StateValidator = mailDescState.Validators[0].(func(string) error)
 	// mailDescAttempts is the schema descriptor for attempts field.
-	mailDescAttempts := mailFields[9].Descriptor()
+	mailDescAttempts := mailFields[10].Descriptor()
 	// mail.DefaultAttempts holds the default value on creation for the attempts field.
 	mail.DefaultAttempts = mailDescAttempts.Default.(int)
 	// mailDescFailure is the schema descriptor for failure field.
-	mailDescFailure := mailFields[10].Descriptor()
+	mailDescFailure := mailFields[11].Descriptor()
 	// mail.DefaultFailure holds the default value on creation for the failure field.
 	mail.DefaultFailure = mailDescFailure.Default.(string)
 	// mail.FailureValidator is a validator for the "failure" field. It is called by the builders before save.
 	mail.FailureValidator = mailDescFailure.Validators[0].(func(string) error)
 	// mailDescAnswer is the schema descriptor for answer field.
-	mailDescAnswer := mailFields[11].Descriptor()
+	mailDescAnswer := mailFields[12].Descriptor()
 	// mail.DefaultAnswer holds the default value on creation for the answer field.
 	mail.DefaultAnswer = mailDescAnswer.Default.(string)
 	// mail.AnswerValidator is a validator for the "answer" field. It is called by the builders before save.
 	mail.AnswerValidator = mailDescAnswer.Validators[0].(func(string) error)
 	// mailDescCreatedAt is the schema descriptor for created_at field.
-	mailDescCreatedAt := mailFields[14].Descriptor()
+	mailDescCreatedAt := mailFields[15].Descriptor()
 	// mail.DefaultCreatedAt holds the default value on creation for the created_at field.
 	mail.DefaultCreatedAt = mailDescCreatedAt.Default.(func() time.Time)
 	// mailDescID is the schema descriptor for id field.

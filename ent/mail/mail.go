@@ -25,6 +25,8 @@ const (
 	FieldOnceKey = "once_key"
 	// FieldAddress holds the string denoting the address field in the database.
 	FieldAddress = "address"
+	// FieldAddressMAC holds the string denoting the address_mac field in the database.
+	FieldAddressMAC = "address_mac"
 	// FieldParameters holds the string denoting the parameters field in the database.
 	FieldParameters = "parameters"
 	// FieldState holds the string denoting the state field in the database.
@@ -54,6 +56,7 @@ var Columns = []string{
 	FieldGuestID,
 	FieldOnceKey,
 	FieldAddress,
+	FieldAddressMAC,
 	FieldParameters,
 	FieldState,
 	FieldAttempts,

@@ -94,6 +94,11 @@ func Address(v []byte) predicate.Mail {
 	return predicate.Mail(sql.FieldEQ(FieldAddress, v))
 }
 
+// AddressMAC applies equality check predicate on the "address_mac" field. It's identical to AddressMACEQ.
+func AddressMAC(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldEQ(FieldAddressMAC, v))
+}
+
 // State applies equality check predicate on the "state" field. It's identical to StateEQ.
 func State(v string) predicate.Mail {
 	return predicate.Mail(sql.FieldEQ(FieldState, v))
@@ -502,6 +507,56 @@ func AddressLT(v []byte) predicate.Mail {
 // AddressLTE applies the LTE predicate on the "address" field.
 func AddressLTE(v []byte) predicate.Mail {
 	return predicate.Mail(sql.FieldLTE(FieldAddress, v))
+}
+
+// AddressMACEQ applies the EQ predicate on the "address_mac" field.
+func AddressMACEQ(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldEQ(FieldAddressMAC, v))
+}
+
+// AddressMACNEQ applies the NEQ predicate on the "address_mac" field.
+func AddressMACNEQ(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldNEQ(FieldAddressMAC, v))
+}
+
+// AddressMACIn applies the In predicate on the "address_mac" field.
+func AddressMACIn(vs ...[]byte) predicate.Mail {
+	return predicate.Mail(sql.FieldIn(FieldAddressMAC, vs...))
+}
+
+// AddressMACNotIn applies the NotIn predicate on the "address_mac" field.
+func AddressMACNotIn(vs ...[]byte) predicate.Mail {
+	return predicate.Mail(sql.FieldNotIn(FieldAddressMAC, vs...))
+}
+
+// AddressMACGT applies the GT predicate on the "address_mac" field.
+func AddressMACGT(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldGT(FieldAddressMAC, v))
+}
+
+// AddressMACGTE applies the GTE predicate on the "address_mac" field.
+func AddressMACGTE(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldGTE(FieldAddressMAC, v))
+}
+
+// AddressMACLT applies the LT predicate on the "address_mac" field.
+func AddressMACLT(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldLT(FieldAddressMAC, v))
+}
+
+// AddressMACLTE applies the LTE predicate on the "address_mac" field.
+func AddressMACLTE(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldLTE(FieldAddressMAC, v))
+}
+
+// AddressMACIsNil applies the IsNil predicate on the "address_mac" field.
+func AddressMACIsNil() predicate.Mail {
+	return predicate.Mail(sql.FieldIsNull(FieldAddressMAC))
+}
+
+// AddressMACNotNil applies the NotNil predicate on the "address_mac" field.
+func AddressMACNotNil() predicate.Mail {
+	return predicate.Mail(sql.FieldNotNull(FieldAddressMAC))
 }
 
 // ParametersIsNil applies the IsNil predicate on the "parameters" field.

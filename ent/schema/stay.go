@@ -317,6 +317,7 @@ func (Mail) Fields() []ent.Field {
 		field.String("guest_id").MaxRuneLen(40).Default("").Immutable(),
 		field.String("once_key").MaxRuneLen(200).Optional().Nillable().Unique().Immutable().Comment("Ordered once under this key."),
 		field.Bytes("address").Comment("The recipient, sealed with the property's key."),
+		field.Bytes("address_mac").Optional().Comment("Keyed hash of the recipient of the latest attempt."),
 		field.JSON("parameters", map[string]string{}).Optional().Comment("Of a mail to staff. No PIN and no guest data."),
 		field.String("state").MaxRuneLen(16).Default("waiting"),
 		field.Int("attempts").Default(0),
@@ -330,7 +331,7 @@ func (Mail) Fields() []ent.Field {
 
 func (Mail) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("property_id", "created_at"), index.Fields("reservation_id"),
-		index.Fields("created_at").Annotations(entsql.IndexWhere("state = 'waiting'")),
+		index.Fields("property_id", "created_at"), index.Fields("reservation_id"), index.Fields("property_id", "address_mac"),
+		index.Fields("created_at").Annotations(entsql.IndexWhere("state IN ('waiting', 'sending')")),
 	}
 }

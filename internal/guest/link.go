@@ -138,8 +138,8 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 	return nil
 }
 
-// Renewal is to whom a new link goes.
-type Renewal struct{ PropertyID, ReservationID, GuestID, Address string }
+// Renewal is to whom a new link goes, and which link it replaces. A link is replaced once.
+type Renewal struct{ PropertyID, ReservationID, GuestID, Address, LinkID string }
 
 // RenewLink ends a link and returns to whom a new one goes. It returns nil if none goes: the link is unknown, or its address is no longer
 // the guest's, so that a new link was mailed to the new address.
@@ -160,7 +160,7 @@ func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("revoke a guest's link: %w", err)
 	}
-	return &Renewal{l.Row.PropertyID, l.Row.ReservationID, l.Row.GuestID, address}, nil
+	return &Renewal{l.Row.PropertyID, l.Row.ReservationID, l.Row.GuestID, address, l.Row.ID}, nil
 }
 
 // address returns the present address of the guest whom a link is for.

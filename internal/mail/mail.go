@@ -75,6 +75,10 @@ const (
 	FailedUnanswered Failure = "unanswered"
 	// FailedAddress means that no known address reaches the guest.
 	FailedAddress Failure = "noAddress"
+	// FailedBefore means that a former mail to the address bounced.
+	FailedBefore Failure = "bouncedBefore"
+	// FailedInternal means that the mail could not be created or handed over for a day.
+	FailedInternal Failure = "internal"
 )
 
 // FailureText returns the sentence that says why a mail was not sent.

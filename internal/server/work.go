@@ -32,6 +32,7 @@ func (s *Server) wireWork(p *parts) {
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
 		p.invitations.Sweep(),
+		p.mails.Sweep(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
 		worker.CheckIns{Service: p.checkIns, Log: s.log, Every: s.sweep}.Sweep(),

@@ -44,7 +44,8 @@ func (m Mails) Subscriber() Subscriber {
 	}}
 }
 
-// orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room.
+// orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room. Without an address that reaches the
+// guest the mail fails, which staff are notified of, and they can send it when there is one.
 func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	row, err := reservation.Get(tx, reservation.Scope{PropertyID: e.PropertyID}, e.Subject)
 	if fault.Has(err, fault.ReservationNotFound) {
@@ -59,10 +60,6 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	mayMail, err := m.mayMail(tx, row)
 	if err != nil || !mayMail {
 		return err
-	}
-	to, err := m.guestAddress(tx, row)
-	if err != nil || to == "" {
-		return err // staff were notified when the invitation was due
 	}
 	print, err := m.keyPrint(tx, row)
 	if err != nil || print == "" {
@@ -115,6 +112,24 @@ func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// Address returns the address to which mails about a stay go, or "" if the guest gets none: none is known that reaches the guest, mails
+// to it bounced, or staff have not switched mails on.
+func (m Mails) Address(view *db.Tx, row *ent.Reservation) (string, error) {
+	mayMail, err := m.mayMail(view, row)
+	if err != nil || !mayMail {
+		return "", err
+	}
+	address, err := m.guestAddress(view, row)
+	if err != nil || address == "" {
+		return "", err
+	}
+	bounced, err := mail.HasBounced(view, row.PropertyID, guest.AddressMAC(m.Keys, row.PropertyID, address))
+	if err != nil || bounced {
+		return "", err
+	}
+	return address, nil
 }
 
 // keyPrint returns a keyed hash of the PIN and the room of a stay, or "" if it has no PIN.

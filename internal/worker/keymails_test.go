@@ -72,6 +72,30 @@ func TestKeyIsMailed(t *testing.T) {
 	})
 }
 
+// A code that cannot be mailed is a failed mail, of which staff are notified once. They can send it when the guest has an address.
+func TestKeyWithoutAddress(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.room("spc_one", "Room 204")
+		p.book("1", "x.1@guest.booking.com", -time.Hour, started("spc_one"))
+		p.publish()
+		p.publish()
+		p.clock.Advance(keyPatience)
+		all := p.deliver()
+		if len(all) != 1 || all[0].State != string(mail.Failed) || all[0].Failure != string(mail.FailedAddress) {
+			p.Fatalf("mails: %v", all)
+		}
+		if notices := p.notices(); len(notices) != 1 || notices[0].Kind != "mailFailed" {
+			p.Errorf("notices: %v", notices)
+		}
+		p.book("1", "ana@example.com", -time.Hour-keyPatience, started("spc_one"))
+		write(p.T, p.d, func(tx *db.Tx) error { _, err := p.mails.Resend(tx, "prp_one", all[0].ID); return err })
+		p.clock.Advance(keyPatience)
+		if all := p.deliver(); len(all) != 2 || all[1].State != string(mail.InBox) || p.text(all[1]).To != "ana@example.com" {
+			p.Errorf("after staff sent it again: %v", all)
+		}
+	})
+}
+
 // Without invitations, only a guest who checked in here gets a mail.
 func TestKeyIsMailedOnlyWithLeave(t *testing.T) {
 	eachPost(t, func(p *post) {

@@ -32,6 +32,10 @@ type Mails struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	TLS  *tls.Config // TLS has the trusted certificates of mail servers; nil: those of the machine
 	Log  *slog.Logger
+	// Every is the interval between sweeps; 0 means a minute.
+	Every time.Duration
+	// Ended counts a mail that ended in a state; nil: it is not counted.
+	Ended func(kind mail.Kind, state mail.State)
 }
 
 func (m Mails) AddTo(workers *river.Workers) { river.AddWorker(workers, &mailJob{mails: m}) }
@@ -90,6 +94,16 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	if settings.Host == "" {
 		return 0, m.putInMailbox(ctx, row, ready)
 	}
+	// A person who sends a mail again may try an address that refused mails.
+	if row.OnceKey != nil {
+		bounced, err := mail.HasBounced(m.DB.View(ctx), propertyID, guest.AddressMAC(m.Keys, propertyID, ready.text.To))
+		if err != nil {
+			return 0, err
+		}
+		if bounced {
+			return 0, m.fail(ctx, row, mail.Waiting, mail.FailedBefore, "")
+		}
+	}
 	server, err := mail.ServerOf(ctx, m.Keys, settings, ready.property)
 	if err != nil {
 		return 0, err
@@ -109,7 +123,9 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 		if err != nil {
 			return err
 		}
-		moved, err := mail.Move(tx, row, mail.Waiting, mail.InBox, func(u *ent.MailUpdate) { u.SetText(sealed).SetAddress(address).AddAttempts(1) })
+		moved, err := mail.Move(tx, row, mail.Waiting, mail.InBox, func(u *ent.MailUpdate) {
+			u.SetText(sealed).SetAddress(address).SetAddressMAC(guest.AddressMAC(m.Keys, row.PropertyID, r.text.To)).AddAttempts(1)
+		})
 		if err != nil || !moved {
 			return err
 		}
@@ -131,7 +147,7 @@ func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 // fail gives a mail up, and notifies staff.
 func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mail.Failure, answer string) error {
 	to := mail.Failed
-	if why == mail.FailedRecipient {
+	if why == mail.FailedRecipient || why == mail.FailedBefore {
 		to = mail.Bounced
 	}
 	return m.DB.Write(ctx, func(tx *db.Tx) error {

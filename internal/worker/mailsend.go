@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
@@ -57,7 +58,9 @@ func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting 
 		if err != nil {
 			return err
 		}
-		waiting, err = mail.Move(tx, row, mail.Waiting, mail.Waiting, func(u *ent.MailUpdate) { u.AddAttempts(1).SetAddress(address) })
+		waiting, err = mail.Move(tx, row, mail.Waiting, mail.Waiting, func(u *ent.MailUpdate) {
+			u.AddAttempts(1).SetAddress(address).SetAddressMAC(guest.AddressMAC(m.Keys, row.PropertyID, r.text.To))
+		})
 		if err != nil || !waiting {
 			return err
 		}
@@ -177,16 +180,17 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	return newID, relist(tx, row, newID)
 }
 
-// OrderLink orders a mail with a new link to the booker, or to a companion. A stay gets at most one in a minute, because anybody who
-// holds an old link can ask for a new one.
-func (m Mails) OrderLink(tx *db.Tx, propertyID, reservationID, guestID, address string) error {
+// OrderLink orders a mail with a new link to the booker, or to a companion. It reports whether the mail is a new one. A request of a
+// guest names its occasion, because each mail must cost the guest something that only the guest has.
+func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
 	kind := mail.Link
-	if guestID != "" {
+	if o.GuestID != "" {
 		kind = mail.Companion
 	}
-	_, err := mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
-		PropertyID: propertyID, Kind: kind, ReservationID: reservationID, GuestID: guestID, To: address,
-		OnceKey: fmt.Sprintf("%s/%s/%s/%d", reservationID, kind, guestID, tx.Now().Truncate(time.Minute).Unix()),
-	})
-	return err
+	ordered := mail.Mail{PropertyID: o.PropertyID, Kind: kind, ReservationID: o.ReservationID, GuestID: o.GuestID, To: o.Address}
+	if o.Occasion != "" {
+		ordered.OnceKey = fmt.Sprintf("%s/%s/%s/%s", o.ReservationID, kind, o.GuestID, o.Occasion)
+	}
+	mailID, err := mail.Order(tx, m.Keys, m.Jobs, ordered)
+	return mailID != "", err
 }

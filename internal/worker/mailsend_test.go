@@ -162,6 +162,91 @@ func TestMailIsGivenUp(t *testing.T) {
 	}
 }
 
+// An address that refused a mail gets no other until it changes or a person sends one again.
+func TestBouncedAddressGetsNoMail(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		order := func(number string) (mailID string) {
+			write(p.T, p.d, func(tx *db.Tx) (err error) {
+				mailID, err = mail.Order(tx, p.keys, p.queue, mail.Mail{PropertyID: "prp_one", Kind: mail.Link, ReservationID: p.only(), OnceKey: p.only() + "/" + number})
+				return err
+			})
+			return mailID
+		}
+		state := func(mailID string) string {
+			p.deliver()
+			row, err := mail.Get(p.d.View(p.Context()), "prp_one", mailID)
+			if err != nil {
+				p.Fatal(err)
+			}
+			return row.State + " " + row.Failure
+		}
+		p.change("1", "ana@example.com", 5*day)
+		s.Answer(refuse(550, "no such user"), nil)
+		first := order("1")
+		if got := state(first); got != "bounced recipient" {
+			p.Fatalf("refused: %s", got)
+		}
+		s.Answer(nil, nil)
+		if got := state(order("2")); got != "bounced bouncedBefore" || len(s.Received()) != 0 {
+			p.Errorf("the next mail is %s, %d received", got, len(s.Received()))
+		}
+		p.change("1", "bea@example.com", 5*day)
+		if got := state(order("3")); got != "sent " {
+			p.Errorf("a mail to another address is %s", got)
+		}
+		p.change("1", "ana@example.com", 5*day)
+		var again string
+		write(p.T, p.d, func(tx *db.Tx) (err error) { again, err = p.mails.Resend(tx, "prp_one", first); return err })
+		if got := state(again); got != "sent " {
+			p.Errorf("a mail that staff sent again is %s", got)
+		}
+		if got := state(order("4")); got != "sent " {
+			p.Errorf("a mail after that is %s", got)
+		}
+	})
+}
+
+// A mail whose job is lost gets another, and one that cannot be created for a day fails.
+func TestNoMailWaitsForEver(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.order()
+		sweep := p.mails.Sweep()
+		jobs := func() (n int) {
+			if err := sweep.Run(p.Context(), p.d); err != nil {
+				p.Fatal(err)
+			}
+			if _, err := p.d.View(p.Context()).ReadOne(`SELECT count(*) FROM river_job WHERE kind = 'mail.send' AND finalized_at IS NULL`, nil, &n); err != nil {
+				p.Fatal(err)
+			}
+			return n
+		}
+		lose := func() {
+			write(p.T, p.d, func(tx *db.Tx) error { _, err := tx.ExecContext(tx.Context(), `DELETE FROM river_job`); return err })
+		}
+		if n := jobs(); n != 1 {
+			p.Fatalf("%d jobs", n)
+		}
+		lose()
+		p.clock.Advance(mailPatience + time.Second)
+		if n := jobs(); n != 1 {
+			p.Errorf("%d jobs of a mail whose job was lost", n)
+		}
+		if n := jobs(); n != 1 {
+			p.Errorf("%d jobs of a mail that has one", n)
+		}
+		lose()
+		p.clock.Advance(mail.GiveUpAfter + mailGrace)
+		if n := jobs(); n != 0 || p.all()[0].State != string(mail.Failed) || p.all()[0].Failure != string(mail.FailedInternal) {
+			p.Errorf("after a day: %d jobs, %s %s", n, p.all()[0].State, p.all()[0].Failure)
+		}
+		if all := p.notices(); len(all) != 1 || all[0].Kind != "mailFailed" {
+			p.Errorf("notices: %v", all)
+		}
+	})
+}
+
 // A server that dies during the transmission sends no second mail, and one that dies before it loses none.
 func TestCrashSendsNoSecondMail(t *testing.T) {
 	eachPost(t, func(p *post) {

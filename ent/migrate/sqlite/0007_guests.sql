@@ -63,15 +63,17 @@ CREATE UNIQUE INDEX `kiosks_mac_key` ON `kiosks` (`mac`);
 -- create index "kiosk_property_id_name" to table: "kiosks"
 CREATE UNIQUE INDEX `kiosk_property_id_name` ON `kiosks` (`property_id`, `name`);
 -- create "mails" table
-CREATE TABLE `mails` (`id` text NOT NULL, `kind` text NOT NULL, `reservation_id` text NOT NULL DEFAULT (''), `guest_id` text NOT NULL DEFAULT (''), `once_key` text NULL, `address` blob NOT NULL, `parameters` json NULL, `state` text NOT NULL DEFAULT ('waiting'), `attempts` integer NOT NULL DEFAULT (0), `failure` text NOT NULL DEFAULT (''), `answer` text NOT NULL DEFAULT (''), `text` blob NULL, `sent_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mails_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+CREATE TABLE `mails` (`id` text NOT NULL, `kind` text NOT NULL, `reservation_id` text NOT NULL DEFAULT (''), `guest_id` text NOT NULL DEFAULT (''), `once_key` text NULL, `address` blob NOT NULL, `address_mac` blob NULL, `parameters` json NULL, `state` text NOT NULL DEFAULT ('waiting'), `attempts` integer NOT NULL DEFAULT (0), `failure` text NOT NULL DEFAULT (''), `answer` text NOT NULL DEFAULT (''), `text` blob NULL, `sent_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mails_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
 -- create index "mails_once_key_key" to table: "mails"
 CREATE UNIQUE INDEX `mails_once_key_key` ON `mails` (`once_key`);
 -- create index "mail_property_id_created_at" to table: "mails"
 CREATE INDEX `mail_property_id_created_at` ON `mails` (`property_id`, `created_at`);
 -- create index "mail_reservation_id" to table: "mails"
 CREATE INDEX `mail_reservation_id` ON `mails` (`reservation_id`);
+-- create index "mail_property_id_address_mac" to table: "mails"
+CREATE INDEX `mail_property_id_address_mac` ON `mails` (`property_id`, `address_mac`);
 -- create index "mail_created_at" to table: "mails"
-CREATE INDEX `mail_created_at` ON `mails` (`created_at`) WHERE state = 'waiting';
+CREATE INDEX `mail_created_at` ON `mails` (`created_at`) WHERE state IN ('waiting', 'sending');
 -- create "mail_settings" table
 CREATE TABLE `mail_settings` (`id` text NOT NULL, `host` text NOT NULL DEFAULT (''), `port` integer NOT NULL DEFAULT (587), `security` text NOT NULL DEFAULT ('starttls'), `user` text NOT NULL DEFAULT (''), `password` blob NULL, `from_address` text NOT NULL DEFAULT (''), `from_name` text NOT NULL DEFAULT (''), `reply_to` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mail_settings_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "mailsettings_property_id" to table: "mail_settings"

@@ -1110,6 +1110,7 @@ var (
 		{Name: "guest_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "once_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 200},
 		{Name: "address", Type: field.TypeBytes},
+		{Name: "address_mac", Type: field.TypeBytes, Nullable: true},
 		{Name: "parameters", Type: field.TypeJSON, Nullable: true},
 		{Name: "state", Type: field.TypeString, Size: 16, Default: "waiting"},
 		{Name: "attempts", Type: field.TypeInt, Default: 0},
@@ -1128,7 +1129,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "mails_properties_property",
-				Columns:    []*schema.Column{MailsColumns[14]},
+				Columns:    []*schema.Column{MailsColumns[15]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1137,7 +1138,7 @@ var (
 			{
 				Name:    "mail_property_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{MailsColumns[14], MailsColumns[13]},
+				Columns: []*schema.Column{MailsColumns[15], MailsColumns[14]},
 			},
 			{
 				Name:    "mail_reservation_id",
@@ -1145,11 +1146,16 @@ var (
 				Columns: []*schema.Column{MailsColumns[2]},
 			},
 			{
+				Name:    "mail_property_id_address_mac",
+				Unique:  false,
+				Columns: []*schema.Column{MailsColumns[15], MailsColumns[6]},
+			},
+			{
 				Name:    "mail_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{MailsColumns[13]},
+				Columns: []*schema.Column{MailsColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
-					Where: "state = 'waiting'",
+					Where: "state IN ('waiting', 'sending')",
 				},
 			},
 		},

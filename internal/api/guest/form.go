@@ -11,8 +11,10 @@ import (
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/mail"
 )
 
 // Forms implements FormService.
@@ -149,12 +151,20 @@ func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*gues
 	})
 }
 
+var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this guest was mailed a link less than a minute ago; try again in a minute").Retry(time.Minute)
+
 // InviteCompanion mails a link to a companion.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		err := guest.InviteCompanion(tx, s.Keys, a, r.GetGuestId(), r.GetEmail())
-		if err == nil && s.MailLink != nil {
-			err = s.MailLink(tx, a.PropertyID, a.ReservationID, r.GetGuestId(), r.GetEmail())
+		if err != nil || s.MailLink == nil {
+			return &guestv1.InviteCompanionResponse{}, err
+		}
+		mailed, err := s.MailLink(tx, mail.LinkOrder{
+			PropertyID: a.PropertyID, ReservationID: a.ReservationID, GuestID: r.GetGuestId(), Address: r.GetEmail(), Occasion: tx.Now().Truncate(time.Minute).Format(time.RFC3339),
+		})
+		if err == nil && !mailed {
+			err = errInvitedJustNow // the former link and address remain
 		}
 		return &guestv1.InviteCompanionResponse{}, err
 	})

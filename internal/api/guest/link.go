@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/kiosk"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/property"
 )
 
@@ -91,7 +92,10 @@ func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*gu
 		if err != nil || renewal == nil || s.MailLink == nil {
 			return err
 		}
-		return s.MailLink(tx, renewal.PropertyID, renewal.ReservationID, renewal.GuestID, renewal.Address)
+		_, err = s.MailLink(tx, mail.LinkOrder{
+			PropertyID: renewal.PropertyID, ReservationID: renewal.ReservationID, GuestID: renewal.GuestID, Address: renewal.Address, Occasion: renewal.LinkID,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err

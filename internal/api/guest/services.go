@@ -5,24 +5,28 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
 )
 
-// Deps are the dependencies of the services for guests' pages. All but MailLink are required.
+// Deps are the dependencies of the services for guests' pages. All but those about mails are required.
 type Deps struct {
 	DB           *db.DB
 	Memory       *idem.Memory
 	Keys         *keyring.Ring
 	Reservations reservation.Service
 	CheckIns     *checkin.Service
-	// MailLink orders a mail with a new link to the booker, or to a companion if guestID is set.
-	MailLink func(tx *db.Tx, propertyID, reservationID, guestID, address string) error
+	// MailLink orders a mail with a new link, and reports whether it is a new mail.
+	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
+	// MailAddress returns the address to which mails about a stay go, or "" if the guest gets none.
+	MailAddress func(view *db.Tx, row *ent.Reservation) (string, error)
 }
 
 // callerStay returns the guest's session of a call.

@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
@@ -29,7 +30,7 @@ type CheckIns struct {
 	Deps
 	Service *checkin.Service
 	// MailLink orders a mail with a new link to the booker.
-	MailLink func(tx *db.Tx, propertyID, reservationID, guestID, address string) error
+	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 }
 
 func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetCheckInSettingsRequest) (*propertyv1.GetCheckInSettingsResponse, error) {
@@ -208,7 +209,8 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 		if err := guest.RevokeLinks(tx, propertyID, row.ID, "", true); err != nil {
 			return nil, err
 		}
-		return &propertyv1.ResendInvitationResponse{}, s.MailLink(tx, propertyID, row.ID, "", "")
+		_, err = s.MailLink(tx, mail.LinkOrder{PropertyID: propertyID, ReservationID: row.ID})
+		return &propertyv1.ResendInvitationResponse{}, err
 	})
 }
 

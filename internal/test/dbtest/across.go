@@ -86,6 +86,7 @@ var acrossProperties = map[string]string{
 	"worker.enqueueArrivals":              sweep,
 	"worker.enqueueMissed":                sweep,
 	"worker.missedAfter":                  sweep,
+	"worker.unfinishedMails":              sweep,
 	"worker.deleteExpiredAnswers":         sweep,
 
 	"api/idem.(*Memory).loadAnswer":  secret,

@@ -1,0 +1,73 @@
+package mail
+
+import (
+	"fmt"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/internal/db"
+)
+
+// Delivery is what a guest may be told about a mail.
+type Delivery string
+
+const (
+	NoMail      Delivery = ""        // no mail was ordered
+	OnItsWay    Delivery = "waiting" // it will be sent, or it is sent now
+	Delivered   Delivery = "sent"    // the mail server took it, or it is in the mailbox
+	Undelivered Delivery = "failed"
+)
+
+// DeliveryOf returns how far a mail is.
+func DeliveryOf(s State) Delivery {
+	switch s {
+	case Waiting, Sending:
+		return OnItsWay
+	case Sent, InBox:
+		return Delivered
+	case Failed, Bounced:
+		return Undelivered
+	}
+	return NoMail
+}
+
+// Latest returns the latest mail of some kinds about a stay, or nil. guestID is a companion's; empty: the booker's.
+func Latest(view *db.Tx, propertyID, reservationID, guestID string, kinds ...Kind) (*Row, error) {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	row, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestID(guestID),
+		entmail.KindIn(names...), entmail.StateNEQ(string(Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the latest mail about a stay: %w", err)
+	}
+	return row, nil
+}
+
+// HasBounced reports whether the latest mail to an address bounced. addressMAC is the keyed hash of the address.
+func HasBounced(view *db.Tx, propertyID string, addressMAC []byte) (bool, error) {
+	row, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.AddressMAC(addressMAC), entmail.StateIn(string(Sent), string(Bounced))).
+		Order(entmail.ByID(sql.OrderDesc())).First(view.Context())
+	if ent.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find whether mails to an address bounce: %w", err)
+	}
+	return row.State == string(Bounced), nil
+}
+
+// LinkOrder asks for a mail with a new link.
+type LinkOrder struct {
+	PropertyID, ReservationID string
+	GuestID                   string // of a companion; empty: the booker
+	Address                   string // empty: the guest's address when the mail is sent
+	// Occasion makes a repeated order the same mail. Empty: each order is a mail.
+	Occasion string
+}

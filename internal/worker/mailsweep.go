@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/jobs"
+	"latchkey.dev/internal/mail"
+)
+
+const (
+	mailSweepEvery = time.Minute
+	mailSweepBatch = 200
+	// mailPatience is how long a mail may be unfinished before the sweep looks after it. A mail with a code waits shorter for its locks.
+	mailPatience = 10 * time.Minute
+	// mailGrace is how long after [mail.GiveUpAfter] the mail's own job may still end it.
+	mailGrace = 2 * time.Hour
+)
+
+// findUnfinished finds mails that were not ended, by age.
+const findUnfinished = `SELECT id, property_id FROM mails WHERE state IN ('waiting', 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
+
+// Sweep makes sure that every mail ends: a mail whose job is lost or has used up its attempts gets another job, and after a day it
+// fails, so that staff see it. Only one process of an installation may run it: see [Lease].
+func (m Mails) Sweep() Sweep {
+	every := m.Every
+	if every <= 0 {
+		every = mailSweepEvery
+	}
+	return Sweep{Name: "mails", Every: every, Run: func(ctx context.Context, d *db.DB) error {
+		m.DB = d
+		now := d.View(ctx).Now()
+		tooOld := now.Add(-mail.GiveUpAfter - mailGrace)
+		old, err := unfinishedMails(d.View(ctx), time.Time{}, tooOld)
+		if err != nil {
+			return err
+		}
+		var failed error
+		for _, k := range old {
+			failed = errors.Join(failed, m.giveUp(ctx, k))
+		}
+		young, err := unfinishedMails(d.View(ctx), tooOld, now.Add(-mailPatience))
+		if err != nil || len(young) == 0 {
+			return errors.Join(failed, err)
+		}
+		err = d.Write(ctx, func(tx *db.Tx) error {
+			for _, k := range young {
+				if err := m.Jobs.Insert(tx, k); err != nil { // nothing happens if the mail's job exists
+					return fmt.Errorf("enqueue a mail again: %w", err)
+				}
+			}
+			return nil
+		})
+		return errors.Join(failed, err)
+	}}
+}
+
+// unfinishedMails returns the jobs of mails that were ordered in a period and have not ended.
+func unfinishedMails(view *db.Tx, from, until time.Time) (list []jobs.SendMail, err error) {
+	rows, err := view.QueryContext(view.Context(), findUnfinished, until, from, mailSweepBatch)
+	if err != nil {
+		return nil, fmt.Errorf("find unfinished mails: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var k jobs.SendMail
+		if err := rows.Scan(&k.MailID, &k.PropertyID); err != nil {
+			return nil, fmt.Errorf("read an unfinished mail: %w", err)
+		}
+		list = append(list, k)
+	}
+	return list, rows.Err()
+}
+
+// giveUp ends a mail whose job did not end it.
+func (m Mails) giveUp(ctx context.Context, k jobs.SendMail) error {
+	row, err := mail.Get(m.DB.View(ctx), k.PropertyID, k.MailID)
+	if err != nil {
+		return err
+	}
+	if mail.State(row.State) == mail.Sending {
+		return m.fail(ctx, row, mail.Sending, mail.FailedUnanswered, "")
+	}
+	return m.fail(ctx, row, mail.Waiting, mail.FailedInternal, "")
+}
