@@ -637,6 +637,48 @@ func TestStagesOfTheLaw(t *testing.T) {
 	})
 }
 
+// A signature on a screen needs only the guest: staff get no notice, and nothing is recorded as cleared.
+func TestSignatureOnAScreen(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{Signature: new(guest.Drawn)})
+		x.do("start", x.start, checkin.ConfirmDetails)
+		x.do("confirm", x.confirm, checkin.Signature)
+		x.wantNotices("waits for the guest")
+		x.sign()
+		x.do("signed", x.get, checkin.Ready)
+		x.answer(map[string]string{"firstName": "Ana Maria"})
+		x.do("changed after the signature", x.get, checkin.Signature)
+		x.sign()
+		x.do("signed again", x.get, checkin.Ready)
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.sweep()
+		if v := x.do("started", x.get, checkin.CheckedIn); len(v.Row.Cleared) != 0 {
+			x.Errorf("cleared: %+v", v.Row.Cleared)
+		}
+	})
+}
+
+// sign draws the signature of the main guest.
+func (x *fixture) sign() {
+	x.Helper()
+	x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+		p, err := guest.LoadParty(tx, x.service.Keys, propertyID, x.key.ReservationID)
+		if err != nil {
+			return err
+		}
+		a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
+		form, err := p.FormOf(a, p.Members[0].Row.ID)
+		if err != nil {
+			return err
+		}
+		s, err := p.Signature(form, tx.Now())
+		if err == nil {
+			_, err = guest.Sign(tx, x.service.Keys, a, p.Members[0].Row.ID, s.Shown, "0,0 200,100")
+		}
+		return err
+	}))
+}
+
 func TestDisclosure(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.settings(property.CheckInChange{MandatoryGroups: &[]string{"identity"}})

@@ -11,7 +11,7 @@ import (
 func TestDisclose(t *testing.T) {
 	all := rule.Answers{
 		rule.FirstName: "Ana", rule.LastName: "Silva", rule.Nationality: "PT", rule.Email: "ana@example.com", rule.City: "Porto", rule.Country: "PT",
-		rule.DocumentType: "passport", rule.DocumentNumber: "X1", rule.BirthDate: "1990-01-02", rule.BirthName: "Sousa", rule.OwnPrefix + "plate": "AA-00-AA",
+		rule.DocumentType: "passport", rule.DocumentNumber: "X1", rule.BirthDate: "1990-01-02", rule.BirthName: "Sousa", rule.SecondLastName: rule.None, rule.Postcode: rule.None, rule.OwnPrefix + "plate": "AA-00-AA",
 	}
 	names := rule.Answers{rule.FirstName: "Ana", rule.LastName: "Silva", rule.Nationality: "PT"}
 	for name, c := range map[string]struct {

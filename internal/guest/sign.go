@@ -53,8 +53,10 @@ type Signature struct {
 	At     time.Time    // At is when the guest signed, or zero
 }
 
-// signs reports whether a guest signs, if the settings want signatures. See [rule.Signs].
-func (p *Party) signs(m Member) bool { return rule.Signs(p.Rules.Rule, ruleGuest(m), p.ruleParty()) }
+// signs reports whether a guest signs, if the settings want signatures: a guest who fills in the form, see [rule.Signs].
+func (p *Party) signs(m Member) bool {
+	return p.fillsIn(m) && rule.Signs(p.Rules.Rule, ruleGuest(m), p.ruleParty())
+}
 
 // NeedsSignature reports whether a guest of the party signs, if the settings want signatures.
 func (p *Party) NeedsSignature() bool { return slices.ContainsFunc(p.Members, p.signs) }

@@ -149,6 +149,26 @@ func TestSignatureOnArrival(t *testing.T) {
 	})
 }
 
+// Only guests who fill in the form sign it.
+func TestSignatureOfTheMainGuestOnly(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.drawnRules("none")
+		h.write(func(tx *db.Tx) error {
+			return tx.CheckInSettings.Update().Where(entsettings.PropertyID(hotel), entsettings.ID(hotel)).SetWhoFills("lead").Exec(tx.Context())
+		})
+		id := h.book(hotel, "A", "Silva", reservation.Adults, 2)
+		a, p := h.guestOf(id, ""), h.party(id)
+		if s := h.signature(a, p.Members[1].Row.ID); s.State != guest.NotWanted {
+			t.Errorf("the companion: %+v", s)
+		}
+		h.must(h.save(a, p.Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.must(h.sign(a, p.Members[0].Row.ID, h.signature(a, p.Members[0].Row.ID).Shown, drawn))
+		if !h.party(id).IsSigned() {
+			t.Error("the stay waits for a companion's signature")
+		}
+	})
+}
+
 // The property's setting makes adults sign where the law names no signer.
 func TestSignatureThatOnlyThePropertyWants(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
