@@ -56,11 +56,12 @@ type PlannedDoor struct {
 	PIN            slot.Evidence
 	SmartKey       slot.Evidence
 	Reason         string
-	Left           bool // Left means that the reservation may not open the door, but has or had a code or SmartKey there
-	MayBeInstalled bool // see [Held]
-	former         bool // former means that a code from before the last change may open the door
-	stuck          bool // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
-	changing       bool // changing means that the lock has not confirmed a change yet
+	Left           bool      // Left means that the reservation may not open the door, but has or had a code or SmartKey there
+	MayBeInstalled bool      // see [Held]
+	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
+	former         bool      // former means that a code from before the last change may open the door
+	stuck          bool      // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
+	changing       bool      // changing means that the lock has not confirmed a change yet
 }
 
 // isShut reports whether the door does not open for the guest until a person acts.
@@ -183,7 +184,7 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 	case !has:
 		out.PIN, out.Reason = slot.Failed, lock.SlotsFull
 	default:
-		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
+		out.PIN, out.Reason, out.ConfirmedAt = h.Evidence, f.doorReason(d, h), h.Confirmed
 		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // the bridge has received the code but not written it yet
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)

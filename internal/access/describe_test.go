@@ -2,9 +2,11 @@ package access
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
@@ -171,5 +173,22 @@ func TestDescribe(t *testing.T) {
 				t.Error("a window without a right, or none with one")
 			}
 		})
+	}
+}
+
+// A door has the time at which its lock confirmed the code, and none while the code is only on its way.
+func TestConfirmedAt(t *testing.T) {
+	at := present.From
+	for _, evidence := range []slot.Evidence{slot.Queued, slot.Sent, slot.Unconfirmed, slot.Failed, slot.Accepted, slot.Verified, slot.Used} {
+		var o installedSlot
+		o.set(&ent.Slot{ID: "s-a", LockID: "l-a", DoorID: "a", Present: true, PinID: "pin", Evidence: string(evidence), SeenAt: &at})
+		want := time.Time{}
+		if isInstalled(evidence) {
+			want = at
+		}
+		plan := Describe(Facts{Right: Right{Open: true, Window: present}, Doors: []Door{room("a")}, Held: []Held{o.Held}})
+		if got := plan.Doors[0]; got.PIN != evidence || !got.ConfirmedAt.Equal(want) {
+			t.Errorf("%s: %s at %s, want %s", evidence, got.PIN, got.ConfirmedAt, want)
+		}
 	}
 }

@@ -30,6 +30,9 @@ func (o *installedSlot) set(s *ent.Slot) {
 	o.Generation, o.Changed, o.Rewritten = s.Generation, s.ChangedAt, s.Generation > s.Since
 	o.MayBeInstalled = (s.Claimant != "" || s.Inherited) && !isInstalled(o.Evidence)
 	o.Former = s.Present && s.Former && !isInstalled(o.Evidence)
+	if isInstalled(o.Evidence) {
+		o.Confirmed = timeOrZero(s.SeenAt)
+	}
 }
 
 // setLock sets on which door the slot's lock is now, and whether it can be reached.

@@ -73,8 +73,9 @@ type Held struct {
 	Changed     time.Time // Changed is when the desired state of the slot last changed
 	// Rewritten means that the desired state changed since the grant got the slot.
 	Rewritten      bool
-	MayBeInstalled bool // MayBeInstalled means that a bridge received a code for the slot, without proof of what the lock holds
-	Former         bool // Former means that the lock may still hold the code from before the last change
+	Confirmed      time.Time // Confirmed is when the lock reported that it holds the code; zero if it has not
+	MayBeInstalled bool      // MayBeInstalled means that a bridge received a code for the slot, without proof of what the lock holds
+	Former         bool      // Former means that the lock may still hold the code from before the last change
 	// TakenOver means that another reservation now has this private door.
 	TakenOver bool
 }

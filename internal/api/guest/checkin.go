@@ -8,7 +8,6 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
-	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/money"
 )
@@ -19,13 +18,9 @@ type CheckIns struct {
 	Service *checkin.Service
 }
 
-// stayOfCaller returns the stay of the caller's session.
-func stayOfCaller(ctx context.Context) (actor.Actor, checkin.Key, error) {
-	a, ok := actor.From(ctx)
-	if !ok || a.Kind != actor.Guest || a.PropertyID == "" || a.ReservationID == "" {
-		return actor.Actor{}, checkin.Key{}, credential.Refused()
-	}
-	return a, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, Session: a.ID}, nil
+// keyOf returns the key of the check-in of a guest's stay.
+func keyOf(a actor.Actor) checkin.Key {
+	return checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, Session: a.ID}
 }
 
 func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest) (*guestv1.GetCheckInResponse, error) {
@@ -56,11 +51,11 @@ func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheck
 }
 
 func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpRequest) (*guestv1.RequestHelpResponse, error) {
-	_, k, err := stayOfCaller(ctx)
+	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &guestv1.RequestHelpResponse{}, s.Service.RequestHelp(ctx, k)
+	return &guestv1.RequestHelpResponse{}, s.Service.RequestHelp(ctx, keyOf(a))
 }
 
 // Of returns the check-in of a guest's stay.
@@ -73,11 +68,11 @@ func (s *CheckIns) Of(ctx context.Context, a actor.Actor) (*guestv1.CheckIn, err
 }
 
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
-	a, k, err := stayOfCaller(ctx)
+	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v, err := f(a, k)
+	v, err := f(a, keyOf(a))
 	if err != nil {
 		return nil, err
 	}

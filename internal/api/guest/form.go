@@ -25,7 +25,7 @@ type Forms struct {
 
 // GetForm returns the form of one guest.
 func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv1.GetFormResponse, error) {
-	a, err := callerStay(ctx)
+	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv
 
 // SaveStep stores the answers of one step.
 func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*guestv1.SaveStepResponse, error) {
-	a, err := callerStay(ctx)
+	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
 	}

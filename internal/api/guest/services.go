@@ -29,8 +29,8 @@ type Deps struct {
 	MailAddress func(view *db.Tx, row *ent.Reservation) (string, error)
 }
 
-// callerStay returns the guest's session of a call.
-func callerStay(ctx context.Context) (actor.Actor, error) {
+// callerGuest returns the guest's session of a call.
+func callerGuest(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Guest || a.PropertyID == "" || a.ReservationID == "" {
 		return actor.Actor{}, credential.Refused()
@@ -40,7 +40,7 @@ func callerStay(ctx context.Context) (actor.Actor, error) {
 
 // writeAsGuest runs a change of the caller's stay in one transaction.
 func writeAsGuest[R proto.Message](ctx context.Context, d Deps, change func(tx *db.Tx, a actor.Actor) (R, error)) (R, error) {
-	a, err := callerStay(ctx)
+	a, err := callerGuest(ctx)
 	if err != nil {
 		var none R
 		return none, err

@@ -41,7 +41,7 @@ func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 
 // GetStay returns the stay as the caller's session may see it.
 func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv1.GetStayResponse, error) {
-	a, err := callerStay(ctx)
+	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 		return err
 	}
 	for _, d := range plan.Doors {
-		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason})
+		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: convert.Time(d.ConfirmedAt)})
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func sharedGroups(p *guest.Party) []*guestv1.SharedGroup {
 
 // RevealPin shows the PINs and records it.
 func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*guestv1.RevealPinResponse, error) {
-	a, err := callerStay(ctx)
+	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -567,7 +567,7 @@ type StayDoor struct {
 	Pin string `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`
 	// Why there is no PIN, or why it may not open: a reason of the access plan, or empty.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// When the evidence was last confirmed.
+	// When the lock confirmed that it holds the PIN. Absent if it has not.
 	PinConfirmedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=pin_confirmed_at,json=pinConfirmedAt,proto3" json:"pin_confirmed_at,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
