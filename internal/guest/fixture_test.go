@@ -90,11 +90,14 @@ func (h *fixture) book(propertyID, pmsID, lastName string, more ...any) string {
 // link creates a link to the booker's address.
 func (h *fixture) link(reservationID, guestID, address string) (secret string) {
 	h.t.Helper()
+	l := guest.MailedLink{Secret: keyring.NewToken(keyring.GuestLink), GuestID: guestID, Address: address}
 	h.write(func(tx *db.Tx) (err error) {
-		secret, err = guest.CreateLink(tx, h.keys, hotel, reservationID, guestID, address)
-		return err
+		if l.Stay, err = tx.Reservation.Get(tx.Context(), reservationID); err != nil {
+			return err
+		}
+		return l.Store(tx, h.keys)
 	})
-	return secret
+	return l.Secret
 }
 
 // bind binds a link and returns the session.

@@ -13,7 +13,6 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/reservation"
 )
@@ -31,23 +30,6 @@ func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("guestL
 // AddressMAC returns the keyed hash of a mail address at one property. Case does not count.
 func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return keys.MAC("guestAddress", propertyID, strings.ToLower(strings.TrimSpace(address)))
-}
-
-// CreateLink creates a link for the mail to an address and returns its secret, which is not stored. guestID is a companion;
-// empty: the link is the booker's and acts for the whole party.
-func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, guestID, address string) (string, error) {
-	row, err := loadReservation(tx, propertyID, reservationID)
-	if err != nil {
-		return "", err
-	}
-	secret := keyring.NewToken(keyring.GuestLink)
-	err = tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(propertyID).SetReservationID(reservationID).SetGuestID(guestID).
-		SetMAC(linkMAC(keys, secret)).SetAddressMAC(AddressMAC(keys, propertyID, address)).
-		SetExpiresAt(row.ToAt.Add(keepAfterStay)).SetCreatedAt(tx.Now()).Exec(tx.Context())
-	if err != nil {
-		return "", fmt.Errorf("store a guest's link: %w", err)
-	}
-	return secret, nil
 }
 
 func loadReservation(tx *db.Tx, propertyID, reservationID string) (*ent.Reservation, error) {

@@ -2,8 +2,8 @@ package guest
 
 import (
 	"fmt"
-	"time"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
@@ -12,21 +12,20 @@ import (
 
 // MailedLink is a link whose secret was created with the text of a mail.
 type MailedLink struct {
-	PropertyID, ReservationID string
-	GuestID                   string // of a companion; empty: the booker's
-	Secret                    string
-	Address                   string // the address that the mail goes to
-	ExpiresAt                 time.Time
+	Stay    *ent.Reservation
+	GuestID string // GuestID is a companion; empty: the link is the booker's and acts for the whole party
+	Secret  string
+	Address string // Address is where the mail goes
 }
 
 // Store stores the hash of the link's secret. A retried mail has the same secret, which is stored once.
 func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	mac := linkMAC(keys, l.Secret)
-	stored, err := tx.GuestLink.Query().Where(guestlink.PropertyID(l.PropertyID), guestlink.MAC(mac)).Exist(tx.Context())
+	stored, err := tx.GuestLink.Query().Where(guestlink.PropertyID(l.Stay.PropertyID), guestlink.MAC(mac)).Exist(tx.Context())
 	if err == nil && !stored {
-		err = tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetGuestID(l.GuestID).
-			SetMAC(mac).SetAddressMAC(AddressMAC(keys, l.PropertyID, l.Address)).
-			SetExpiresAt(l.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		err = tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(l.Stay.PropertyID).SetReservationID(l.Stay.ID).SetGuestID(l.GuestID).
+			SetMAC(mac).SetAddressMAC(AddressMAC(keys, l.Stay.PropertyID, l.Address)).
+			SetExpiresAt(l.Stay.ToAt.Add(keepAfterStay)).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	}
 	if err != nil {
 		return fmt.Errorf("store the link of a mail: %w", err)

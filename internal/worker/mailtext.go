@@ -29,9 +29,6 @@ type rendered struct {
 	property string // the property's name
 }
 
-// keepLinks is how long a link works after the end of the stay.
-const keepLinks = 7 * 24 * time.Hour
-
 // storeLinks stores the hashes of the links in a mail, and which reservations it lists. A retry stores nothing new.
 func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring, row *mail.Row) error {
 	listed := make([]string, len(r.links))
@@ -39,7 +36,7 @@ func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring, row *mail.Row) error
 		if err := l.Store(tx, keys); err != nil {
 			return err
 		}
-		listed[i] = l.ReservationID
+		listed[i] = l.Stay.ID
 	}
 	return unlist(tx, row, listed)
 }
@@ -130,7 +127,7 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 		if o.Kind.HasLink() {
 			secret := mail.LinkSecret(m.Keys, row.ID, stay.ID)
 			one.Link = m.BaseURL() + "/g/l/" + secret
-			out.links = append(out.links, guest.MailedLink{PropertyID: row.PropertyID, ReservationID: stay.ID, GuestID: row.GuestID, Secret: secret, Address: *to, ExpiresAt: stay.ToAt.Add(keepLinks)})
+			out.links = append(out.links, guest.MailedLink{Stay: stay, GuestID: row.GuestID, Secret: secret, Address: *to})
 		}
 		o.Stays = append(o.Stays, one)
 	}
