@@ -287,30 +287,38 @@ func TestFailedTestDoesNotCountAsFailure(t *testing.T) {
 }
 
 // A kiosk closes while the PMS does not answer, and opens again by itself.
-func TestIsAway(t *testing.T) {
+func TestIsCheckInDown(t *testing.T) {
 	each(t, func(x *fixture) {
 		check := func(what string, want bool) {
 			x.Helper()
-			if away, err := IsAway(x.d.View(x.Context()), x.p1); err != nil || away != want {
-				t.Errorf("%s: %t, %v", what, away, err)
+			if down, err := IsCheckInDown(x.d.View(x.Context()), x.p1); err != nil || down != want {
+				t.Errorf("%s: %t, %v", what, down, err)
 			}
 		}
-		fail := func(failure string) {
-			x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, failure) })
+		call := func(action, failure string, times int) {
+			for range times {
+				x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, action, failure) })
+			}
 		}
 		check("no endpoint", false)
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
-		check("not called yet", false)
-		fail("HTTP 500")
-		fail("HTTP 500")
-		check("two failures", false)
-		fail("HTTP 500")
-		check("three failures", true)
-		x.clock.Advance(awayFor)
-		check("no call for a while", false)
-		fail("HTTP 500")
-		check("failing still", true)
-		fail("")
-		check("it answers", false)
+		call(GetSpaces, "HTTP 500", 3)
+		check("getSpaces fails, and the check-in calls nothing", false)
+		for _, action := range []string{GetCheckInStatus, CheckIn} {
+			x.register(Endpoint{Action: action, URL: "https://pms.example/" + action})
+			check("not called yet", false)
+			call(action, "HTTP 500", 2)
+			check("two failures", false)
+			call(action, "HTTP 500", 1)
+			check("three failures", true)
+			x.clock.Advance(downFor)
+			check("no call for a while", false)
+			call(action, "HTTP 500", 1)
+			check("failing still", true)
+			call(GetSpaces, "", 1)
+			check("getSpaces answers, the check-in does not", true)
+			call(action, "", 1)
+			check("it answers", false)
+		}
 	})
 }

@@ -107,23 +107,24 @@ func failingKey(integrationID, action string) string {
 	return integrationID + "/endpointFailing/" + action
 }
 
-// awayFor is how long a failed call proves that a PMS is away. The server reads getSpaces every 15 minutes.
-const awayFor = 20 * time.Minute
+// downFor is how long a failed call proves that an endpoint is down. Check-ins that wait for the PMS call it every 2 minutes.
+const downFor = 5 * time.Minute
 
-// IsAway reports whether no PMS of a property answers: each integration with endpoints failed three times in a row, and lately.
-func IsAway(tx *db.Tx, propertyID string) (bool, error) {
+// IsCheckInDown reports whether no PMS of a property can check a guest in: an endpoint that the check-in calls failed three times in a
+// row, and lately, at each integration with endpoints. A PMS that has not registered these endpoints is not down.
+func IsCheckInDown(tx *db.Tx, propertyID string) (bool, error) {
 	byIntegration, err := EndpointsOf(tx, propertyID)
 	if err != nil {
 		return false, err
 	}
 	for _, endpoints := range byIntegration {
-		if !slices.ContainsFunc(endpoints, func(e Endpoint) bool { return e.Health.isAway(tx.Now()) }) {
+		if !slices.ContainsFunc(endpoints, func(e Endpoint) bool { return e.Action != GetSpaces && e.Health.isDown(tx.Now()) }) {
 			return false, nil
 		}
 	}
 	return len(byIntegration) > 0, nil
 }
 
-func (h Health) isAway(now time.Time) bool {
-	return h.Failures >= failuresToNotify && h.LastFailureAt != nil && now.Sub(*h.LastFailureAt) < awayFor
+func (h Health) isDown(now time.Time) bool {
+	return h.Failures >= failuresToNotify && h.LastFailureAt != nil && now.Sub(*h.LastFailureAt) < downFor
 }

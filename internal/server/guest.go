@@ -23,8 +23,8 @@ func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 
 // checkInClosed returns why check-in at a property's kiosks is closed, or "" if it is open.
 func checkInClosed(view *db.Tx, propertyID string) (fault.Reason, error) {
-	away, err := partner.IsAway(view, propertyID)
-	if err != nil || !away {
+	down, err := partner.IsCheckInDown(view, propertyID)
+	if err != nil || !down {
 		return "", err
 	}
 	return fault.PartnerUnavailable, nil
