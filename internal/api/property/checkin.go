@@ -163,6 +163,8 @@ func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheck
 		law := rule.Rules[i].On(today)
 		list.List = append(list.List, &propertyv1.CheckInRule{
 			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, ReadOn: law.ReadOn, Limits: ruleLimits(law),
+			Closed: law.Closed, KeepMonths: int32(law.KeepMonths), IdentityCheck: orNone(law.IdentityCheck), Signature: orNone(law.Signature),
+			NoDrawnSignature: law.NoDrawnSignature,
 		})
 	}
 	return &propertyv1.ListCheckInRulesResponse{Data: list}, nil
@@ -254,7 +256,7 @@ func staffStop(v checkin.View, stop checkin.Stop) *propertyv1.StaffStop {
 }
 
 func staffGuest(m guest.Member) *propertyv1.StaffGuest {
-	g := &propertyv1.StaffGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child}
+	g := &propertyv1.StaffGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Signed: !m.SignedAt.IsZero()}
 	if len(m.Missing) > 0 {
 		step, _ := rule.StepOf(m.Missing[0])
 		g.MissingStep = string(step)

@@ -67,3 +67,18 @@ func TestOwnQuestions(t *testing.T) {
 		}
 	})
 }
+
+// The rules say what the settings take over with them.
+func TestRulesOfCountries(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		rules := must((&CheckIns{Deps: a.w.deps}).ListCheckInRules(a.ctx, &propertyv1.ListCheckInRulesRequest{}))(t).GetData().GetList()
+		for _, r := range rules {
+			s := must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: &r.Name}))(t)
+			same(t, "the identity check of "+r.GetName(), r.GetIdentityCheck(), s.GetIdentityCheck())
+			same(t, "the signature of "+r.GetName(), r.GetSignature(), s.GetSignature())
+			_, err := a.changeCheckIn(&propertyv1.CheckInSettingsChange{Signature: ptr("drawn")})
+			same(t, r.GetName()+" refuses drawn signatures", r.GetNoDrawnSignature(), err != nil)
+		}
+		same(t, "rules", 11, len(rules))
+	})
+}

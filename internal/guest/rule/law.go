@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -81,17 +80,30 @@ func (r *Rule) conditionsOf(g Guest, p Party) condition {
 	inFamily := coverable && slices.Contains(family, g.Answers[Kinship])
 	inGroup := coverable && p.Size > maxParty
 	var held condition
-	for c, holds := range map[condition]bool{
-		foreign: r.isForeign(g.Answers), citizen: r.isCitizen(g.Answers), alien: isAlien(g.Answers), thirdCountry: isThirdCountry(g.Answers),
-		adult: !isMinor, minor: isMinor, from14: from(14), from15: from(15), from16: from(16),
-		head: g.Main, companion: !g.Main, notFamily: !inFamily, group: inGroup, notGroup: !inGroup, notCovered: !coverable,
-		bornHere: g.Answers[BirthCountry] == r.Name, livesHere: g.Answers[Country] == r.Name,
-		hasIDCard: g.Answers[DocumentType] == "idCard", hasPermit: g.Answers[DocumentType] == "residencePermit",
-	} {
+	set := func(c condition, holds bool) {
 		if holds {
 			held |= c
 		}
 	}
+	set(foreign, r.isForeign(g.Answers))
+	set(citizen, r.isCitizen(g.Answers))
+	set(alien, isAlien(g.Answers))
+	set(thirdCountry, isThirdCountry(g.Answers))
+	set(adult, !isMinor)
+	set(minor, isMinor)
+	set(from14, from(14))
+	set(from15, from(15))
+	set(from16, from(16))
+	set(head, g.Main)
+	set(companion, !g.Main)
+	set(notFamily, !inFamily)
+	set(group, inGroup)
+	set(notGroup, !inGroup)
+	set(notCovered, !coverable)
+	set(bornHere, g.Answers[BirthCountry] == r.Name)
+	set(livesHere, g.Answers[Country] == r.Name)
+	set(hasIDCard, g.Answers[DocumentType] == "idCard")
+	set(hasPermit, g.Answers[DocumentType] == "residencePermit")
 	return held
 }
 
@@ -123,25 +135,21 @@ func Find(name string) (*Rule, bool) {
 
 // On returns the version of the rule that is in force on a day: the earliest one for days before it, the newest one for no day.
 func (r *Rule) On(day time.Time) *Rule {
-	versions := []*Rule{}
-	for _, all := range [][]Rule{former, Rules} {
-		for i := range all {
-			if all[i].Name == r.Name {
-				versions = append(versions, &all[i])
-			}
-		}
-	}
-	if len(versions) == 0 {
+	newest, ok := Find(r.Name)
+	if !ok {
 		return r
 	}
-	slices.SortFunc(versions, func(a, b *Rule) int { return cmp.Compare(a.Since, b.Since) })
-	if day.IsZero() {
-		return versions[len(versions)-1]
+	date := day.Format(time.DateOnly)
+	if day.IsZero() || newest.Since <= date {
+		return newest
 	}
-	inForce := versions[0]
-	for _, v := range versions {
-		if v.Since <= day.Format(time.DateOnly) {
+	inForce := newest
+	for i := range former { // the newest version of a country comes first
+		if v := &former[i]; v.Name == r.Name {
 			inForce = v
+			if v.Since <= date {
+				break
+			}
 		}
 	}
 	return inForce

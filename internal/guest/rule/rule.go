@@ -151,6 +151,15 @@ var steps = []struct {
 	{Email, ContactStep}, {Mobile, ContactStep},
 }
 
+// positions has the position of each field in the form.
+var positions = func() map[Field]int {
+	out := map[Field]int{}
+	for i, e := range steps {
+		out[e.field] = i
+	}
+	return out
+}()
+
 // Own is a question of the property.
 type Own struct {
 	Name, Label        string
@@ -169,14 +178,14 @@ type Settings struct {
 // Fields returns the questions to one guest, in the order of the form, by the version of the rule that is in force on the day of
 // arrival. The answers so far decide: a citizenship brings or removes what is asked of foreign citizens only.
 func Fields(s Settings, g Guest, p Party) []Ask {
-	wanted := map[Field]Ask{
-		FirstName: {Field: FirstName, Required: true},
-		LastName:  {Field: LastName, Required: true},
-	}
+	wanted := make([]Ask, len(steps)) // by position in the form; those without a field are not asked
+	at := func(f Field) *Ask { return &wanted[positions[f]] }
+	*at(FirstName) = Ask{Field: FirstName, Required: true}
+	*at(LastName) = Ask{Field: LastName, Required: true}
 	for _, group := range s.Mandatory {
 		for _, f := range Groups[group] {
-			if _, ok := wanted[f]; !ok {
-				wanted[f] = Ask{Field: f, Required: !optionalInGroup[f]}
+			if a := at(f); a.Field == "" {
+				a.Field, a.Required = f, !optionalInGroup[f]
 			}
 		}
 	}
@@ -186,16 +195,15 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 		if !held.all(w.when) {
 			continue
 		}
-		a := wanted[w.field]
+		a := at(w.field)
 		a.Field, a.ByLaw = w.field, true
 		a.OnForm = a.OnForm || !w.decides
 		a.Required = a.Required || !w.optional && !answeredInstead(w, g.Answers)
-		wanted[w.field] = a
 	}
-	var out []Ask
-	for _, f := range steps {
-		if a, ok := wanted[f.field]; ok {
-			a.Step = f.step
+	out := wanted[:0]
+	for i, a := range wanted {
+		if a.Field != "" {
+			a.Step = steps[i].step
 			out = append(out, a)
 		}
 	}
@@ -248,13 +256,8 @@ func StepOf(f Field) (Step, bool) {
 	if strings.HasPrefix(string(f), OwnPrefix) {
 		return PropertyStep, true
 	}
-	i := slices.IndexFunc(steps, func(e struct {
-		field Field
-		step  Step
-	}) bool {
-		return e.field == f
-	})
-	if i < 0 {
+	i, ok := positions[f]
+	if !ok {
 		return "", false
 	}
 	return steps[i].step, true

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -340,6 +341,9 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
+	if !slices.IsSortedFunc(former, func(a, b Rule) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.Since, a.Since)) }) {
+		t.Error("former versions are not in order")
+	}
 	for _, r := range former {
 		newest, ok := Find(r.Name)
 		if !ok || newest.Since <= r.Since {
@@ -352,6 +356,13 @@ func TestTable(t *testing.T) {
 		}
 		if !slices.Contains(Steps, e.step) {
 			t.Errorf("%s is in an unknown step", e.field)
+		}
+	}
+	for _, group := range GroupNames {
+		for _, f := range Groups[group] {
+			if _, ok := StepOf(f); !ok {
+				t.Errorf("%s has %s, which has no step", group, f)
+			}
 		}
 	}
 	if !slices.IsSorted(Countries) || len(Countries) != 250 {
@@ -374,5 +385,15 @@ func TestKeptUntil(t *testing.T) {
 	it, _ := Find("IT")
 	if _, ok := KeptUntil(it, arrival); ok {
 		t.Error("Italy has a time")
+	}
+}
+
+// A page of a large party asks for the fields of each guest several times.
+func BenchmarkFields(b *testing.B) {
+	r, _ := Find("DE")
+	s := Settings{Rule: r, Mandatory: GroupNames}
+	g := Guest{Answers: Answers{Nationality: "PT", BirthDate: "1990-05-05", Kinship: "notFamily"}}
+	for b.Loop() {
+		Fields(s, g, Party{Arrival: arrival, Size: 5, Head: g.Answers})
 	}
 }

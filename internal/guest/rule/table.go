@@ -118,7 +118,7 @@ var Rules = []Rule{
 	},
 }
 
-// former are earlier versions of rules, for stays that arrived while they were in force.
+// former are earlier versions of rules, for stays that arrived while they were in force: by country, the newest first.
 var former = []Rule{
 	{
 		// Until the end of 2024 German citizens filled in the form, too.

@@ -872,9 +872,19 @@ type CheckInRule struct {
 	// The day on which the source was read.
 	ReadOn string `protobuf:"bytes,5,opt,name=read_on,json=readOn,proto3" json:"read_on,omitempty"`
 	// What this service does not do of it, in English, or empty.
-	Limits        string `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Limits string `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
+	// The law's form must hold nothing else than what the law lists.
+	Closed bool `protobuf:"varint,7,opt,name=closed,proto3" json:"closed,omitempty"`
+	// How many months after departure the law's form is kept. 0: the source names no time.
+	KeepMonths int32 `protobuf:"varint,8,opt,name=keep_months,json=keepMonths,proto3" json:"keep_months,omitempty"`
+	// The identity check that the settings take over with the rule: none, compareAtDesk or live.
+	IdentityCheck string `protobuf:"bytes,9,opt,name=identity_check,json=identityCheck,proto3" json:"identity_check,omitempty"`
+	// The signature that the settings take over with the rule: none, drawn, paper or external.
+	Signature string `protobuf:"bytes,10,opt,name=signature,proto3" json:"signature,omitempty"`
+	// A signature drawn on a screen does not count. The settings refuse drawn.
+	NoDrawnSignature bool `protobuf:"varint,11,opt,name=no_drawn_signature,json=noDrawnSignature,proto3" json:"no_drawn_signature,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *CheckInRule) Reset() {
@@ -947,6 +957,41 @@ func (x *CheckInRule) GetLimits() string {
 		return x.Limits
 	}
 	return ""
+}
+
+func (x *CheckInRule) GetClosed() bool {
+	if x != nil {
+		return x.Closed
+	}
+	return false
+}
+
+func (x *CheckInRule) GetKeepMonths() int32 {
+	if x != nil {
+		return x.KeepMonths
+	}
+	return 0
+}
+
+func (x *CheckInRule) GetIdentityCheck() string {
+	if x != nil {
+		return x.IdentityCheck
+	}
+	return ""
+}
+
+func (x *CheckInRule) GetSignature() string {
+	if x != nil {
+		return x.Signature
+	}
+	return ""
+}
+
+func (x *CheckInRule) GetNoDrawnSignature() bool {
+	if x != nil {
+		return x.NoDrawnSignature
+	}
+	return false
 }
 
 // GetCheckInRequest names the reservation.
@@ -1380,7 +1425,9 @@ type StaffGuest struct {
 	// A child of the party.
 	Child bool `protobuf:"varint,4,opt,name=child,proto3" json:"child,omitempty"`
 	// The first step with a missing answer, or empty.
-	MissingStep   string `protobuf:"bytes,5,opt,name=missing_step,json=missingStep,proto3" json:"missing_step,omitempty"`
+	MissingStep string `protobuf:"bytes,5,opt,name=missing_step,json=missingStep,proto3" json:"missing_step,omitempty"`
+	// The guest signed the present answers on a screen.
+	Signed        bool `protobuf:"varint,6,opt,name=signed,proto3" json:"signed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1448,6 +1495,13 @@ func (x *StaffGuest) GetMissingStep() string {
 		return x.MissingStep
 	}
 	return ""
+}
+
+func (x *StaffGuest) GetSigned() bool {
+	if x != nil {
+		return x.Signed
+	}
+	return false
 }
 
 // ClearStageRequest names the stage.
@@ -2105,14 +2159,21 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x18ListCheckInRulesResponse\x129\n" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInRuleListR\x04data\"H\n" +
 	"\x0fCheckInRuleList\x125\n" +
-	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.CheckInRuleR\x04list\"\x92\x01\n" +
+	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.CheckInRuleR\x04list\"\xbe\x02\n" +
 	"\vCheckInRule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\tR\x05since\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x10\n" +
 	"\x03url\x18\x04 \x01(\tR\x03url\x12\x17\n" +
 	"\aread_on\x18\x05 \x01(\tR\x06readOn\x12\x16\n" +
-	"\x06limits\x18\x06 \x01(\tR\x06limits\"E\n" +
+	"\x06limits\x18\x06 \x01(\tR\x06limits\x12\x16\n" +
+	"\x06closed\x18\a \x01(\bR\x06closed\x12\x1f\n" +
+	"\vkeep_months\x18\b \x01(\x05R\n" +
+	"keepMonths\x12%\n" +
+	"\x0eidentity_check\x18\t \x01(\tR\ridentityCheck\x12\x1c\n" +
+	"\tsignature\x18\n" +
+	" \x01(\tR\tsignature\x12,\n" +
+	"\x12no_drawn_signature\x18\v \x01(\bR\x10noDrawnSignature\"E\n" +
 	"\x11GetCheckInRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"L\n" +
 	"\x12GetCheckInResponse\x126\n" +
@@ -2148,14 +2209,15 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
-	"\arefused\x18\x04 \x01(\tR\arefused\"\x85\x01\n" +
+	"\arefused\x18\x04 \x01(\tR\arefused\"\x9d\x01\n" +
 	"\n" +
 	"StaffGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
 	"\x05child\x18\x04 \x01(\bR\x05child\x12!\n" +
-	"\fmissing_step\x18\x05 \x01(\tR\vmissingStep\"\xad\x01\n" +
+	"\fmissing_step\x18\x05 \x01(\tR\vmissingStep\x12\x16\n" +
+	"\x06signed\x18\x06 \x01(\bR\x06signed\"\xad\x01\n" +
 	"\x11ClearStageRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x125\n" +
 	"\x05stage\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x1aR\ridentityCheckR\tsignatureR\x05stage\x12/\n" +
