@@ -7,7 +7,7 @@ type Room struct {
 	ID      string
 	Changed time.Time // when the PMS last changed it
 	Address string    // the booker's address, or ""
-	// Moved means that the booker's address is not the one that it was at the former evaluation.
+	// Moved means that the booker had another address at the former evaluation.
 	Moved bool
 	// DueSince is when an evaluation first found its invitation due; zero: it was not due, or it was sent.
 	DueSince time.Time

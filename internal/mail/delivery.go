@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Delivery is what a guest may be told about a mail.
+// Delivery is what a page may say about a mail to the guest.
 type Delivery string
 
 const (

@@ -23,7 +23,7 @@ func wrongFields(err error) []string {
 	return paths
 }
 
-// A stored password is never sent to another server than the one that it was typed for.
+// A stored password is never sent to another server than the server for which it was entered.
 func TestPasswordStaysWithItsServer(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		dbtest.InsertOnce(t, d, "properties", dbtest.Values{"id": "prp_one"})

@@ -14,7 +14,10 @@ import (
 
 // registerGuest registers the services for guests' pages and for check-in tablets.
 func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
-	deps := guestapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink}
+	deps := guestapi.Deps{
+		DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address,
+	}
+	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Deps: deps, Service: p.checkIns})
 	guestv1.RegisterLinkServiceServer(to, &guestapi.Links{Deps: deps})
 	guestv1.RegisterStayServiceServer(to, &guestapi.Stays{Deps: deps})
 	guestv1.RegisterFormServiceServer(to, &guestapi.Forms{Deps: deps})

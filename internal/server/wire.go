@@ -310,7 +310,6 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 		p.memory.Render[method] = render
 	}
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink})
-	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Service: p.checkIns})
 	s.registerSmartKeys(p, to, deps)
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)

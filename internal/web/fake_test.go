@@ -87,7 +87,7 @@ func newFake() *fakeAPI {
 		stay: &guestv1.Stay{
 			Id: "rsv_1", Property: theProperty, Number: "8790", State: "confirmed", From: at(21, 15), To: at(23, 11), SpaceName: "Bed 1", ParentSpaceName: "Room 204",
 			Guests:     []*guestv1.StayGuest{{Id: "gst_1", Role: "main", FirstName: "Ana", LastName: "Silva"}, {Id: "gst_2", Role: "companion", Invited: true}},
-			AdultCount: 2, HouseRules: "Quiet after ten.\nNo candles.", PartnerName: "Mews", MaskedEmail: "a…@example.com", ArrivalTime: "15:00",
+			AdultCount: 2, HouseRules: "Quiet after ten.\nNo candles.", PartnerName: "Mews", MaskedEmail: "a…@example.com", CodeMail: &guestv1.StayMail{State: "sent", MaskedTo: "a…@example.com"}, ArrivalTime: "15:00",
 			Shared:  []*guestv1.SharedGroup{{Name: "identity", Shared: &yes, Fields: []string{"firstName", "lastName"}}, {Name: "contact", Fields: []string{"email"}}},
 			Tasks:   []*guestv1.Task{{Kind: "you", State: "todo"}, {Kind: "companions", State: "todo"}, {Kind: "arrival", State: "done"}, {Kind: "houseRules", State: "todo"}, {Kind: "sharing", State: "blocked"}},
 			CheckIn: &guestv1.CheckIn{Stage: "start", OpensOn: "2026-11-21", AskedAt: at(21, 15)},

@@ -148,7 +148,8 @@ func TestStops(t *testing.T) {
 	}{
 		{"stopped", &guestv1.CheckInStop{Reason: "owing", Amount: "84.00", Currency: "EUR"}, "There is an open amount of 84.00 EUR."},
 		{"stopped", &guestv1.CheckInStop{Reason: "owing"}, "There is an open amount. Pay at the desk"},
-		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady"}, "Your room is being prepared."},
+		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady", Mailed: true}, "We will write to you"},
+		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady"}, "No e-mail reaches you, so try again in a while"},
 		{"stopped", &guestv1.CheckInStop{Reason: "partnerUnavailable"}, "does not answer just now"},
 		{"identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"}, "hold your document ready"},
 		{"atDesk", &guestv1.CheckInStop{Reason: "minorAlone"}, "An adult has to check in with you."},
@@ -238,7 +239,11 @@ func TestCodeThatIsNotShown(t *testing.T) {
 	f.pins = nil
 	f.start("sent")
 	b.shows("/g/stays/rsv_1/key", "Your code was sent to a…@example.com; for safety it is not shown here again.")
-	f.stay.MaskedEmail = ""
+	f.stay.CodeMail.State = "waiting"
+	b.shows("/g/stays/rsv_1/key", "Your code is on its way to a…@example.com")
+	f.stay.CodeMail.State = "failed"
+	b.shows("/g/stays/rsv_1/key", "The desk gives it to you.")
+	f.stay.CodeMail = nil
 	b.shows("/g/stays/rsv_1/key", "The desk gives it to you.")
 	f.start("")
 	f.stay.Doors[0].Reason = "noLock"

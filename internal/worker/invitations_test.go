@@ -236,7 +236,7 @@ func TestFailingInvitations(t *testing.T) {
 }
 
 // A change that is committed while no process sweeps is found at the next start.
-func TestChangeWhileNobodySweeps(t *testing.T) {
+func TestChangeDuringRestart(t *testing.T) {
 	eachPost(t, func(p *post) {
 		p.change("1", "old@example.com", 1*day)
 		p.invite()
@@ -248,7 +248,7 @@ func TestChangeWhileNobodySweeps(t *testing.T) {
 	})
 }
 
-// A reminder lists the rooms of a group whose form is not finished, and nobody is reminded who finishes before it is sent.
+// A reminder lists the rooms of a group whose form is not finished, and no guest who finishes before it is sent gets it.
 func TestReminderOfAGroup(t *testing.T) {
 	eachPost(t, func(p *post) {
 		p.change("1", "ana@example.com", 5*day, inGroup("G"))

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/test/smtptest"
 )
 
 // room adds a room with a lock.
@@ -93,6 +94,38 @@ func TestKeyWithoutAddress(t *testing.T) {
 		if all := p.deliver(); len(all) != 2 || all[1].State != string(mail.InBox) || p.text(all[1]).To != "ana@example.com" {
 			p.Errorf("after staff sent it again: %v", all)
 		}
+	})
+}
+
+// Pages promise a mail only if one can arrive.
+func TestAddressOfGuest(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.book("1", "Ana@example.com", 5*day)
+		want := func(what, want string) {
+			row, err := reservation.Get(p.d.View(p.Context()), reservation.Scope{PropertyID: "prp_one"}, p.only())
+			if err != nil {
+				p.Fatal(err)
+			}
+			if got, err := p.mails.Address(p.d.View(p.Context()), row); err != nil || got != want {
+				p.Errorf("%s: %q, %v; want %q", what, got, err, want)
+			}
+		}
+		want("invited", "ana@example.com")
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		s.Answer(refuse(550, "no such user"), nil)
+		p.invite()
+		p.deliver()
+		want("bounced", "")
+		p.change("1", "bea@example.com", 5*day)
+		want("changed", "bea@example.com")
+		p.change("1", "x.1@guest.booking.com", 5*day)
+		want("an agency's", "")
+		p.change("1", "bea@example.com", 5*day)
+		write(p.T, p.d, func(tx *db.Tx) error {
+			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
+		})
+		want("switched off", "")
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 // listsRooms reports whether mails of a kind list the reservations of a booker's group.
 func listsRooms(kind mail.Kind) bool { return kind == mail.Invitation || kind == mail.Reminder }
 
-// listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep put on its list, without the
-// ones that have lost the reason since. A mail that staff ordered again lists its own reservation in any case.
+// listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep put on its list, without those
+// whose reason is gone since. A mail that staff ordered again lists its own reservation in any case.
 func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to string) (listed []*ent.Reservation, err error) {
 	stays, err := reservationsOf(view, stay)
 	if err != nil {
@@ -77,7 +77,7 @@ func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
 	return nil
 }
 
-// relist makes a mail that staff ordered again the one that lists the reservations of the former.
+// relist moves the reservations that a mail lists to the mail that staff ordered in its place.
 func relist(tx *db.Tx, row *mail.Row, newID string) error {
 	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID))
 	switch mail.Kind(row.Kind) {

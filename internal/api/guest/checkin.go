@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -10,11 +11,13 @@ import (
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/money"
+	"latchkey.dev/internal/reservation"
 )
 
 // CheckIns implements CheckInService for gRPC, REST and Connect.
 type CheckIns struct {
 	guestv1.UnimplementedCheckInServiceServer
+	Deps
 	Service *checkin.Service
 }
 
@@ -64,7 +67,24 @@ func (s *CheckIns) Of(ctx context.Context, a actor.Actor) (*guestv1.CheckIn, err
 	if err != nil {
 		return nil, err
 	}
-	return checkInMessage(v), nil
+	return s.message(ctx, a, v)
+}
+
+// message converts a check-in, and says whether the caller is mailed when the room is ready.
+func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (*guestv1.CheckIn, error) {
+	waitsForRoom := func(stop checkin.Stop) bool { return stop.Reason == checkin.StopRoomNotReady }
+	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
+		return checkInMessage(v, false), nil
+	}
+	row, err := reservation.Get(s.DB.View(ctx), reservation.Scope{PropertyID: a.PropertyID}, a.ReservationID)
+	if err != nil {
+		return nil, err
+	}
+	address, err := s.mailAddress(ctx, a, row)
+	if err != nil {
+		return nil, err
+	}
+	return checkInMessage(v, address != ""), nil
 }
 
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
@@ -76,11 +96,11 @@ func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) 
 	if err != nil {
 		return nil, err
 	}
-	return checkInMessage(v), nil
+	return s.message(ctx, a, v)
 }
 
-// checkInMessage converts a check-in to its protobuf message.
-func checkInMessage(v checkin.View) *guestv1.CheckIn {
+// checkInMessage converts a check-in to its protobuf message. mailed means that the caller gets mails about the stay.
+func checkInMessage(v checkin.View, mailed bool) *guestv1.CheckIn {
 	m := &guestv1.CheckIn{
 		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: convert.Time(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
 	}
@@ -91,13 +111,17 @@ func checkInMessage(v checkin.View) *guestv1.CheckIn {
 		m.NextAskAt = convert.Time(v.At)
 	}
 	for _, stop := range v.Stops {
-		m.Stops = append(m.Stops, stopMessage(stop))
+		m.Stops = append(m.Stops, stopMessage(stop, mailed))
 	}
 	return m
 }
 
-func stopMessage(stop checkin.Stop) *guestv1.CheckInStop {
-	m := &guestv1.CheckInStop{Reason: string(stop.Reason), Text: message.Reader{}.Text(stop.Message()), Retry: stop.Retry}
+func stopMessage(stop checkin.Stop, mailed bool) *guestv1.CheckInStop {
+	text := stop.Message()
+	if stop.Reason == checkin.StopRoomNotReady && !mailed {
+		text.Kind += "NoMail"
+	}
+	m := &guestv1.CheckInStop{Reason: string(stop.Reason), Text: message.Reader{}.Text(text), Retry: stop.Retry, Mailed: stop.Reason == checkin.StopRoomNotReady && mailed}
 	m.Amount, m.Currency = amountOf(stop.Owing)
 	return m
 }

@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/checkin"
@@ -26,7 +25,15 @@ type Deps struct {
 	// MailLink orders a mail with a new link, and reports whether it is a new mail.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 	// MailAddress returns the address to which mails about a stay go, or "" if the guest gets none.
-	MailAddress func(view *db.Tx, row *ent.Reservation) (string, error)
+	MailAddress func(view *db.Tx, row *reservation.Row) (string, error)
+}
+
+// mailAddress returns the address to which mails about a stay go that the caller gets, or "".
+func (d Deps) mailAddress(ctx context.Context, a actor.Actor, row *reservation.Row) (string, error) {
+	if d.MailAddress == nil || a.GuestID != "" { // the mails go to the booker
+		return "", nil
+	}
+	return d.MailAddress(d.DB.View(ctx), row)
 }
 
 // callerGuest returns the guest's session of a call.

@@ -1,10 +1,9 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -16,6 +15,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
 )
@@ -70,7 +70,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	out.CheckIn = checkInMessage(v)
+	out.CheckIn = checkInMessage(v, out.GetMaskedEmail() != "")
 	return &guestv1.GetStayResponse{Data: out}, nil
 }
 
@@ -92,14 +92,8 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 		return err
 	}
 	out.PartnerName = from.Name
-	if a.GuestID == "" {
-		booker, err := s.Reservations.Booker(ctx, p.Reservation)
-		if err != nil {
-			return err
-		}
-		if booker.Email != nil {
-			out.MaskedEmail = maskEmail(*booker.Email)
-		}
+	if err := s.addMails(ctx, a, p, out); err != nil {
+		return err
 	}
 	if p.Reservation.State != string(access.Started) || !p.Trusts(a) {
 		return nil
@@ -114,14 +108,42 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 	return nil
 }
 
-// maskEmail shows the first letter and the domain of an address.
-func maskEmail(address string) string {
-	name, domain, ok := strings.Cut(address, "@")
-	if !ok || name == "" {
-		return ""
+// addMails adds the address to which mails go, and how far the mails to the guests are.
+func (s *Stays) addMails(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	address, err := s.mailAddress(ctx, a, p.Reservation)
+	if err != nil {
+		return err
 	}
-	_, n := utf8.DecodeRuneInString(name)
-	return name[:n] + "…@" + domain
+	out.MaskedEmail = mail.Mask(address)
+	view := s.DB.View(ctx)
+	for _, g := range out.GetGuests() {
+		if !g.GetInvited() {
+			continue
+		}
+		row, err := mail.Latest(view, a.PropertyID, a.ReservationID, g.GetId(), mail.Companion)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			g.LinkMail = string(mail.DeliveryOf(mail.State(row.State)))
+		}
+	}
+	if a.GuestID != "" {
+		return nil
+	}
+	row, err := mail.Latest(view, a.PropertyID, a.ReservationID, "", mail.Key, mail.KeyChanged)
+	if err != nil || row == nil {
+		return err
+	}
+	to, err := mail.Recipient(view, s.Keys, row)
+	if err != nil {
+		return err
+	}
+	out.CodeMail = &guestv1.StayMail{State: string(mail.DeliveryOf(mail.State(row.State))), MaskedTo: cmp.Or(mail.Mask(to), out.MaskedEmail)}
+	if out.CodeMail.GetMaskedTo() == "" {
+		out.CodeMail.State = string(mail.Undelivered) // it fails when it is due
+	}
+	return nil
 }
 
 // tasks returns the lines of the task list that a session sees.

@@ -57,7 +57,7 @@ func base() *scripted {
 		link: &guestv1.Link{Property: face, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23"},
 		stay: &guestv1.Stay{
 			Id: "stay1", Property: face, Number: "8790", State: "confirmed", From: at(time.Hour), To: at(45 * time.Hour), SpaceName: "Bed 1", ParentSpaceName: "Room 204",
-			AdultCount: 2, ChildCount: 1, PartnerName: "Mews", MaskedEmail: "a…@example.com",
+			AdultCount: 2, ChildCount: 1, PartnerName: "Mews", MaskedEmail: "a…@example.com", CodeMail: &guestv1.StayMail{State: "sent", MaskedTo: "a…@example.com"},
 			Guests: []*guestv1.StayGuest{
 				{Id: "g1", Role: "main", FirstName: "Ana", LastName: "Silva", Complete: true},
 				{Id: "g2", Role: "companion", FirstName: "Tomás", LastName: "Silva", Invited: true},

@@ -147,7 +147,9 @@ type CheckInStop struct {
 	// With owing: its currency, ISO 4217.
 	Currency string `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	// Trying again can help.
-	Retry         bool `protobuf:"varint,5,opt,name=retry,proto3" json:"retry,omitempty"`
+	Retry bool `protobuf:"varint,5,opt,name=retry,proto3" json:"retry,omitempty"`
+	// With roomNotReady: the caller gets a mail when the room is ready.
+	Mailed        bool `protobuf:"varint,6,opt,name=mailed,proto3" json:"mailed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -213,6 +215,13 @@ func (x *CheckInStop) GetCurrency() string {
 func (x *CheckInStop) GetRetry() bool {
 	if x != nil {
 		return x.Retry
+	}
+	return false
+}
+
+func (x *CheckInStop) GetMailed() bool {
+	if x != nil {
+		return x.Mailed
 	}
 	return false
 }
@@ -720,13 +729,14 @@ const file_latchkey_guest_v1_checkin_proto_rawDesc = "" +
 	"\vaccepted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"acceptedAt\x12\x12\n" +
 	"\x04late\x18\a \x01(\bR\x04late\x12\x19\n" +
-	"\bopens_on\x18\b \x01(\tR\aopensOn\"\x83\x01\n" +
+	"\bopens_on\x18\b \x01(\tR\aopensOn\"\x9b\x01\n" +
 	"\vCheckInStop\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
 	"\x06amount\x18\x03 \x01(\tR\x06amount\x12\x1a\n" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12\x14\n" +
-	"\x05retry\x18\x05 \x01(\bR\x05retry\"\x13\n" +
+	"\x05retry\x18\x05 \x01(\bR\x05retry\x12\x16\n" +
+	"\x06mailed\x18\x06 \x01(\bR\x06mailed\"\x13\n" +
 	"\x11GetCheckInRequest\"D\n" +
 	"\x12GetCheckInResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\x04data\"\x15\n" +

@@ -151,8 +151,11 @@ type Stay struct {
 	Doors []*StayDoor `protobuf:"bytes,19,rep,name=doors,proto3" json:"doors,omitempty"`
 	// The session began at a kiosk.
 	AtKiosk bool `protobuf:"varint,20,opt,name=at_kiosk,json=atKiosk,proto3" json:"at_kiosk,omitempty"`
-	// A masked address to which the property's mails go, such as "a…@example.com", or empty if there is none that reaches the guest.
-	MaskedEmail   string `protobuf:"bytes,21,opt,name=masked_email,json=maskedEmail,proto3" json:"masked_email,omitempty"`
+	// A masked address to which the property's mails go, such as "a…@example.com". Empty if the guest gets no mails: no address reaches the
+	// guest, mails to it bounced, or staff have not switched mails on.
+	MaskedEmail string `protobuf:"bytes,21,opt,name=masked_email,json=maskedEmail,proto3" json:"masked_email,omitempty"`
+	// The mail with the code. Absent if none was ordered.
+	CodeMail      *StayMail `protobuf:"bytes,22,opt,name=code_mail,json=codeMail,proto3" json:"code_mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,6 +337,68 @@ func (x *Stay) GetMaskedEmail() string {
 	return ""
 }
 
+func (x *Stay) GetCodeMail() *StayMail {
+	if x != nil {
+		return x.CodeMail
+	}
+	return nil
+}
+
+// StayMail is how far a mail to the guest is.
+type StayMail struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// sent: the mail server took it. waiting: it will be sent. failed: it was not sent.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// The masked address, such as "a…@example.com", or empty if it is not known yet.
+	MaskedTo      string `protobuf:"bytes,2,opt,name=masked_to,json=maskedTo,proto3" json:"masked_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StayMail) Reset() {
+	*x = StayMail{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StayMail) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StayMail) ProtoMessage() {}
+
+func (x *StayMail) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StayMail.ProtoReflect.Descriptor instead.
+func (*StayMail) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StayMail) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *StayMail) GetMaskedTo() string {
+	if x != nil {
+		return x.MaskedTo
+	}
+	return ""
+}
+
 // StayGuest is one guest of the party.
 type StayGuest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -349,15 +414,17 @@ type StayGuest struct {
 	Complete bool `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
 	// A child of the party.
 	Child bool `protobuf:"varint,6,opt,name=child,proto3" json:"child,omitempty"`
-	// A link was sent to this guest.
-	Invited       bool `protobuf:"varint,7,opt,name=invited,proto3" json:"invited,omitempty"`
+	// A link was ordered for this guest.
+	Invited bool `protobuf:"varint,7,opt,name=invited,proto3" json:"invited,omitempty"`
+	// How far the mail with the link is: sent, waiting or failed. Empty if none was ordered.
+	LinkMail      string `protobuf:"bytes,8,opt,name=link_mail,json=linkMail,proto3" json:"link_mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StayGuest) Reset() {
 	*x = StayGuest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -369,7 +436,7 @@ func (x *StayGuest) String() string {
 func (*StayGuest) ProtoMessage() {}
 
 func (x *StayGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -382,7 +449,7 @@ func (x *StayGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayGuest.ProtoReflect.Descriptor instead.
 func (*StayGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StayGuest) GetId() string {
@@ -434,6 +501,13 @@ func (x *StayGuest) GetInvited() bool {
 	return false
 }
 
+func (x *StayGuest) GetLinkMail() string {
+	if x != nil {
+		return x.LinkMail
+	}
+	return ""
+}
+
 // Task is one line of the task list.
 type Task struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -447,7 +521,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +533,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +546,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Task) GetKind() string {
@@ -504,7 +578,7 @@ type SharedGroup struct {
 
 func (x *SharedGroup) Reset() {
 	*x = SharedGroup{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +590,7 @@ func (x *SharedGroup) String() string {
 func (*SharedGroup) ProtoMessage() {}
 
 func (x *SharedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +603,7 @@ func (x *SharedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedGroup.ProtoReflect.Descriptor instead.
 func (*SharedGroup) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SharedGroup) GetName() string {
@@ -575,7 +649,7 @@ type StayDoor struct {
 
 func (x *StayDoor) Reset() {
 	*x = StayDoor{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -587,7 +661,7 @@ func (x *StayDoor) String() string {
 func (*StayDoor) ProtoMessage() {}
 
 func (x *StayDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -600,7 +674,7 @@ func (x *StayDoor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayDoor.ProtoReflect.Descriptor instead.
 func (*StayDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StayDoor) GetId() string {
@@ -654,7 +728,7 @@ type RevealPinRequest struct {
 
 func (x *RevealPinRequest) Reset() {
 	*x = RevealPinRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +740,7 @@ func (x *RevealPinRequest) String() string {
 func (*RevealPinRequest) ProtoMessage() {}
 
 func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +753,7 @@ func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
 func (*RevealPinRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
 }
 
 // RevealPinResponse answers with the PINs.
@@ -693,7 +767,7 @@ type RevealPinResponse struct {
 
 func (x *RevealPinResponse) Reset() {
 	*x = RevealPinResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +779,7 @@ func (x *RevealPinResponse) String() string {
 func (*RevealPinResponse) ProtoMessage() {}
 
 func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +792,7 @@ func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
 func (*RevealPinResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RevealPinResponse) GetData() *Pins {
@@ -741,7 +815,7 @@ type Pins struct {
 
 func (x *Pins) Reset() {
 	*x = Pins{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +827,7 @@ func (x *Pins) String() string {
 func (*Pins) ProtoMessage() {}
 
 func (x *Pins) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +840,7 @@ func (x *Pins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pins.ProtoReflect.Descriptor instead.
 func (*Pins) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Pins) GetPin() string {
@@ -798,7 +872,7 @@ type GatePin struct {
 
 func (x *GatePin) Reset() {
 	*x = GatePin{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +884,7 @@ func (x *GatePin) String() string {
 func (*GatePin) ProtoMessage() {}
 
 func (x *GatePin) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +897,7 @@ func (x *GatePin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatePin.ProtoReflect.Descriptor instead.
 func (*GatePin) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GatePin) GetGateId() string {
@@ -858,7 +932,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +944,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +957,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -902,7 +976,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +988,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1001,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
@@ -937,7 +1011,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1clatchkey/guest/v1/stay.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/guest/v1/checkin.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x10\n" +
 	"\x0eGetStayRequest\">\n" +
 	"\x0fGetStayResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\xe9\x06\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\xa3\a\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -964,7 +1038,11 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\bcheck_in\x18\x12 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\acheckIn\x121\n" +
 	"\x05doors\x18\x13 \x03(\v2\x1b.latchkey.guest.v1.StayDoorR\x05doors\x12\x19\n" +
 	"\bat_kiosk\x18\x14 \x01(\bR\aatKiosk\x12!\n" +
-	"\fmasked_email\x18\x15 \x01(\tR\vmaskedEmail\"\xc1\x01\n" +
+	"\fmasked_email\x18\x15 \x01(\tR\vmaskedEmail\x128\n" +
+	"\tcode_mail\x18\x16 \x01(\v2\x1b.latchkey.guest.v1.StayMailR\bcodeMail\"=\n" +
+	"\bStayMail\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
+	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xde\x01\n" +
 	"\tStayGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\"\n" +
@@ -973,7 +1051,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\tlast_name\x18\x04 \x01(\tB\x03\x80\x01\x01R\blastName\x12\x1a\n" +
 	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
 	"\x05child\x18\x06 \x01(\bR\x05child\x12\x18\n" +
-	"\ainvited\x18\a \x01(\bR\ainvited\"0\n" +
+	"\ainvited\x18\a \x01(\bR\ainvited\x12\x1b\n" +
+	"\tlink_mail\x18\b \x01(\tR\blinkMail\"0\n" +
 	"\x04Task\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"a\n" +
@@ -1020,50 +1099,52 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*GetStayRequest)(nil),        // 0: latchkey.guest.v1.GetStayRequest
 	(*GetStayResponse)(nil),       // 1: latchkey.guest.v1.GetStayResponse
 	(*Stay)(nil),                  // 2: latchkey.guest.v1.Stay
-	(*StayGuest)(nil),             // 3: latchkey.guest.v1.StayGuest
-	(*Task)(nil),                  // 4: latchkey.guest.v1.Task
-	(*SharedGroup)(nil),           // 5: latchkey.guest.v1.SharedGroup
-	(*StayDoor)(nil),              // 6: latchkey.guest.v1.StayDoor
-	(*RevealPinRequest)(nil),      // 7: latchkey.guest.v1.RevealPinRequest
-	(*RevealPinResponse)(nil),     // 8: latchkey.guest.v1.RevealPinResponse
-	(*Pins)(nil),                  // 9: latchkey.guest.v1.Pins
-	(*GatePin)(nil),               // 10: latchkey.guest.v1.GatePin
-	(*EndSessionRequest)(nil),     // 11: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),    // 12: latchkey.guest.v1.EndSessionResponse
-	(*PropertyFace)(nil),          // 13: latchkey.guest.v1.PropertyFace
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(*CheckIn)(nil),               // 15: latchkey.guest.v1.CheckIn
+	(*StayMail)(nil),              // 3: latchkey.guest.v1.StayMail
+	(*StayGuest)(nil),             // 4: latchkey.guest.v1.StayGuest
+	(*Task)(nil),                  // 5: latchkey.guest.v1.Task
+	(*SharedGroup)(nil),           // 6: latchkey.guest.v1.SharedGroup
+	(*StayDoor)(nil),              // 7: latchkey.guest.v1.StayDoor
+	(*RevealPinRequest)(nil),      // 8: latchkey.guest.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),     // 9: latchkey.guest.v1.RevealPinResponse
+	(*Pins)(nil),                  // 10: latchkey.guest.v1.Pins
+	(*GatePin)(nil),               // 11: latchkey.guest.v1.GatePin
+	(*EndSessionRequest)(nil),     // 12: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),    // 13: latchkey.guest.v1.EndSessionResponse
+	(*PropertyFace)(nil),          // 14: latchkey.guest.v1.PropertyFace
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*CheckIn)(nil),               // 16: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	13, // 1: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	14, // 2: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	14, // 3: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
-	3,  // 4: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
-	4,  // 5: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	14, // 6: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	5,  // 7: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	15, // 8: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
-	6,  // 9: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
-	14, // 10: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	9,  // 11: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	10, // 12: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	0,  // 13: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	7,  // 14: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	11, // 15: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 16: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	8,  // 17: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	12, // 18: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	16, // [16:19] is the sub-list for method output_type
-	13, // [13:16] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	14, // 1: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	15, // 2: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	15, // 3: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	4,  // 4: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
+	5,  // 5: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
+	15, // 6: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	6,  // 7: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
+	16, // 8: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	7,  // 9: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
+	3,  // 10: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
+	15, // 11: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	10, // 12: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	11, // 13: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	0,  // 14: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	8,  // 15: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	12, // 16: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 17: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	9,  // 18: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	13, // 19: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	17, // [17:20] is the sub-list for method output_type
+	14, // [14:17] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
@@ -1073,14 +1154,14 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	}
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
-	file_latchkey_guest_v1_stay_proto_msgTypes[5].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
