@@ -22,9 +22,7 @@ type Attempts struct {
 	// BeganAt holds the value of the "began_at" field.
 	BeganAt time.Time `json:"began_at,omitempty"`
 	// Since began_at.
-	Count int `json:"count,omitempty"`
-	// NotifiedAt holds the value of the "notified_at" field.
-	NotifiedAt   *time.Time `json:"notified_at,omitempty"`
+	Count        int `json:"count,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -37,7 +35,7 @@ func (*Attempts) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case attempts.FieldID, attempts.FieldPropertyID:
 			values[i] = new(sql.NullString)
-		case attempts.FieldBeganAt, attempts.FieldNotifiedAt:
+		case attempts.FieldBeganAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -77,13 +75,6 @@ func (_m *Attempts) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field count", values[i])
 			} else if value.Valid {
 				_m.Count = int(value.Int64)
-			}
-		case attempts.FieldNotifiedAt:
-			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field notified_at", values[i])
-			} else if value.Valid {
-				_m.NotifiedAt = new(time.Time)
-				*_m.NotifiedAt = value.Time
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -129,11 +120,6 @@ func (_m *Attempts) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("count=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Count))
-	builder.WriteString(", ")
-	if v := _m.NotifiedAt; v != nil {
-		builder.WriteString("notified_at=")
-		builder.WriteString(v.Format(time.ANSIC))
-	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -46,20 +46,6 @@ func (_c *AttemptsCreate) SetNillableCount(v *int) *AttemptsCreate {
 	return _c
 }
 
-// SetNotifiedAt sets the "notified_at" field.
-func (_c *AttemptsCreate) SetNotifiedAt(v time.Time) *AttemptsCreate {
-	_c.mutation.SetNotifiedAt(v)
-	return _c
-}
-
-// SetNillableNotifiedAt sets the "notified_at" field if the given value is not nil.
-func (_c *AttemptsCreate) SetNillableNotifiedAt(v *time.Time) *AttemptsCreate {
-	if v != nil {
-		_c.SetNotifiedAt(*v)
-	}
-	return _c
-}
-
 // SetID sets the "id" field.
 func (_c *AttemptsCreate) SetID(v string) *AttemptsCreate {
 	_c.mutation.SetID(v)
@@ -174,10 +160,6 @@ func (_c *AttemptsCreate) createSpec() (*Attempts, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Count(); ok {
 		_spec.SetField(attempts.FieldCount, field.TypeInt, value)
 		_node.Count = value
-	}
-	if value, ok := _c.mutation.NotifiedAt(); ok {
-		_spec.SetField(attempts.FieldNotifiedAt, field.TypeTime, value)
-		_node.NotifiedAt = &value
 	}
 	return _node, _spec
 }

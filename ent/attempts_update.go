@@ -64,26 +64,6 @@ func (_u *AttemptsUpdate) AddCount(v int) *AttemptsUpdate {
 	return _u
 }
 
-// SetNotifiedAt sets the "notified_at" field.
-func (_u *AttemptsUpdate) SetNotifiedAt(v time.Time) *AttemptsUpdate {
-	_u.mutation.SetNotifiedAt(v)
-	return _u
-}
-
-// SetNillableNotifiedAt sets the "notified_at" field if the given value is not nil.
-func (_u *AttemptsUpdate) SetNillableNotifiedAt(v *time.Time) *AttemptsUpdate {
-	if v != nil {
-		_u.SetNotifiedAt(*v)
-	}
-	return _u
-}
-
-// ClearNotifiedAt clears the value of the "notified_at" field.
-func (_u *AttemptsUpdate) ClearNotifiedAt() *AttemptsUpdate {
-	_u.mutation.ClearNotifiedAt()
-	return _u
-}
-
 // Mutation returns the AttemptsMutation object of the builder.
 func (_u *AttemptsUpdate) Mutation() *AttemptsMutation {
 	return _u.mutation
@@ -140,12 +120,6 @@ func (_u *AttemptsUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.AddedCount(); ok {
 		_spec.AddField(attempts.FieldCount, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.NotifiedAt(); ok {
-		_spec.SetField(attempts.FieldNotifiedAt, field.TypeTime, value)
-	}
-	if _u.mutation.NotifiedAtCleared() {
-		_spec.ClearField(attempts.FieldNotifiedAt, field.TypeTime)
-	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -200,26 +174,6 @@ func (_u *AttemptsUpdateOne) SetNillableCount(v *int) *AttemptsUpdateOne {
 // AddCount adds value to the "count" field.
 func (_u *AttemptsUpdateOne) AddCount(v int) *AttemptsUpdateOne {
 	_u.mutation.AddCount(v)
-	return _u
-}
-
-// SetNotifiedAt sets the "notified_at" field.
-func (_u *AttemptsUpdateOne) SetNotifiedAt(v time.Time) *AttemptsUpdateOne {
-	_u.mutation.SetNotifiedAt(v)
-	return _u
-}
-
-// SetNillableNotifiedAt sets the "notified_at" field if the given value is not nil.
-func (_u *AttemptsUpdateOne) SetNillableNotifiedAt(v *time.Time) *AttemptsUpdateOne {
-	if v != nil {
-		_u.SetNotifiedAt(*v)
-	}
-	return _u
-}
-
-// ClearNotifiedAt clears the value of the "notified_at" field.
-func (_u *AttemptsUpdateOne) ClearNotifiedAt() *AttemptsUpdateOne {
-	_u.mutation.ClearNotifiedAt()
 	return _u
 }
 
@@ -308,12 +262,6 @@ func (_u *AttemptsUpdateOne) sqlSave(ctx context.Context) (_node *Attempts, err 
 	}
 	if value, ok := _u.mutation.AddedCount(); ok {
 		_spec.AddField(attempts.FieldCount, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.NotifiedAt(); ok {
-		_spec.SetField(attempts.FieldNotifiedAt, field.TypeTime, value)
-	}
-	if _u.mutation.NotifiedAtCleared() {
-		_spec.ClearField(attempts.FieldNotifiedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Attempts{config: _u.config}

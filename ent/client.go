@@ -20,6 +20,7 @@ import (
 	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
@@ -82,6 +83,8 @@ type Client struct {
 	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
 	Conflict *ConflictClient
+	// Disclosure is the client for interacting with the Disclosure builders.
+	Disclosure *DisclosureClient
 	// DoorRule is the client for interacting with the DoorRule builders.
 	DoorRule *DoorRuleClient
 	// Endpoint is the client for interacting with the Endpoint builders.
@@ -178,6 +181,7 @@ func (c *Client) init() {
 	c.CheckInSettings = NewCheckInSettingsClient(c.config)
 	c.Code = NewCodeClient(c.config)
 	c.Conflict = NewConflictClient(c.config)
+	c.Disclosure = NewDisclosureClient(c.config)
 	c.DoorRule = NewDoorRuleClient(c.config)
 	c.Endpoint = NewEndpointClient(c.config)
 	c.Event = NewEventClient(c.config)
@@ -317,6 +321,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		CheckInSettings:   NewCheckInSettingsClient(cfg),
 		Code:              NewCodeClient(cfg),
 		Conflict:          NewConflictClient(cfg),
+		Disclosure:        NewDisclosureClient(cfg),
 		DoorRule:          NewDoorRuleClient(cfg),
 		Endpoint:          NewEndpointClient(cfg),
 		Event:             NewEventClient(cfg),
@@ -383,6 +388,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		CheckInSettings:   NewCheckInSettingsClient(cfg),
 		Code:              NewCodeClient(cfg),
 		Conflict:          NewConflictClient(cfg),
+		Disclosure:        NewDisclosureClient(cfg),
 		DoorRule:          NewDoorRuleClient(cfg),
 		Endpoint:          NewEndpointClient(cfg),
 		Event:             NewEventClient(cfg),
@@ -452,8 +458,8 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
-		c.Conflict, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant, c.Guesses,
-		c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
+		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant,
+		c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
 		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
 		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
@@ -469,8 +475,8 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
-		c.Conflict, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant, c.Guesses,
-		c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
+		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant,
+		c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
 		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
 		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
@@ -500,6 +506,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Code.mutate(ctx, m)
 	case *ConflictMutation:
 		return c.Conflict.mutate(ctx, m)
+	case *DisclosureMutation:
+		return c.Disclosure.mutate(ctx, m)
 	case *DoorRuleMutation:
 		return c.DoorRule.mutate(ctx, m)
 	case *EndpointMutation:
@@ -1644,6 +1652,139 @@ func (c *ConflictClient) mutate(ctx context.Context, m *ConflictMutation) (Value
 		return (&ConflictDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Conflict mutation op: %q", m.Op())
+	}
+}
+
+// DisclosureClient is a client for the Disclosure schema.
+type DisclosureClient struct {
+	config
+}
+
+// NewDisclosureClient returns a client for the Disclosure from the given config.
+func NewDisclosureClient(c config) *DisclosureClient {
+	return &DisclosureClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `disclosure.Hooks(f(g(h())))`.
+func (c *DisclosureClient) Use(hooks ...Hook) {
+	c.hooks.Disclosure = append(c.hooks.Disclosure, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `disclosure.Intercept(f(g(h())))`.
+func (c *DisclosureClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Disclosure = append(c.inters.Disclosure, interceptors...)
+}
+
+// Create returns a builder for creating a Disclosure entity.
+func (c *DisclosureClient) Create() *DisclosureCreate {
+	mutation := newDisclosureMutation(c.config, OpCreate)
+	return &DisclosureCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Disclosure entities.
+func (c *DisclosureClient) CreateBulk(builders ...*DisclosureCreate) *DisclosureCreateBulk {
+	return &DisclosureCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DisclosureClient) MapCreateBulk(slice any, setFunc func(*DisclosureCreate, int)) *DisclosureCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DisclosureCreateBulk{err: fmt.Errorf("calling to DisclosureClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DisclosureCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DisclosureCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Disclosure.
+func (c *DisclosureClient) Update() *DisclosureUpdate {
+	mutation := newDisclosureMutation(c.config, OpUpdate)
+	return &DisclosureUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DisclosureClient) UpdateOne(_m *Disclosure) *DisclosureUpdateOne {
+	mutation := newDisclosureMutation(c.config, OpUpdateOne, withDisclosure(_m))
+	return &DisclosureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DisclosureClient) UpdateOneID(id string) *DisclosureUpdateOne {
+	mutation := newDisclosureMutation(c.config, OpUpdateOne, withDisclosureID(id))
+	return &DisclosureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Disclosure.
+func (c *DisclosureClient) Delete() *DisclosureDelete {
+	mutation := newDisclosureMutation(c.config, OpDelete)
+	return &DisclosureDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DisclosureClient) DeleteOne(_m *Disclosure) *DisclosureDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DisclosureClient) DeleteOneID(id string) *DisclosureDeleteOne {
+	builder := c.Delete().Where(disclosure.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DisclosureDeleteOne{builder}
+}
+
+// Query returns a query builder for Disclosure.
+func (c *DisclosureClient) Query() *DisclosureQuery {
+	return &DisclosureQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDisclosure},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Disclosure entity by its id.
+func (c *DisclosureClient) Get(ctx context.Context, id string) (*Disclosure, error) {
+	return c.Query().Where(disclosure.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DisclosureClient) GetX(ctx context.Context, id string) *Disclosure {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *DisclosureClient) Hooks() []Hook {
+	return c.hooks.Disclosure
+}
+
+// Interceptors returns the client interceptors.
+func (c *DisclosureClient) Interceptors() []Interceptor {
+	return c.inters.Disclosure
+}
+
+func (c *DisclosureClient) mutate(ctx context.Context, m *DisclosureMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DisclosureCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DisclosureUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DisclosureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DisclosureDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Disclosure mutation op: %q", m.Op())
 	}
 }
 
@@ -6837,22 +6978,22 @@ func (c *TombstoneClient) mutate(ctx context.Context, m *TombstoneMutation) (Val
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict, DoorRule,
-		Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink, GuestProfile,
-		GuestSession, Idempotency, Integration, Invitation, Issuer, IssuerKey, KeySet,
-		KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice,
-		PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey, Reservation,
-		ReservationChange, ReservationName, Secret, Slot, Space, Stay, Token,
-		Tombstone []ent.Hook
+		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
+		Disclosure, DoorRule, Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink,
+		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
+		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node,
+		Notice, PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey,
+		Reservation, ReservationChange, ReservationName, Secret, Slot, Space, Stay,
+		Token, Tombstone []ent.Hook
 	}
 	inters struct {
-		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict, DoorRule,
-		Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink, GuestProfile,
-		GuestSession, Idempotency, Integration, Invitation, Issuer, IssuerKey, KeySet,
-		KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node, Notice,
-		PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey, Reservation,
-		ReservationChange, ReservationName, Secret, Slot, Space, Stay, Token,
-		Tombstone []ent.Interceptor
+		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
+		Disclosure, DoorRule, Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink,
+		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
+		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node,
+		Notice, PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey,
+		Reservation, ReservationChange, ReservationName, Secret, Slot, Space, Stay,
+		Token, Tombstone []ent.Interceptor
 	}
 )
 

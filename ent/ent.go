@@ -20,6 +20,7 @@ import (
 	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
@@ -127,6 +128,7 @@ func checkColumn(t, c string) error {
 			checkinsettings.Table:   checkinsettings.ValidColumn,
 			code.Table:              code.ValidColumn,
 			conflict.Table:          conflict.ValidColumn,
+			disclosure.Table:        disclosure.ValidColumn,
 			doorrule.Table:          doorrule.ValidColumn,
 			endpoint.Table:          endpoint.ValidColumn,
 			event.Table:             event.ValidColumn,

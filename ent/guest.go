@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -33,6 +34,12 @@ type Guest struct {
 	Complete bool `json:"complete,omitempty"`
 	// FromProfile holds the value of the "from_profile" field.
 	FromProfile bool `json:"from_profile,omitempty"`
+	// Groups of fields that the PMS may get of this guest, as the guest said, or an adult for a minor.
+	SharedGroups []string `json:"shared_groups,omitempty"`
+	// SharingSetAt holds the value of the "sharing_set_at" field.
+	SharingSetAt *time.Time `json:"sharing_set_at,omitempty"`
+	// Of a decision in a session that rests on two facts: that session. The decision covers only the answers given in it.
+	SharingSession string `json:"sharing_session,omitempty"`
 	// InvitedAt holds the value of the "invited_at" field.
 	InvitedAt *time.Time `json:"invited_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
@@ -47,15 +54,15 @@ func (*Guest) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case guest.FieldPerson:
+		case guest.FieldPerson, guest.FieldSharedGroups:
 			values[i] = new([]byte)
 		case guest.FieldChild, guest.FieldComplete, guest.FieldFromProfile:
 			values[i] = new(sql.NullBool)
 		case guest.FieldPosition:
 			values[i] = new(sql.NullInt64)
-		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole:
+		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession:
 			values[i] = new(sql.NullString)
-		case guest.FieldInvitedAt, guest.FieldUpdatedAt, guest.FieldCreatedAt:
+		case guest.FieldSharingSetAt, guest.FieldInvitedAt, guest.FieldUpdatedAt, guest.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -125,6 +132,27 @@ func (_m *Guest) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field from_profile", values[i])
 			} else if value.Valid {
 				_m.FromProfile = value.Bool
+			}
+		case guest.FieldSharedGroups:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field shared_groups", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.SharedGroups); err != nil {
+					return fmt.Errorf("unmarshal field shared_groups: %w", err)
+				}
+			}
+		case guest.FieldSharingSetAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field sharing_set_at", values[i])
+			} else if value.Valid {
+				_m.SharingSetAt = new(time.Time)
+				*_m.SharingSetAt = value.Time
+			}
+		case guest.FieldSharingSession:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field sharing_session", values[i])
+			} else if value.Valid {
+				_m.SharingSession = value.String
 			}
 		case guest.FieldInvitedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -205,6 +233,17 @@ func (_m *Guest) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("from_profile=")
 	builder.WriteString(fmt.Sprintf("%v", _m.FromProfile))
+	builder.WriteString(", ")
+	builder.WriteString("shared_groups=")
+	builder.WriteString(fmt.Sprintf("%v", _m.SharedGroups))
+	builder.WriteString(", ")
+	if v := _m.SharingSetAt; v != nil {
+		builder.WriteString("sharing_set_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("sharing_session=")
+	builder.WriteString(_m.SharingSession)
 	builder.WriteString(", ")
 	if v := _m.InvitedAt; v != nil {
 		builder.WriteString("invited_at=")

@@ -100,6 +100,40 @@ func (_c *GuestCreate) SetNillableFromProfile(v *bool) *GuestCreate {
 	return _c
 }
 
+// SetSharedGroups sets the "shared_groups" field.
+func (_c *GuestCreate) SetSharedGroups(v []string) *GuestCreate {
+	_c.mutation.SetSharedGroups(v)
+	return _c
+}
+
+// SetSharingSetAt sets the "sharing_set_at" field.
+func (_c *GuestCreate) SetSharingSetAt(v time.Time) *GuestCreate {
+	_c.mutation.SetSharingSetAt(v)
+	return _c
+}
+
+// SetNillableSharingSetAt sets the "sharing_set_at" field if the given value is not nil.
+func (_c *GuestCreate) SetNillableSharingSetAt(v *time.Time) *GuestCreate {
+	if v != nil {
+		_c.SetSharingSetAt(*v)
+	}
+	return _c
+}
+
+// SetSharingSession sets the "sharing_session" field.
+func (_c *GuestCreate) SetSharingSession(v string) *GuestCreate {
+	_c.mutation.SetSharingSession(v)
+	return _c
+}
+
+// SetNillableSharingSession sets the "sharing_session" field if the given value is not nil.
+func (_c *GuestCreate) SetNillableSharingSession(v *string) *GuestCreate {
+	if v != nil {
+		_c.SetSharingSession(*v)
+	}
+	return _c
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (_c *GuestCreate) SetInvitedAt(v time.Time) *GuestCreate {
 	_c.mutation.SetInvitedAt(v)
@@ -199,6 +233,10 @@ func (_c *GuestCreate) defaults() {
 		v := guest.DefaultFromProfile
 		_c.mutation.SetFromProfile(v)
 	}
+	if _, ok := _c.mutation.SharingSession(); !ok {
+		v := guest.DefaultSharingSession
+		_c.mutation.SetSharingSession(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := guest.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -242,6 +280,14 @@ func (_c *GuestCreate) check() error {
 	}
 	if _, ok := _c.mutation.FromProfile(); !ok {
 		return &ValidationError{Name: "from_profile", err: errors.New(`ent: missing required field "Guest.from_profile"`)}
+	}
+	if _, ok := _c.mutation.SharingSession(); !ok {
+		return &ValidationError{Name: "sharing_session", err: errors.New(`ent: missing required field "Guest.sharing_session"`)}
+	}
+	if v, ok := _c.mutation.SharingSession(); ok {
+		if err := guest.SharingSessionValidator(v); err != nil {
+			return &ValidationError{Name: "sharing_session", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_session": %w`, err)}
+		}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Guest.created_at"`)}
@@ -317,6 +363,18 @@ func (_c *GuestCreate) createSpec() (*Guest, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.FromProfile(); ok {
 		_spec.SetField(guest.FieldFromProfile, field.TypeBool, value)
 		_node.FromProfile = value
+	}
+	if value, ok := _c.mutation.SharedGroups(); ok {
+		_spec.SetField(guest.FieldSharedGroups, field.TypeJSON, value)
+		_node.SharedGroups = value
+	}
+	if value, ok := _c.mutation.SharingSetAt(); ok {
+		_spec.SetField(guest.FieldSharingSetAt, field.TypeTime, value)
+		_node.SharingSetAt = &value
+	}
+	if value, ok := _c.mutation.SharingSession(); ok {
+		_spec.SetField(guest.FieldSharingSession, field.TypeString, value)
+		_node.SharingSession = value
 	}
 	if value, ok := _c.mutation.InvitedAt(); ok {
 		_spec.SetField(guest.FieldInvitedAt, field.TypeTime, value)

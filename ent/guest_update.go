@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/guest"
 	"latchkey.dev/ent/predicate"
@@ -104,6 +105,58 @@ func (_u *GuestUpdate) SetNillableFromProfile(v *bool) *GuestUpdate {
 	return _u
 }
 
+// SetSharedGroups sets the "shared_groups" field.
+func (_u *GuestUpdate) SetSharedGroups(v []string) *GuestUpdate {
+	_u.mutation.SetSharedGroups(v)
+	return _u
+}
+
+// AppendSharedGroups appends value to the "shared_groups" field.
+func (_u *GuestUpdate) AppendSharedGroups(v []string) *GuestUpdate {
+	_u.mutation.AppendSharedGroups(v)
+	return _u
+}
+
+// ClearSharedGroups clears the value of the "shared_groups" field.
+func (_u *GuestUpdate) ClearSharedGroups() *GuestUpdate {
+	_u.mutation.ClearSharedGroups()
+	return _u
+}
+
+// SetSharingSetAt sets the "sharing_set_at" field.
+func (_u *GuestUpdate) SetSharingSetAt(v time.Time) *GuestUpdate {
+	_u.mutation.SetSharingSetAt(v)
+	return _u
+}
+
+// SetNillableSharingSetAt sets the "sharing_set_at" field if the given value is not nil.
+func (_u *GuestUpdate) SetNillableSharingSetAt(v *time.Time) *GuestUpdate {
+	if v != nil {
+		_u.SetSharingSetAt(*v)
+	}
+	return _u
+}
+
+// ClearSharingSetAt clears the value of the "sharing_set_at" field.
+func (_u *GuestUpdate) ClearSharingSetAt() *GuestUpdate {
+	_u.mutation.ClearSharingSetAt()
+	return _u
+}
+
+// SetSharingSession sets the "sharing_session" field.
+func (_u *GuestUpdate) SetSharingSession(v string) *GuestUpdate {
+	_u.mutation.SetSharingSession(v)
+	return _u
+}
+
+// SetNillableSharingSession sets the "sharing_session" field if the given value is not nil.
+func (_u *GuestUpdate) SetNillableSharingSession(v *string) *GuestUpdate {
+	if v != nil {
+		_u.SetSharingSession(*v)
+	}
+	return _u
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (_u *GuestUpdate) SetInvitedAt(v time.Time) *GuestUpdate {
 	_u.mutation.SetInvitedAt(v)
@@ -176,6 +229,16 @@ func (_u *GuestUpdate) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *GuestUpdate) check() error {
+	if v, ok := _u.mutation.SharingSession(); ok {
+		if err := guest.SharingSessionValidator(v); err != nil {
+			return &ValidationError{Name: "sharing_session", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_session": %w`, err)}
+		}
+	}
+	return nil
+}
+
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *GuestUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *GuestUpdate {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -183,6 +246,9 @@ func (_u *GuestUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *GuestUpd
 }
 
 func (_u *GuestUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(guest.Table, guest.Columns, sqlgraph.NewFieldSpec(guest.FieldID, field.TypeString))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -211,6 +277,26 @@ func (_u *GuestUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.FromProfile(); ok {
 		_spec.SetField(guest.FieldFromProfile, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.SharedGroups(); ok {
+		_spec.SetField(guest.FieldSharedGroups, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedSharedGroups(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, guest.FieldSharedGroups, value)
+		})
+	}
+	if _u.mutation.SharedGroupsCleared() {
+		_spec.ClearField(guest.FieldSharedGroups, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.SharingSetAt(); ok {
+		_spec.SetField(guest.FieldSharingSetAt, field.TypeTime, value)
+	}
+	if _u.mutation.SharingSetAtCleared() {
+		_spec.ClearField(guest.FieldSharingSetAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.SharingSession(); ok {
+		_spec.SetField(guest.FieldSharingSession, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.InvitedAt(); ok {
 		_spec.SetField(guest.FieldInvitedAt, field.TypeTime, value)
@@ -321,6 +407,58 @@ func (_u *GuestUpdateOne) SetNillableFromProfile(v *bool) *GuestUpdateOne {
 	return _u
 }
 
+// SetSharedGroups sets the "shared_groups" field.
+func (_u *GuestUpdateOne) SetSharedGroups(v []string) *GuestUpdateOne {
+	_u.mutation.SetSharedGroups(v)
+	return _u
+}
+
+// AppendSharedGroups appends value to the "shared_groups" field.
+func (_u *GuestUpdateOne) AppendSharedGroups(v []string) *GuestUpdateOne {
+	_u.mutation.AppendSharedGroups(v)
+	return _u
+}
+
+// ClearSharedGroups clears the value of the "shared_groups" field.
+func (_u *GuestUpdateOne) ClearSharedGroups() *GuestUpdateOne {
+	_u.mutation.ClearSharedGroups()
+	return _u
+}
+
+// SetSharingSetAt sets the "sharing_set_at" field.
+func (_u *GuestUpdateOne) SetSharingSetAt(v time.Time) *GuestUpdateOne {
+	_u.mutation.SetSharingSetAt(v)
+	return _u
+}
+
+// SetNillableSharingSetAt sets the "sharing_set_at" field if the given value is not nil.
+func (_u *GuestUpdateOne) SetNillableSharingSetAt(v *time.Time) *GuestUpdateOne {
+	if v != nil {
+		_u.SetSharingSetAt(*v)
+	}
+	return _u
+}
+
+// ClearSharingSetAt clears the value of the "sharing_set_at" field.
+func (_u *GuestUpdateOne) ClearSharingSetAt() *GuestUpdateOne {
+	_u.mutation.ClearSharingSetAt()
+	return _u
+}
+
+// SetSharingSession sets the "sharing_session" field.
+func (_u *GuestUpdateOne) SetSharingSession(v string) *GuestUpdateOne {
+	_u.mutation.SetSharingSession(v)
+	return _u
+}
+
+// SetNillableSharingSession sets the "sharing_session" field if the given value is not nil.
+func (_u *GuestUpdateOne) SetNillableSharingSession(v *string) *GuestUpdateOne {
+	if v != nil {
+		_u.SetSharingSession(*v)
+	}
+	return _u
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (_u *GuestUpdateOne) SetInvitedAt(v time.Time) *GuestUpdateOne {
 	_u.mutation.SetInvitedAt(v)
@@ -406,6 +544,16 @@ func (_u *GuestUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *GuestUpdateOne) check() error {
+	if v, ok := _u.mutation.SharingSession(); ok {
+		if err := guest.SharingSessionValidator(v); err != nil {
+			return &ValidationError{Name: "sharing_session", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_session": %w`, err)}
+		}
+	}
+	return nil
+}
+
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *GuestUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *GuestUpdateOne {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -413,6 +561,9 @@ func (_u *GuestUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *Guest
 }
 
 func (_u *GuestUpdateOne) sqlSave(ctx context.Context) (_node *Guest, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(guest.Table, guest.Columns, sqlgraph.NewFieldSpec(guest.FieldID, field.TypeString))
 	id, ok := _u.mutation.ID()
 	if !ok {
@@ -458,6 +609,26 @@ func (_u *GuestUpdateOne) sqlSave(ctx context.Context) (_node *Guest, err error)
 	}
 	if value, ok := _u.mutation.FromProfile(); ok {
 		_spec.SetField(guest.FieldFromProfile, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.SharedGroups(); ok {
+		_spec.SetField(guest.FieldSharedGroups, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedSharedGroups(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, guest.FieldSharedGroups, value)
+		})
+	}
+	if _u.mutation.SharedGroupsCleared() {
+		_spec.ClearField(guest.FieldSharedGroups, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.SharingSetAt(); ok {
+		_spec.SetField(guest.FieldSharingSetAt, field.TypeTime, value)
+	}
+	if _u.mutation.SharingSetAtCleared() {
+		_spec.ClearField(guest.FieldSharingSetAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.SharingSession(); ok {
+		_spec.SetField(guest.FieldSharingSession, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.InvitedAt(); ok {
 		_spec.SetField(guest.FieldInvitedAt, field.TypeTime, value)

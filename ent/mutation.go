@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
@@ -80,6 +81,7 @@ const (
 	TypeCheckInSettings   = "CheckInSettings"
 	TypeCode              = "Code"
 	TypeConflict          = "Conflict"
+	TypeDisclosure        = "Disclosure"
 	TypeDoorRule          = "DoorRule"
 	TypeEndpoint          = "Endpoint"
 	TypeEvent             = "Event"
@@ -2017,7 +2019,6 @@ type AttemptsMutation struct {
 	began_at      *time.Time
 	count         *int
 	addcount      *int
-	notified_at   *time.Time
 	clearedFields map[string]struct{}
 	done          bool
 	oldValue      func(context.Context) (*Attempts, error)
@@ -2256,55 +2257,6 @@ func (m *AttemptsMutation) ResetCount() {
 	m.addcount = nil
 }
 
-// SetNotifiedAt sets the "notified_at" field.
-func (m *AttemptsMutation) SetNotifiedAt(t time.Time) {
-	m.notified_at = &t
-}
-
-// NotifiedAt returns the value of the "notified_at" field in the mutation.
-func (m *AttemptsMutation) NotifiedAt() (r time.Time, exists bool) {
-	v := m.notified_at
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldNotifiedAt returns the old "notified_at" field's value of the Attempts entity.
-// If the Attempts object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *AttemptsMutation) OldNotifiedAt(ctx context.Context) (v *time.Time, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldNotifiedAt is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldNotifiedAt requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldNotifiedAt: %w", err)
-	}
-	return oldValue.NotifiedAt, nil
-}
-
-// ClearNotifiedAt clears the value of the "notified_at" field.
-func (m *AttemptsMutation) ClearNotifiedAt() {
-	m.notified_at = nil
-	m.clearedFields[attempts.FieldNotifiedAt] = struct{}{}
-}
-
-// NotifiedAtCleared returns if the "notified_at" field was cleared in this mutation.
-func (m *AttemptsMutation) NotifiedAtCleared() bool {
-	_, ok := m.clearedFields[attempts.FieldNotifiedAt]
-	return ok
-}
-
-// ResetNotifiedAt resets all changes to the "notified_at" field.
-func (m *AttemptsMutation) ResetNotifiedAt() {
-	m.notified_at = nil
-	delete(m.clearedFields, attempts.FieldNotifiedAt)
-}
-
 // Where appends a list predicates to the AttemptsMutation builder.
 func (m *AttemptsMutation) Where(ps ...predicate.Attempts) {
 	m.predicates = append(m.predicates, ps...)
@@ -2339,7 +2291,7 @@ func (m *AttemptsMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *AttemptsMutation) Fields() []string {
-	fields := make([]string, 0, 4)
+	fields := make([]string, 0, 3)
 	if m.property_id != nil {
 		fields = append(fields, attempts.FieldPropertyID)
 	}
@@ -2348,9 +2300,6 @@ func (m *AttemptsMutation) Fields() []string {
 	}
 	if m.count != nil {
 		fields = append(fields, attempts.FieldCount)
-	}
-	if m.notified_at != nil {
-		fields = append(fields, attempts.FieldNotifiedAt)
 	}
 	return fields
 }
@@ -2366,8 +2315,6 @@ func (m *AttemptsMutation) Field(name string) (ent.Value, bool) {
 		return m.BeganAt()
 	case attempts.FieldCount:
 		return m.Count()
-	case attempts.FieldNotifiedAt:
-		return m.NotifiedAt()
 	}
 	return nil, false
 }
@@ -2383,8 +2330,6 @@ func (m *AttemptsMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldBeganAt(ctx)
 	case attempts.FieldCount:
 		return m.OldCount(ctx)
-	case attempts.FieldNotifiedAt:
-		return m.OldNotifiedAt(ctx)
 	}
 	return nil, fmt.Errorf("unknown Attempts field %s", name)
 }
@@ -2414,13 +2359,6 @@ func (m *AttemptsMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetCount(v)
-		return nil
-	case attempts.FieldNotifiedAt:
-		v, ok := value.(time.Time)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetNotifiedAt(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Attempts field %s", name)
@@ -2466,11 +2404,7 @@ func (m *AttemptsMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *AttemptsMutation) ClearedFields() []string {
-	var fields []string
-	if m.FieldCleared(attempts.FieldNotifiedAt) {
-		fields = append(fields, attempts.FieldNotifiedAt)
-	}
-	return fields
+	return nil
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -2483,11 +2417,6 @@ func (m *AttemptsMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *AttemptsMutation) ClearField(name string) error {
-	switch name {
-	case attempts.FieldNotifiedAt:
-		m.ClearNotifiedAt()
-		return nil
-	}
 	return fmt.Errorf("unknown Attempts nullable field %s", name)
 }
 
@@ -2503,9 +2432,6 @@ func (m *AttemptsMutation) ResetField(name string) error {
 		return nil
 	case attempts.FieldCount:
 		m.ResetCount()
-		return nil
-	case attempts.FieldNotifiedAt:
-		m.ResetNotifiedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Attempts field %s", name)
@@ -8475,6 +8401,732 @@ func (m *ConflictMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Conflict edge %s", name)
 }
 
+// DisclosureMutation represents an operation that mutates the Disclosure nodes in the graph.
+type DisclosureMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	reservation_id *string
+	guest_id       *string
+	integration_id *string
+	groups         *[]string
+	appendgroups   []string
+	why            *string
+	call           *string
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*Disclosure, error)
+	predicates     []predicate.Disclosure
+}
+
+var _ ent.Mutation = (*DisclosureMutation)(nil)
+
+// disclosureOption allows management of the mutation configuration using functional options.
+type disclosureOption func(*DisclosureMutation)
+
+// newDisclosureMutation creates new mutation for the Disclosure entity.
+func newDisclosureMutation(c config, op Op, opts ...disclosureOption) *DisclosureMutation {
+	m := &DisclosureMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeDisclosure,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withDisclosureID sets the ID field of the mutation.
+func withDisclosureID(id string) disclosureOption {
+	return func(m *DisclosureMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Disclosure
+		)
+		m.oldValue = func(ctx context.Context) (*Disclosure, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Disclosure.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withDisclosure sets the old Disclosure of the mutation.
+func withDisclosure(node *Disclosure) disclosureOption {
+	return func(m *DisclosureMutation) {
+		m.oldValue = func(context.Context) (*Disclosure, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m DisclosureMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m DisclosureMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Disclosure entities.
+func (m *DisclosureMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *DisclosureMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *DisclosureMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Disclosure.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *DisclosureMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *DisclosureMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *DisclosureMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *DisclosureMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *DisclosureMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *DisclosureMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetGuestID sets the "guest_id" field.
+func (m *DisclosureMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *DisclosureMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldGuestID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *DisclosureMutation) ResetGuestID() {
+	m.guest_id = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *DisclosureMutation) SetIntegrationID(s string) {
+	m.integration_id = &s
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *DisclosureMutation) IntegrationID() (r string, exists bool) {
+	v := m.integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldIntegrationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *DisclosureMutation) ResetIntegrationID() {
+	m.integration_id = nil
+}
+
+// SetGroups sets the "groups" field.
+func (m *DisclosureMutation) SetGroups(s []string) {
+	m.groups = &s
+	m.appendgroups = nil
+}
+
+// Groups returns the value of the "groups" field in the mutation.
+func (m *DisclosureMutation) Groups() (r []string, exists bool) {
+	v := m.groups
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroups returns the old "groups" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldGroups(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroups is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroups requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroups: %w", err)
+	}
+	return oldValue.Groups, nil
+}
+
+// AppendGroups adds s to the "groups" field.
+func (m *DisclosureMutation) AppendGroups(s []string) {
+	m.appendgroups = append(m.appendgroups, s...)
+}
+
+// AppendedGroups returns the list of values that were appended to the "groups" field in this mutation.
+func (m *DisclosureMutation) AppendedGroups() ([]string, bool) {
+	if len(m.appendgroups) == 0 {
+		return nil, false
+	}
+	return m.appendgroups, true
+}
+
+// ResetGroups resets all changes to the "groups" field.
+func (m *DisclosureMutation) ResetGroups() {
+	m.groups = nil
+	m.appendgroups = nil
+}
+
+// SetWhy sets the "why" field.
+func (m *DisclosureMutation) SetWhy(s string) {
+	m.why = &s
+}
+
+// Why returns the value of the "why" field in the mutation.
+func (m *DisclosureMutation) Why() (r string, exists bool) {
+	v := m.why
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWhy returns the old "why" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldWhy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWhy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWhy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWhy: %w", err)
+	}
+	return oldValue.Why, nil
+}
+
+// ResetWhy resets all changes to the "why" field.
+func (m *DisclosureMutation) ResetWhy() {
+	m.why = nil
+}
+
+// SetCall sets the "call" field.
+func (m *DisclosureMutation) SetCall(s string) {
+	m.call = &s
+}
+
+// Call returns the value of the "call" field in the mutation.
+func (m *DisclosureMutation) Call() (r string, exists bool) {
+	v := m.call
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCall returns the old "call" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldCall(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCall is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCall requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCall: %w", err)
+	}
+	return oldValue.Call, nil
+}
+
+// ResetCall resets all changes to the "call" field.
+func (m *DisclosureMutation) ResetCall() {
+	m.call = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *DisclosureMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *DisclosureMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *DisclosureMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the DisclosureMutation builder.
+func (m *DisclosureMutation) Where(ps ...predicate.Disclosure) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the DisclosureMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *DisclosureMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Disclosure, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *DisclosureMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *DisclosureMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Disclosure).
+func (m *DisclosureMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *DisclosureMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.property_id != nil {
+		fields = append(fields, disclosure.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, disclosure.FieldReservationID)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, disclosure.FieldGuestID)
+	}
+	if m.integration_id != nil {
+		fields = append(fields, disclosure.FieldIntegrationID)
+	}
+	if m.groups != nil {
+		fields = append(fields, disclosure.FieldGroups)
+	}
+	if m.why != nil {
+		fields = append(fields, disclosure.FieldWhy)
+	}
+	if m.call != nil {
+		fields = append(fields, disclosure.FieldCall)
+	}
+	if m.created_at != nil {
+		fields = append(fields, disclosure.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *DisclosureMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case disclosure.FieldPropertyID:
+		return m.PropertyID()
+	case disclosure.FieldReservationID:
+		return m.ReservationID()
+	case disclosure.FieldGuestID:
+		return m.GuestID()
+	case disclosure.FieldIntegrationID:
+		return m.IntegrationID()
+	case disclosure.FieldGroups:
+		return m.Groups()
+	case disclosure.FieldWhy:
+		return m.Why()
+	case disclosure.FieldCall:
+		return m.Call()
+	case disclosure.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *DisclosureMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case disclosure.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case disclosure.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case disclosure.FieldGuestID:
+		return m.OldGuestID(ctx)
+	case disclosure.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case disclosure.FieldGroups:
+		return m.OldGroups(ctx)
+	case disclosure.FieldWhy:
+		return m.OldWhy(ctx)
+	case disclosure.FieldCall:
+		return m.OldCall(ctx)
+	case disclosure.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Disclosure field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DisclosureMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case disclosure.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case disclosure.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case disclosure.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
+		return nil
+	case disclosure.FieldIntegrationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case disclosure.FieldGroups:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroups(v)
+		return nil
+	case disclosure.FieldWhy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWhy(v)
+		return nil
+	case disclosure.FieldCall:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCall(v)
+		return nil
+	case disclosure.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Disclosure field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *DisclosureMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *DisclosureMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DisclosureMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Disclosure numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *DisclosureMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *DisclosureMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *DisclosureMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Disclosure nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *DisclosureMutation) ResetField(name string) error {
+	switch name {
+	case disclosure.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case disclosure.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case disclosure.FieldGuestID:
+		m.ResetGuestID()
+		return nil
+	case disclosure.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case disclosure.FieldGroups:
+		m.ResetGroups()
+		return nil
+	case disclosure.FieldWhy:
+		m.ResetWhy()
+		return nil
+	case disclosure.FieldCall:
+		m.ResetCall()
+		return nil
+	case disclosure.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Disclosure field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *DisclosureMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *DisclosureMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *DisclosureMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *DisclosureMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *DisclosureMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *DisclosureMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *DisclosureMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Disclosure unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *DisclosureMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Disclosure edge %s", name)
+}
+
 // DoorRuleMutation represents an operation that mutates the DoorRule nodes in the graph.
 type DoorRuleMutation struct {
 	config
@@ -13393,25 +14045,29 @@ func (m *GuessesMutation) ResetEdge(name string) error {
 // GuestMutation represents an operation that mutates the Guest nodes in the graph.
 type GuestMutation struct {
 	config
-	op             Op
-	typ            string
-	id             *string
-	property_id    *string
-	reservation_id *string
-	role           *string
-	child          *bool
-	position       *int
-	addposition    *int
-	person         *[]byte
-	complete       *bool
-	from_profile   *bool
-	invited_at     *time.Time
-	updated_at     *time.Time
-	created_at     *time.Time
-	clearedFields  map[string]struct{}
-	done           bool
-	oldValue       func(context.Context) (*Guest, error)
-	predicates     []predicate.Guest
+	op                  Op
+	typ                 string
+	id                  *string
+	property_id         *string
+	reservation_id      *string
+	role                *string
+	child               *bool
+	position            *int
+	addposition         *int
+	person              *[]byte
+	complete            *bool
+	from_profile        *bool
+	shared_groups       *[]string
+	appendshared_groups []string
+	sharing_set_at      *time.Time
+	sharing_session     *string
+	invited_at          *time.Time
+	updated_at          *time.Time
+	created_at          *time.Time
+	clearedFields       map[string]struct{}
+	done                bool
+	oldValue            func(context.Context) (*Guest, error)
+	predicates          []predicate.Guest
 }
 
 var _ ent.Mutation = (*GuestMutation)(nil)
@@ -13839,6 +14495,156 @@ func (m *GuestMutation) ResetFromProfile() {
 	m.from_profile = nil
 }
 
+// SetSharedGroups sets the "shared_groups" field.
+func (m *GuestMutation) SetSharedGroups(s []string) {
+	m.shared_groups = &s
+	m.appendshared_groups = nil
+}
+
+// SharedGroups returns the value of the "shared_groups" field in the mutation.
+func (m *GuestMutation) SharedGroups() (r []string, exists bool) {
+	v := m.shared_groups
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSharedGroups returns the old "shared_groups" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldSharedGroups(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSharedGroups is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSharedGroups requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSharedGroups: %w", err)
+	}
+	return oldValue.SharedGroups, nil
+}
+
+// AppendSharedGroups adds s to the "shared_groups" field.
+func (m *GuestMutation) AppendSharedGroups(s []string) {
+	m.appendshared_groups = append(m.appendshared_groups, s...)
+}
+
+// AppendedSharedGroups returns the list of values that were appended to the "shared_groups" field in this mutation.
+func (m *GuestMutation) AppendedSharedGroups() ([]string, bool) {
+	if len(m.appendshared_groups) == 0 {
+		return nil, false
+	}
+	return m.appendshared_groups, true
+}
+
+// ClearSharedGroups clears the value of the "shared_groups" field.
+func (m *GuestMutation) ClearSharedGroups() {
+	m.shared_groups = nil
+	m.appendshared_groups = nil
+	m.clearedFields[guest.FieldSharedGroups] = struct{}{}
+}
+
+// SharedGroupsCleared returns if the "shared_groups" field was cleared in this mutation.
+func (m *GuestMutation) SharedGroupsCleared() bool {
+	_, ok := m.clearedFields[guest.FieldSharedGroups]
+	return ok
+}
+
+// ResetSharedGroups resets all changes to the "shared_groups" field.
+func (m *GuestMutation) ResetSharedGroups() {
+	m.shared_groups = nil
+	m.appendshared_groups = nil
+	delete(m.clearedFields, guest.FieldSharedGroups)
+}
+
+// SetSharingSetAt sets the "sharing_set_at" field.
+func (m *GuestMutation) SetSharingSetAt(t time.Time) {
+	m.sharing_set_at = &t
+}
+
+// SharingSetAt returns the value of the "sharing_set_at" field in the mutation.
+func (m *GuestMutation) SharingSetAt() (r time.Time, exists bool) {
+	v := m.sharing_set_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSharingSetAt returns the old "sharing_set_at" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldSharingSetAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSharingSetAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSharingSetAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSharingSetAt: %w", err)
+	}
+	return oldValue.SharingSetAt, nil
+}
+
+// ClearSharingSetAt clears the value of the "sharing_set_at" field.
+func (m *GuestMutation) ClearSharingSetAt() {
+	m.sharing_set_at = nil
+	m.clearedFields[guest.FieldSharingSetAt] = struct{}{}
+}
+
+// SharingSetAtCleared returns if the "sharing_set_at" field was cleared in this mutation.
+func (m *GuestMutation) SharingSetAtCleared() bool {
+	_, ok := m.clearedFields[guest.FieldSharingSetAt]
+	return ok
+}
+
+// ResetSharingSetAt resets all changes to the "sharing_set_at" field.
+func (m *GuestMutation) ResetSharingSetAt() {
+	m.sharing_set_at = nil
+	delete(m.clearedFields, guest.FieldSharingSetAt)
+}
+
+// SetSharingSession sets the "sharing_session" field.
+func (m *GuestMutation) SetSharingSession(s string) {
+	m.sharing_session = &s
+}
+
+// SharingSession returns the value of the "sharing_session" field in the mutation.
+func (m *GuestMutation) SharingSession() (r string, exists bool) {
+	v := m.sharing_session
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSharingSession returns the old "sharing_session" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldSharingSession(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSharingSession is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSharingSession requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSharingSession: %w", err)
+	}
+	return oldValue.SharingSession, nil
+}
+
+// ResetSharingSession resets all changes to the "sharing_session" field.
+func (m *GuestMutation) ResetSharingSession() {
+	m.sharing_session = nil
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (m *GuestMutation) SetInvitedAt(t time.Time) {
 	m.invited_at = &t
@@ -14007,7 +14813,7 @@ func (m *GuestMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 14)
 	if m.property_id != nil {
 		fields = append(fields, guest.FieldPropertyID)
 	}
@@ -14031,6 +14837,15 @@ func (m *GuestMutation) Fields() []string {
 	}
 	if m.from_profile != nil {
 		fields = append(fields, guest.FieldFromProfile)
+	}
+	if m.shared_groups != nil {
+		fields = append(fields, guest.FieldSharedGroups)
+	}
+	if m.sharing_set_at != nil {
+		fields = append(fields, guest.FieldSharingSetAt)
+	}
+	if m.sharing_session != nil {
+		fields = append(fields, guest.FieldSharingSession)
 	}
 	if m.invited_at != nil {
 		fields = append(fields, guest.FieldInvitedAt)
@@ -14065,6 +14880,12 @@ func (m *GuestMutation) Field(name string) (ent.Value, bool) {
 		return m.Complete()
 	case guest.FieldFromProfile:
 		return m.FromProfile()
+	case guest.FieldSharedGroups:
+		return m.SharedGroups()
+	case guest.FieldSharingSetAt:
+		return m.SharingSetAt()
+	case guest.FieldSharingSession:
+		return m.SharingSession()
 	case guest.FieldInvitedAt:
 		return m.InvitedAt()
 	case guest.FieldUpdatedAt:
@@ -14096,6 +14917,12 @@ func (m *GuestMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldComplete(ctx)
 	case guest.FieldFromProfile:
 		return m.OldFromProfile(ctx)
+	case guest.FieldSharedGroups:
+		return m.OldSharedGroups(ctx)
+	case guest.FieldSharingSetAt:
+		return m.OldSharingSetAt(ctx)
+	case guest.FieldSharingSession:
+		return m.OldSharingSession(ctx)
 	case guest.FieldInvitedAt:
 		return m.OldInvitedAt(ctx)
 	case guest.FieldUpdatedAt:
@@ -14167,6 +14994,27 @@ func (m *GuestMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetFromProfile(v)
 		return nil
+	case guest.FieldSharedGroups:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSharedGroups(v)
+		return nil
+	case guest.FieldSharingSetAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSharingSetAt(v)
+		return nil
+	case guest.FieldSharingSession:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSharingSession(v)
+		return nil
 	case guest.FieldInvitedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -14236,6 +15084,12 @@ func (m *GuestMutation) ClearedFields() []string {
 	if m.FieldCleared(guest.FieldPerson) {
 		fields = append(fields, guest.FieldPerson)
 	}
+	if m.FieldCleared(guest.FieldSharedGroups) {
+		fields = append(fields, guest.FieldSharedGroups)
+	}
+	if m.FieldCleared(guest.FieldSharingSetAt) {
+		fields = append(fields, guest.FieldSharingSetAt)
+	}
 	if m.FieldCleared(guest.FieldInvitedAt) {
 		fields = append(fields, guest.FieldInvitedAt)
 	}
@@ -14258,6 +15112,12 @@ func (m *GuestMutation) ClearField(name string) error {
 	switch name {
 	case guest.FieldPerson:
 		m.ClearPerson()
+		return nil
+	case guest.FieldSharedGroups:
+		m.ClearSharedGroups()
+		return nil
+	case guest.FieldSharingSetAt:
+		m.ClearSharingSetAt()
 		return nil
 	case guest.FieldInvitedAt:
 		m.ClearInvitedAt()
@@ -14296,6 +15156,15 @@ func (m *GuestMutation) ResetField(name string) error {
 		return nil
 	case guest.FieldFromProfile:
 		m.ResetFromProfile()
+		return nil
+	case guest.FieldSharedGroups:
+		m.ResetSharedGroups()
+		return nil
+	case guest.FieldSharingSetAt:
+		m.ResetSharingSetAt()
+		return nil
+	case guest.FieldSharingSession:
+		m.ResetSharingSession()
 		return nil
 	case guest.FieldInvitedAt:
 		m.ResetInvitedAt()
@@ -40517,9 +41386,6 @@ type StayMutation struct {
 	arrival_time            *string
 	arrival_set_at          *time.Time
 	house_rules_accepted_at *time.Time
-	shared_groups           *[]string
-	appendshared_groups     []string
-	sharing_set_at          *time.Time
 	keep_profile            *bool
 	began_by                *string
 	began_at                *time.Time
@@ -41003,120 +41869,6 @@ func (m *StayMutation) HouseRulesAcceptedAtCleared() bool {
 func (m *StayMutation) ResetHouseRulesAcceptedAt() {
 	m.house_rules_accepted_at = nil
 	delete(m.clearedFields, stay.FieldHouseRulesAcceptedAt)
-}
-
-// SetSharedGroups sets the "shared_groups" field.
-func (m *StayMutation) SetSharedGroups(s []string) {
-	m.shared_groups = &s
-	m.appendshared_groups = nil
-}
-
-// SharedGroups returns the value of the "shared_groups" field in the mutation.
-func (m *StayMutation) SharedGroups() (r []string, exists bool) {
-	v := m.shared_groups
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldSharedGroups returns the old "shared_groups" field's value of the Stay entity.
-// If the Stay object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *StayMutation) OldSharedGroups(ctx context.Context) (v []string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldSharedGroups is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldSharedGroups requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldSharedGroups: %w", err)
-	}
-	return oldValue.SharedGroups, nil
-}
-
-// AppendSharedGroups adds s to the "shared_groups" field.
-func (m *StayMutation) AppendSharedGroups(s []string) {
-	m.appendshared_groups = append(m.appendshared_groups, s...)
-}
-
-// AppendedSharedGroups returns the list of values that were appended to the "shared_groups" field in this mutation.
-func (m *StayMutation) AppendedSharedGroups() ([]string, bool) {
-	if len(m.appendshared_groups) == 0 {
-		return nil, false
-	}
-	return m.appendshared_groups, true
-}
-
-// ClearSharedGroups clears the value of the "shared_groups" field.
-func (m *StayMutation) ClearSharedGroups() {
-	m.shared_groups = nil
-	m.appendshared_groups = nil
-	m.clearedFields[stay.FieldSharedGroups] = struct{}{}
-}
-
-// SharedGroupsCleared returns if the "shared_groups" field was cleared in this mutation.
-func (m *StayMutation) SharedGroupsCleared() bool {
-	_, ok := m.clearedFields[stay.FieldSharedGroups]
-	return ok
-}
-
-// ResetSharedGroups resets all changes to the "shared_groups" field.
-func (m *StayMutation) ResetSharedGroups() {
-	m.shared_groups = nil
-	m.appendshared_groups = nil
-	delete(m.clearedFields, stay.FieldSharedGroups)
-}
-
-// SetSharingSetAt sets the "sharing_set_at" field.
-func (m *StayMutation) SetSharingSetAt(t time.Time) {
-	m.sharing_set_at = &t
-}
-
-// SharingSetAt returns the value of the "sharing_set_at" field in the mutation.
-func (m *StayMutation) SharingSetAt() (r time.Time, exists bool) {
-	v := m.sharing_set_at
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldSharingSetAt returns the old "sharing_set_at" field's value of the Stay entity.
-// If the Stay object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *StayMutation) OldSharingSetAt(ctx context.Context) (v *time.Time, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldSharingSetAt is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldSharingSetAt requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldSharingSetAt: %w", err)
-	}
-	return oldValue.SharingSetAt, nil
-}
-
-// ClearSharingSetAt clears the value of the "sharing_set_at" field.
-func (m *StayMutation) ClearSharingSetAt() {
-	m.sharing_set_at = nil
-	m.clearedFields[stay.FieldSharingSetAt] = struct{}{}
-}
-
-// SharingSetAtCleared returns if the "sharing_set_at" field was cleared in this mutation.
-func (m *StayMutation) SharingSetAtCleared() bool {
-	_, ok := m.clearedFields[stay.FieldSharingSetAt]
-	return ok
-}
-
-// ResetSharingSetAt resets all changes to the "sharing_set_at" field.
-func (m *StayMutation) ResetSharingSetAt() {
-	m.sharing_set_at = nil
-	delete(m.clearedFields, stay.FieldSharingSetAt)
 }
 
 // SetKeepProfile sets the "keep_profile" field.
@@ -42016,7 +42768,7 @@ func (m *StayMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StayMutation) Fields() []string {
-	fields := make([]string, 0, 29)
+	fields := make([]string, 0, 27)
 	if m.property_id != nil {
 		fields = append(fields, stay.FieldPropertyID)
 	}
@@ -42040,12 +42792,6 @@ func (m *StayMutation) Fields() []string {
 	}
 	if m.house_rules_accepted_at != nil {
 		fields = append(fields, stay.FieldHouseRulesAcceptedAt)
-	}
-	if m.shared_groups != nil {
-		fields = append(fields, stay.FieldSharedGroups)
-	}
-	if m.sharing_set_at != nil {
-		fields = append(fields, stay.FieldSharingSetAt)
 	}
 	if m.keep_profile != nil {
 		fields = append(fields, stay.FieldKeepProfile)
@@ -42128,10 +42874,6 @@ func (m *StayMutation) Field(name string) (ent.Value, bool) {
 		return m.ArrivalSetAt()
 	case stay.FieldHouseRulesAcceptedAt:
 		return m.HouseRulesAcceptedAt()
-	case stay.FieldSharedGroups:
-		return m.SharedGroups()
-	case stay.FieldSharingSetAt:
-		return m.SharingSetAt()
 	case stay.FieldKeepProfile:
 		return m.KeepProfile()
 	case stay.FieldBeganBy:
@@ -42195,10 +42937,6 @@ func (m *StayMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldArrivalSetAt(ctx)
 	case stay.FieldHouseRulesAcceptedAt:
 		return m.OldHouseRulesAcceptedAt(ctx)
-	case stay.FieldSharedGroups:
-		return m.OldSharedGroups(ctx)
-	case stay.FieldSharingSetAt:
-		return m.OldSharingSetAt(ctx)
 	case stay.FieldKeepProfile:
 		return m.OldKeepProfile(ctx)
 	case stay.FieldBeganBy:
@@ -42301,20 +43039,6 @@ func (m *StayMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetHouseRulesAcceptedAt(v)
-		return nil
-	case stay.FieldSharedGroups:
-		v, ok := value.([]string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetSharedGroups(v)
-		return nil
-	case stay.FieldSharingSetAt:
-		v, ok := value.(time.Time)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetSharingSetAt(v)
 		return nil
 	case stay.FieldKeepProfile:
 		v, ok := value.(bool)
@@ -42524,12 +43248,6 @@ func (m *StayMutation) ClearedFields() []string {
 	if m.FieldCleared(stay.FieldHouseRulesAcceptedAt) {
 		fields = append(fields, stay.FieldHouseRulesAcceptedAt)
 	}
-	if m.FieldCleared(stay.FieldSharedGroups) {
-		fields = append(fields, stay.FieldSharedGroups)
-	}
-	if m.FieldCleared(stay.FieldSharingSetAt) {
-		fields = append(fields, stay.FieldSharingSetAt)
-	}
 	if m.FieldCleared(stay.FieldBeganAt) {
 		fields = append(fields, stay.FieldBeganAt)
 	}
@@ -42582,12 +43300,6 @@ func (m *StayMutation) ClearField(name string) error {
 		return nil
 	case stay.FieldHouseRulesAcceptedAt:
 		m.ClearHouseRulesAcceptedAt()
-		return nil
-	case stay.FieldSharedGroups:
-		m.ClearSharedGroups()
-		return nil
-	case stay.FieldSharingSetAt:
-		m.ClearSharingSetAt()
 		return nil
 	case stay.FieldBeganAt:
 		m.ClearBeganAt()
@@ -42653,12 +43365,6 @@ func (m *StayMutation) ResetField(name string) error {
 		return nil
 	case stay.FieldHouseRulesAcceptedAt:
 		m.ResetHouseRulesAcceptedAt()
-		return nil
-	case stay.FieldSharedGroups:
-		m.ResetSharedGroups()
-		return nil
-	case stay.FieldSharingSetAt:
-		m.ResetSharingSetAt()
 		return nil
 	case stay.FieldKeepProfile:
 		m.ResetKeepProfile()

@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
@@ -381,6 +382,40 @@ func init() {
 	conflictDescID := conflictFields[0].Descriptor()
 	// conflict.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	conflict.IDValidator = conflictDescID.Validators[0].(func(string) error)
+	disclosureFields := schema.Disclosure{}.Fields()
+	_ = disclosureFields
+	// disclosureDescPropertyID is the schema descriptor for property_id field.
+	disclosureDescPropertyID := disclosureFields[1].Descriptor()
+	// disclosure.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	disclosure.PropertyIDValidator = disclosureDescPropertyID.Validators[0].(func(string) error)
+	// disclosureDescReservationID is the schema descriptor for reservation_id field.
+	disclosureDescReservationID := disclosureFields[2].Descriptor()
+	// disclosure.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	disclosure.ReservationIDValidator = disclosureDescReservationID.Validators[0].(func(string) error)
+	// disclosureDescGuestID is the schema descriptor for guest_id field.
+	disclosureDescGuestID := disclosureFields[3].Descriptor()
+	// disclosure.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	disclosure.GuestIDValidator = disclosureDescGuestID.Validators[0].(func(string) error)
+	// disclosureDescIntegrationID is the schema descriptor for integration_id field.
+	disclosureDescIntegrationID := disclosureFields[4].Descriptor()
+	// disclosure.IntegrationIDValidator is a validator for the "integration_id" field. It is called by the builders before save.
+	disclosure.IntegrationIDValidator = disclosureDescIntegrationID.Validators[0].(func(string) error)
+	// disclosureDescWhy is the schema descriptor for why field.
+	disclosureDescWhy := disclosureFields[6].Descriptor()
+	// disclosure.WhyValidator is a validator for the "why" field. It is called by the builders before save.
+	disclosure.WhyValidator = disclosureDescWhy.Validators[0].(func(string) error)
+	// disclosureDescCall is the schema descriptor for call field.
+	disclosureDescCall := disclosureFields[7].Descriptor()
+	// disclosure.CallValidator is a validator for the "call" field. It is called by the builders before save.
+	disclosure.CallValidator = disclosureDescCall.Validators[0].(func(string) error)
+	// disclosureDescCreatedAt is the schema descriptor for created_at field.
+	disclosureDescCreatedAt := disclosureFields[8].Descriptor()
+	// disclosure.DefaultCreatedAt holds the default value on creation for the created_at field.
+	disclosure.DefaultCreatedAt = disclosureDescCreatedAt.Default.(func() time.Time)
+	// disclosureDescID is the schema descriptor for id field.
+	disclosureDescID := disclosureFields[0].Descriptor()
+	// disclosure.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	disclosure.IDValidator = disclosureDescID.Validators[0].(func(string) error)
 	doorruleFields := schema.DoorRule{}.Fields()
 	_ = doorruleFields
 	// doorruleDescPropertyID is the schema descriptor for property_id field.
@@ -599,8 +634,14 @@ func init() {
 	guestDescFromProfile := guestFields[8].Descriptor()
 	// guest.DefaultFromProfile holds the default value on creation for the from_profile field.
 	guest.DefaultFromProfile = guestDescFromProfile.Default.(bool)
+	// guestDescSharingSession is the schema descriptor for sharing_session field.
+	guestDescSharingSession := guestFields[11].Descriptor()
+	// guest.DefaultSharingSession holds the default value on creation for the sharing_session field.
+	guest.DefaultSharingSession = guestDescSharingSession.Default.(string)
+	// guest.SharingSessionValidator is a validator for the "sharing_session" field. It is called by the builders before save.
+	guest.SharingSessionValidator = guestDescSharingSession.Validators[0].(func(string) error)
 	// guestDescCreatedAt is the schema descriptor for created_at field.
-	guestDescCreatedAt := guestFields[11].Descriptor()
+	guestDescCreatedAt := guestFields[14].Descriptor()
 	// guest.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guest.DefaultCreatedAt = guestDescCreatedAt.Default.(func() time.Time)
 	// guestDescID is the schema descriptor for id field.
@@ -1592,45 +1633,45 @@ func init() {
 	// stay.ArrivalTimeValidator is a validator for the "arrival_time" field. It is called by the builders before save.
 	stay.ArrivalTimeValidator = stayDescArrivalTime.Validators[0].(func(string) error)
 	// stayDescKeepProfile is the schema descriptor for keep_profile field.
-	stayDescKeepProfile := stayFields[11].Descriptor()
+	stayDescKeepProfile := stayFields[9].Descriptor()
 	// stay.DefaultKeepProfile holds the default value on creation for the keep_profile field.
 	stay.DefaultKeepProfile = stayDescKeepProfile.Default.(bool)
 	// stayDescBeganBy is the schema descriptor for began_by field.
-	stayDescBeganBy := stayFields[12].Descriptor()
+	stayDescBeganBy := stayFields[10].Descriptor()
 	// stay.DefaultBeganBy holds the default value on creation for the began_by field.
 	stay.DefaultBeganBy = stayDescBeganBy.Default.(string)
 	// stay.BeganByValidator is a validator for the "began_by" field. It is called by the builders before save.
 	stay.BeganByValidator = stayDescBeganBy.Validators[0].(func(string) error)
 	// stayDescAttemptKey is the schema descriptor for attempt_key field.
-	stayDescAttemptKey := stayFields[18].Descriptor()
+	stayDescAttemptKey := stayFields[16].Descriptor()
 	// stay.DefaultAttemptKey holds the default value on creation for the attempt_key field.
 	stay.DefaultAttemptKey = stayDescAttemptKey.Default.(string)
 	// stay.AttemptKeyValidator is a validator for the "attempt_key" field. It is called by the builders before save.
 	stay.AttemptKeyValidator = stayDescAttemptKey.Validators[0].(func(string) error)
 	// stayDescAttemptSession is the schema descriptor for attempt_session field.
-	stayDescAttemptSession := stayFields[19].Descriptor()
+	stayDescAttemptSession := stayFields[17].Descriptor()
 	// stay.DefaultAttemptSession holds the default value on creation for the attempt_session field.
 	stay.DefaultAttemptSession = stayDescAttemptSession.Default.(string)
 	// stay.AttemptSessionValidator is a validator for the "attempt_session" field. It is called by the builders before save.
 	stay.AttemptSessionValidator = stayDescAttemptSession.Validators[0].(func(string) error)
 	// stayDescAttemptState is the schema descriptor for attempt_state field.
-	stayDescAttemptState := stayFields[20].Descriptor()
+	stayDescAttemptState := stayFields[18].Descriptor()
 	// stay.DefaultAttemptState holds the default value on creation for the attempt_state field.
 	stay.DefaultAttemptState = stayDescAttemptState.Default.(string)
 	// stay.AttemptStateValidator is a validator for the "attempt_state" field. It is called by the builders before save.
 	stay.AttemptStateValidator = stayDescAttemptState.Validators[0].(func(string) error)
 	// stayDescAttempts is the schema descriptor for attempts field.
-	stayDescAttempts := stayFields[21].Descriptor()
+	stayDescAttempts := stayFields[19].Descriptor()
 	// stay.DefaultAttempts holds the default value on creation for the attempts field.
 	stay.DefaultAttempts = stayDescAttempts.Default.(int)
 	// stayDescEndedBy is the schema descriptor for ended_by field.
-	stayDescEndedBy := stayFields[25].Descriptor()
+	stayDescEndedBy := stayFields[23].Descriptor()
 	// stay.DefaultEndedBy holds the default value on creation for the ended_by field.
 	stay.DefaultEndedBy = stayDescEndedBy.Default.(string)
 	// stay.EndedByValidator is a validator for the "ended_by" field. It is called by the builders before save.
 	stay.EndedByValidator = stayDescEndedBy.Validators[0].(func(string) error)
 	// stayDescCreatedAt is the schema descriptor for created_at field.
-	stayDescCreatedAt := stayFields[29].Descriptor()
+	stayDescCreatedAt := stayFields[27].Descriptor()
 	// stay.DefaultCreatedAt holds the default value on creation for the created_at field.
 	stay.DefaultCreatedAt = stayDescCreatedAt.Default.(func() time.Time)
 	// stayDescID is the schema descriptor for id field.

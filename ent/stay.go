@@ -35,10 +35,6 @@ type Stay struct {
 	ArrivalSetAt *time.Time `json:"arrival_set_at,omitempty"`
 	// HouseRulesAcceptedAt holds the value of the "house_rules_accepted_at" field.
 	HouseRulesAcceptedAt *time.Time `json:"house_rules_accepted_at,omitempty"`
-	// Groups of fields that the PMS may read during the stay.
-	SharedGroups []string `json:"shared_groups,omitempty"`
-	// SharingSetAt holds the value of the "sharing_set_at" field.
-	SharingSetAt *time.Time `json:"sharing_set_at,omitempty"`
 	// KeepProfile holds the value of the "keep_profile" field.
 	KeepProfile bool `json:"keep_profile,omitempty"`
 	// mail, door, or the id of a kiosk; empty: the check-in has not begun.
@@ -85,7 +81,7 @@ func (*Stay) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case stay.FieldSharedGroups, stay.FieldCleared, stay.FieldAnswer, stay.FieldRefusal:
+		case stay.FieldCleared, stay.FieldAnswer, stay.FieldRefusal:
 			values[i] = new([]byte)
 		case stay.FieldPartySet, stay.FieldKeepProfile:
 			values[i] = new(sql.NullBool)
@@ -93,7 +89,7 @@ func (*Stay) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case stay.FieldID, stay.FieldPropertyID, stay.FieldReservationID, stay.FieldArrivalTime, stay.FieldBeganBy, stay.FieldAttemptKey, stay.FieldAttemptSession, stay.FieldAttemptState, stay.FieldEndedBy:
 			values[i] = new(sql.NullString)
-		case stay.FieldArrivalSetAt, stay.FieldHouseRulesAcceptedAt, stay.FieldSharingSetAt, stay.FieldBeganAt, stay.FieldDetailsConfirmedAt, stay.FieldNextAskAt, stay.FieldAttemptAt, stay.FieldAcceptedAt, stay.FieldEndedAt, stay.FieldEvaluatedAt, stay.FieldRoomReadyMailedAt, stay.FieldCreatedAt:
+		case stay.FieldArrivalSetAt, stay.FieldHouseRulesAcceptedAt, stay.FieldBeganAt, stay.FieldDetailsConfirmedAt, stay.FieldNextAskAt, stay.FieldAttemptAt, stay.FieldAcceptedAt, stay.FieldEndedAt, stay.FieldEvaluatedAt, stay.FieldRoomReadyMailedAt, stay.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -165,21 +161,6 @@ func (_m *Stay) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.HouseRulesAcceptedAt = new(time.Time)
 				*_m.HouseRulesAcceptedAt = value.Time
-			}
-		case stay.FieldSharedGroups:
-			if value, ok := values[i].(*[]byte); !ok {
-				return fmt.Errorf("unexpected type %T for field shared_groups", values[i])
-			} else if value != nil && len(*value) > 0 {
-				if err := json.Unmarshal(*value, &_m.SharedGroups); err != nil {
-					return fmt.Errorf("unmarshal field shared_groups: %w", err)
-				}
-			}
-		case stay.FieldSharingSetAt:
-			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field sharing_set_at", values[i])
-			} else if value.Valid {
-				_m.SharingSetAt = new(time.Time)
-				*_m.SharingSetAt = value.Time
 			}
 		case stay.FieldKeepProfile:
 			if value, ok := values[i].(*sql.NullBool); !ok {
@@ -370,14 +351,6 @@ func (_m *Stay) String() string {
 	builder.WriteString(", ")
 	if v := _m.HouseRulesAcceptedAt; v != nil {
 		builder.WriteString("house_rules_accepted_at=")
-		builder.WriteString(v.Format(time.ANSIC))
-	}
-	builder.WriteString(", ")
-	builder.WriteString("shared_groups=")
-	builder.WriteString(fmt.Sprintf("%v", _m.SharedGroups))
-	builder.WriteString(", ")
-	if v := _m.SharingSetAt; v != nil {
-		builder.WriteString("sharing_set_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -117,26 +117,6 @@ func (_c *StayCreate) SetNillableHouseRulesAcceptedAt(v *time.Time) *StayCreate 
 	return _c
 }
 
-// SetSharedGroups sets the "shared_groups" field.
-func (_c *StayCreate) SetSharedGroups(v []string) *StayCreate {
-	_c.mutation.SetSharedGroups(v)
-	return _c
-}
-
-// SetSharingSetAt sets the "sharing_set_at" field.
-func (_c *StayCreate) SetSharingSetAt(v time.Time) *StayCreate {
-	_c.mutation.SetSharingSetAt(v)
-	return _c
-}
-
-// SetNillableSharingSetAt sets the "sharing_set_at" field if the given value is not nil.
-func (_c *StayCreate) SetNillableSharingSetAt(v *time.Time) *StayCreate {
-	if v != nil {
-		_c.SetSharingSetAt(*v)
-	}
-	return _c
-}
-
 // SetKeepProfile sets the "keep_profile" field.
 func (_c *StayCreate) SetKeepProfile(v bool) *StayCreate {
 	_c.mutation.SetKeepProfile(v)
@@ -641,14 +621,6 @@ func (_c *StayCreate) createSpec() (*Stay, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.HouseRulesAcceptedAt(); ok {
 		_spec.SetField(stay.FieldHouseRulesAcceptedAt, field.TypeTime, value)
 		_node.HouseRulesAcceptedAt = &value
-	}
-	if value, ok := _c.mutation.SharedGroups(); ok {
-		_spec.SetField(stay.FieldSharedGroups, field.TypeJSON, value)
-		_node.SharedGroups = value
-	}
-	if value, ok := _c.mutation.SharingSetAt(); ok {
-		_spec.SetField(stay.FieldSharingSetAt, field.TypeTime, value)
-		_node.SharingSetAt = &value
 	}
 	if value, ok := _c.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)

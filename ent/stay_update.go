@@ -141,44 +141,6 @@ func (_u *StayUpdate) ClearHouseRulesAcceptedAt() *StayUpdate {
 	return _u
 }
 
-// SetSharedGroups sets the "shared_groups" field.
-func (_u *StayUpdate) SetSharedGroups(v []string) *StayUpdate {
-	_u.mutation.SetSharedGroups(v)
-	return _u
-}
-
-// AppendSharedGroups appends value to the "shared_groups" field.
-func (_u *StayUpdate) AppendSharedGroups(v []string) *StayUpdate {
-	_u.mutation.AppendSharedGroups(v)
-	return _u
-}
-
-// ClearSharedGroups clears the value of the "shared_groups" field.
-func (_u *StayUpdate) ClearSharedGroups() *StayUpdate {
-	_u.mutation.ClearSharedGroups()
-	return _u
-}
-
-// SetSharingSetAt sets the "sharing_set_at" field.
-func (_u *StayUpdate) SetSharingSetAt(v time.Time) *StayUpdate {
-	_u.mutation.SetSharingSetAt(v)
-	return _u
-}
-
-// SetNillableSharingSetAt sets the "sharing_set_at" field if the given value is not nil.
-func (_u *StayUpdate) SetNillableSharingSetAt(v *time.Time) *StayUpdate {
-	if v != nil {
-		_u.SetSharingSetAt(*v)
-	}
-	return _u
-}
-
-// ClearSharingSetAt clears the value of the "sharing_set_at" field.
-func (_u *StayUpdate) ClearSharingSetAt() *StayUpdate {
-	_u.mutation.ClearSharingSetAt()
-	return _u
-}
-
 // SetKeepProfile sets the "keep_profile" field.
 func (_u *StayUpdate) SetKeepProfile(v bool) *StayUpdate {
 	_u.mutation.SetKeepProfile(v)
@@ -617,23 +579,6 @@ func (_u *StayUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.HouseRulesAcceptedAtCleared() {
 		_spec.ClearField(stay.FieldHouseRulesAcceptedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.SharedGroups(); ok {
-		_spec.SetField(stay.FieldSharedGroups, field.TypeJSON, value)
-	}
-	if value, ok := _u.mutation.AppendedSharedGroups(); ok {
-		_spec.AddModifier(func(u *sql.UpdateBuilder) {
-			sqljson.Append(u, stay.FieldSharedGroups, value)
-		})
-	}
-	if _u.mutation.SharedGroupsCleared() {
-		_spec.ClearField(stay.FieldSharedGroups, field.TypeJSON)
-	}
-	if value, ok := _u.mutation.SharingSetAt(); ok {
-		_spec.SetField(stay.FieldSharingSetAt, field.TypeTime, value)
-	}
-	if _u.mutation.SharingSetAtCleared() {
-		_spec.ClearField(stay.FieldSharingSetAt, field.TypeTime)
-	}
 	if value, ok := _u.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)
 	}
@@ -858,44 +803,6 @@ func (_u *StayUpdateOne) SetNillableHouseRulesAcceptedAt(v *time.Time) *StayUpda
 // ClearHouseRulesAcceptedAt clears the value of the "house_rules_accepted_at" field.
 func (_u *StayUpdateOne) ClearHouseRulesAcceptedAt() *StayUpdateOne {
 	_u.mutation.ClearHouseRulesAcceptedAt()
-	return _u
-}
-
-// SetSharedGroups sets the "shared_groups" field.
-func (_u *StayUpdateOne) SetSharedGroups(v []string) *StayUpdateOne {
-	_u.mutation.SetSharedGroups(v)
-	return _u
-}
-
-// AppendSharedGroups appends value to the "shared_groups" field.
-func (_u *StayUpdateOne) AppendSharedGroups(v []string) *StayUpdateOne {
-	_u.mutation.AppendSharedGroups(v)
-	return _u
-}
-
-// ClearSharedGroups clears the value of the "shared_groups" field.
-func (_u *StayUpdateOne) ClearSharedGroups() *StayUpdateOne {
-	_u.mutation.ClearSharedGroups()
-	return _u
-}
-
-// SetSharingSetAt sets the "sharing_set_at" field.
-func (_u *StayUpdateOne) SetSharingSetAt(v time.Time) *StayUpdateOne {
-	_u.mutation.SetSharingSetAt(v)
-	return _u
-}
-
-// SetNillableSharingSetAt sets the "sharing_set_at" field if the given value is not nil.
-func (_u *StayUpdateOne) SetNillableSharingSetAt(v *time.Time) *StayUpdateOne {
-	if v != nil {
-		_u.SetSharingSetAt(*v)
-	}
-	return _u
-}
-
-// ClearSharingSetAt clears the value of the "sharing_set_at" field.
-func (_u *StayUpdateOne) ClearSharingSetAt() *StayUpdateOne {
-	_u.mutation.ClearSharingSetAt()
 	return _u
 }
 
@@ -1366,23 +1273,6 @@ func (_u *StayUpdateOne) sqlSave(ctx context.Context) (_node *Stay, err error) {
 	}
 	if _u.mutation.HouseRulesAcceptedAtCleared() {
 		_spec.ClearField(stay.FieldHouseRulesAcceptedAt, field.TypeTime)
-	}
-	if value, ok := _u.mutation.SharedGroups(); ok {
-		_spec.SetField(stay.FieldSharedGroups, field.TypeJSON, value)
-	}
-	if value, ok := _u.mutation.AppendedSharedGroups(); ok {
-		_spec.AddModifier(func(u *sql.UpdateBuilder) {
-			sqljson.Append(u, stay.FieldSharedGroups, value)
-		})
-	}
-	if _u.mutation.SharedGroupsCleared() {
-		_spec.ClearField(stay.FieldSharedGroups, field.TypeJSON)
-	}
-	if value, ok := _u.mutation.SharingSetAt(); ok {
-		_spec.SetField(stay.FieldSharingSetAt, field.TypeTime, value)
-	}
-	if _u.mutation.SharingSetAtCleared() {
-		_spec.ClearField(stay.FieldSharingSetAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)

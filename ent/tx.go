@@ -30,6 +30,8 @@ type Tx struct {
 	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
 	Conflict *ConflictClient
+	// Disclosure is the client for interacting with the Disclosure builders.
+	Disclosure *DisclosureClient
 	// DoorRule is the client for interacting with the DoorRule builders.
 	DoorRule *DoorRuleClient
 	// Endpoint is the client for interacting with the Endpoint builders.
@@ -247,6 +249,7 @@ func (tx *Tx) init() {
 	tx.CheckInSettings = NewCheckInSettingsClient(tx.config)
 	tx.Code = NewCodeClient(tx.config)
 	tx.Conflict = NewConflictClient(tx.config)
+	tx.Disclosure = NewDisclosureClient(tx.config)
 	tx.DoorRule = NewDoorRuleClient(tx.config)
 	tx.Endpoint = NewEndpointClient(tx.config)
 	tx.Event = NewEventClient(tx.config)

@@ -18,6 +18,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofCheckInSettings   CheckInSettingsClient
 		ofCode              CodeClient
 		ofConflict          ConflictClient
+		ofDisclosure        DisclosureClient
 		ofDoorRule          DoorRuleClient
 		ofEndpoint          EndpointClient
 		ofEvent             EventClient
@@ -67,6 +68,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofCheckInSettings:   CheckInSettingsClient{config: cfg},
 		ofCode:              CodeClient{config: cfg},
 		ofConflict:          ConflictClient{config: cfg},
+		ofDisclosure:        DisclosureClient{config: cfg},
 		ofDoorRule:          DoorRuleClient{config: cfg},
 		ofEndpoint:          EndpointClient{config: cfg},
 		ofEvent:             EventClient{config: cfg},
@@ -115,6 +117,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.CheckInSettings = &all.ofCheckInSettings
 	all.Code = &all.ofCode
 	all.Conflict = &all.ofConflict
+	all.Disclosure = &all.ofDisclosure
 	all.DoorRule = &all.ofDoorRule
 	all.Endpoint = &all.ofEndpoint
 	all.Event = &all.ofEvent

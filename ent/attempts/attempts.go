@@ -17,8 +17,6 @@ const (
 	FieldBeganAt = "began_at"
 	// FieldCount holds the string denoting the count field in the database.
 	FieldCount = "count"
-	// FieldNotifiedAt holds the string denoting the notified_at field in the database.
-	FieldNotifiedAt = "notified_at"
 	// Table holds the table name of the attempts in the database.
 	Table = "attempts"
 )
@@ -29,7 +27,6 @@ var Columns = []string{
 	FieldPropertyID,
 	FieldBeganAt,
 	FieldCount,
-	FieldNotifiedAt,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -72,9 +69,4 @@ func ByBeganAt(opts ...sql.OrderTermOption) OrderOption {
 // ByCount orders the results by the count field.
 func ByCount(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCount, opts...).ToFunc()
-}
-
-// ByNotifiedAt orders the results by the notified_at field.
-func ByNotifiedAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldNotifiedAt, opts...).ToFunc()
 }

@@ -79,11 +79,6 @@ func Count(v int) predicate.Attempts {
 	return predicate.Attempts(sql.FieldEQ(FieldCount, v))
 }
 
-// NotifiedAt applies equality check predicate on the "notified_at" field. It's identical to NotifiedAtEQ.
-func NotifiedAt(v time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldEQ(FieldNotifiedAt, v))
-}
-
 // PropertyIDEQ applies the EQ predicate on the "property_id" field.
 func PropertyIDEQ(v string) predicate.Attempts {
 	return predicate.Attempts(sql.FieldEQ(FieldPropertyID, v))
@@ -227,56 +222,6 @@ func CountLT(v int) predicate.Attempts {
 // CountLTE applies the LTE predicate on the "count" field.
 func CountLTE(v int) predicate.Attempts {
 	return predicate.Attempts(sql.FieldLTE(FieldCount, v))
-}
-
-// NotifiedAtEQ applies the EQ predicate on the "notified_at" field.
-func NotifiedAtEQ(v time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldEQ(FieldNotifiedAt, v))
-}
-
-// NotifiedAtNEQ applies the NEQ predicate on the "notified_at" field.
-func NotifiedAtNEQ(v time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldNEQ(FieldNotifiedAt, v))
-}
-
-// NotifiedAtIn applies the In predicate on the "notified_at" field.
-func NotifiedAtIn(vs ...time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldIn(FieldNotifiedAt, vs...))
-}
-
-// NotifiedAtNotIn applies the NotIn predicate on the "notified_at" field.
-func NotifiedAtNotIn(vs ...time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldNotIn(FieldNotifiedAt, vs...))
-}
-
-// NotifiedAtGT applies the GT predicate on the "notified_at" field.
-func NotifiedAtGT(v time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldGT(FieldNotifiedAt, v))
-}
-
-// NotifiedAtGTE applies the GTE predicate on the "notified_at" field.
-func NotifiedAtGTE(v time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldGTE(FieldNotifiedAt, v))
-}
-
-// NotifiedAtLT applies the LT predicate on the "notified_at" field.
-func NotifiedAtLT(v time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldLT(FieldNotifiedAt, v))
-}
-
-// NotifiedAtLTE applies the LTE predicate on the "notified_at" field.
-func NotifiedAtLTE(v time.Time) predicate.Attempts {
-	return predicate.Attempts(sql.FieldLTE(FieldNotifiedAt, v))
-}
-
-// NotifiedAtIsNil applies the IsNil predicate on the "notified_at" field.
-func NotifiedAtIsNil() predicate.Attempts {
-	return predicate.Attempts(sql.FieldIsNull(FieldNotifiedAt))
-}
-
-// NotifiedAtNotNil applies the NotNil predicate on the "notified_at" field.
-func NotifiedAtNotNil() predicate.Attempts {
-	return predicate.Attempts(sql.FieldNotNull(FieldNotifiedAt))
 }
 
 // And groups predicates with the AND operator between them.

@@ -29,6 +29,12 @@ const (
 	FieldComplete = "complete"
 	// FieldFromProfile holds the string denoting the from_profile field in the database.
 	FieldFromProfile = "from_profile"
+	// FieldSharedGroups holds the string denoting the shared_groups field in the database.
+	FieldSharedGroups = "shared_groups"
+	// FieldSharingSetAt holds the string denoting the sharing_set_at field in the database.
+	FieldSharingSetAt = "sharing_set_at"
+	// FieldSharingSession holds the string denoting the sharing_session field in the database.
+	FieldSharingSession = "sharing_session"
 	// FieldInvitedAt holds the string denoting the invited_at field in the database.
 	FieldInvitedAt = "invited_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
@@ -50,6 +56,9 @@ var Columns = []string{
 	FieldPerson,
 	FieldComplete,
 	FieldFromProfile,
+	FieldSharedGroups,
+	FieldSharingSetAt,
+	FieldSharingSession,
 	FieldInvitedAt,
 	FieldUpdatedAt,
 	FieldCreatedAt,
@@ -80,6 +89,10 @@ var (
 	DefaultComplete bool
 	// DefaultFromProfile holds the default value on creation for the "from_profile" field.
 	DefaultFromProfile bool
+	// DefaultSharingSession holds the default value on creation for the "sharing_session" field.
+	DefaultSharingSession string
+	// SharingSessionValidator is a validator for the "sharing_session" field. It is called by the builders before save.
+	SharingSessionValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -127,6 +140,16 @@ func ByComplete(opts ...sql.OrderTermOption) OrderOption {
 // ByFromProfile orders the results by the from_profile field.
 func ByFromProfile(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldFromProfile, opts...).ToFunc()
+}
+
+// BySharingSetAt orders the results by the sharing_set_at field.
+func BySharingSetAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSharingSetAt, opts...).ToFunc()
+}
+
+// BySharingSession orders the results by the sharing_session field.
+func BySharingSession(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSharingSession, opts...).ToFunc()
 }
 
 // ByInvitedAt orders the results by the invited_at field.

@@ -104,6 +104,16 @@ func FromProfile(v bool) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldFromProfile, v))
 }
 
+// SharingSetAt applies equality check predicate on the "sharing_set_at" field. It's identical to SharingSetAtEQ.
+func SharingSetAt(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldSharingSetAt, v))
+}
+
+// SharingSession applies equality check predicate on the "sharing_session" field. It's identical to SharingSessionEQ.
+func SharingSession(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldSharingSession, v))
+}
+
 // InvitedAt applies equality check predicate on the "invited_at" field. It's identical to InvitedAtEQ.
 func InvitedAt(v time.Time) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldInvitedAt, v))
@@ -432,6 +442,131 @@ func FromProfileEQ(v bool) predicate.Guest {
 // FromProfileNEQ applies the NEQ predicate on the "from_profile" field.
 func FromProfileNEQ(v bool) predicate.Guest {
 	return predicate.Guest(sql.FieldNEQ(FieldFromProfile, v))
+}
+
+// SharedGroupsIsNil applies the IsNil predicate on the "shared_groups" field.
+func SharedGroupsIsNil() predicate.Guest {
+	return predicate.Guest(sql.FieldIsNull(FieldSharedGroups))
+}
+
+// SharedGroupsNotNil applies the NotNil predicate on the "shared_groups" field.
+func SharedGroupsNotNil() predicate.Guest {
+	return predicate.Guest(sql.FieldNotNull(FieldSharedGroups))
+}
+
+// SharingSetAtEQ applies the EQ predicate on the "sharing_set_at" field.
+func SharingSetAtEQ(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldSharingSetAt, v))
+}
+
+// SharingSetAtNEQ applies the NEQ predicate on the "sharing_set_at" field.
+func SharingSetAtNEQ(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldNEQ(FieldSharingSetAt, v))
+}
+
+// SharingSetAtIn applies the In predicate on the "sharing_set_at" field.
+func SharingSetAtIn(vs ...time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldIn(FieldSharingSetAt, vs...))
+}
+
+// SharingSetAtNotIn applies the NotIn predicate on the "sharing_set_at" field.
+func SharingSetAtNotIn(vs ...time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldNotIn(FieldSharingSetAt, vs...))
+}
+
+// SharingSetAtGT applies the GT predicate on the "sharing_set_at" field.
+func SharingSetAtGT(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldGT(FieldSharingSetAt, v))
+}
+
+// SharingSetAtGTE applies the GTE predicate on the "sharing_set_at" field.
+func SharingSetAtGTE(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldGTE(FieldSharingSetAt, v))
+}
+
+// SharingSetAtLT applies the LT predicate on the "sharing_set_at" field.
+func SharingSetAtLT(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldLT(FieldSharingSetAt, v))
+}
+
+// SharingSetAtLTE applies the LTE predicate on the "sharing_set_at" field.
+func SharingSetAtLTE(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldLTE(FieldSharingSetAt, v))
+}
+
+// SharingSetAtIsNil applies the IsNil predicate on the "sharing_set_at" field.
+func SharingSetAtIsNil() predicate.Guest {
+	return predicate.Guest(sql.FieldIsNull(FieldSharingSetAt))
+}
+
+// SharingSetAtNotNil applies the NotNil predicate on the "sharing_set_at" field.
+func SharingSetAtNotNil() predicate.Guest {
+	return predicate.Guest(sql.FieldNotNull(FieldSharingSetAt))
+}
+
+// SharingSessionEQ applies the EQ predicate on the "sharing_session" field.
+func SharingSessionEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldSharingSession, v))
+}
+
+// SharingSessionNEQ applies the NEQ predicate on the "sharing_session" field.
+func SharingSessionNEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldNEQ(FieldSharingSession, v))
+}
+
+// SharingSessionIn applies the In predicate on the "sharing_session" field.
+func SharingSessionIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldIn(FieldSharingSession, vs...))
+}
+
+// SharingSessionNotIn applies the NotIn predicate on the "sharing_session" field.
+func SharingSessionNotIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldNotIn(FieldSharingSession, vs...))
+}
+
+// SharingSessionGT applies the GT predicate on the "sharing_session" field.
+func SharingSessionGT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGT(FieldSharingSession, v))
+}
+
+// SharingSessionGTE applies the GTE predicate on the "sharing_session" field.
+func SharingSessionGTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGTE(FieldSharingSession, v))
+}
+
+// SharingSessionLT applies the LT predicate on the "sharing_session" field.
+func SharingSessionLT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLT(FieldSharingSession, v))
+}
+
+// SharingSessionLTE applies the LTE predicate on the "sharing_session" field.
+func SharingSessionLTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLTE(FieldSharingSession, v))
+}
+
+// SharingSessionContains applies the Contains predicate on the "sharing_session" field.
+func SharingSessionContains(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContains(FieldSharingSession, v))
+}
+
+// SharingSessionHasPrefix applies the HasPrefix predicate on the "sharing_session" field.
+func SharingSessionHasPrefix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasPrefix(FieldSharingSession, v))
+}
+
+// SharingSessionHasSuffix applies the HasSuffix predicate on the "sharing_session" field.
+func SharingSessionHasSuffix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasSuffix(FieldSharingSession, v))
+}
+
+// SharingSessionEqualFold applies the EqualFold predicate on the "sharing_session" field.
+func SharingSessionEqualFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEqualFold(FieldSharingSession, v))
+}
+
+// SharingSessionContainsFold applies the ContainsFold predicate on the "sharing_session" field.
+func SharingSessionContainsFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContainsFold(FieldSharingSession, v))
 }
 
 // InvitedAtEQ applies the EQ predicate on the "invited_at" field.

@@ -105,6 +105,18 @@ func (f ConflictFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ConflictMutation", m)
 }
 
+// The DisclosureFunc type is an adapter to allow the use of ordinary
+// function as Disclosure mutator.
+type DisclosureFunc func(context.Context, *ent.DisclosureMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f DisclosureFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.DisclosureMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DisclosureMutation", m)
+}
+
 // The DoorRuleFunc type is an adapter to allow the use of ordinary
 // function as DoorRule mutator.
 type DoorRuleFunc func(context.Context, *ent.DoorRuleMutation) (ent.Value, error)

@@ -30,6 +30,9 @@ type Code func(*sql.Selector)
 // Conflict is the predicate function for conflict builders.
 type Conflict func(*sql.Selector)
 
+// Disclosure is the predicate function for disclosure builders.
+type Disclosure func(*sql.Selector)
+
 // DoorRule is the predicate function for doorrule builders.
 type DoorRule func(*sql.Selector)
 

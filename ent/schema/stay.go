@@ -24,8 +24,6 @@ func (Stay) Fields() []ent.Field {
 		field.String("arrival_time").MaxRuneLen(5).Default(""),
 		maybe("arrival_set_at"),
 		maybe("house_rules_accepted_at"),
-		field.Strings("shared_groups").Optional().Comment("Groups of fields that the PMS may read during the stay."),
-		maybe("sharing_set_at"),
 		field.Bool("keep_profile").Default(false),
 
 		field.String("began_by").MaxRuneLen(40).Default("").Comment("mail, door, or the id of a kiosk; empty: the check-in has not begun."),
@@ -94,6 +92,9 @@ func (Guest) Fields() []ent.Field {
 		field.Bytes("person").Optional().Comment("The answers, sealed with the property's key."),
 		field.Bool("complete").Default(false).Comment("No required answer was missing when it was last saved."),
 		field.Bool("from_profile").Default(false),
+		field.Strings("shared_groups").Optional().Comment("Groups of fields that the PMS may get of this guest, as the guest said, or an adult for a minor."),
+		maybe("sharing_set_at"),
+		field.String("sharing_session").MaxRuneLen(40).Default("").Comment("Of a decision in a session that rests on two facts: that session. The decision covers only the answers given in it."),
 		maybe("invited_at"),
 		maybe("updated_at"),
 		created(),
@@ -102,6 +103,29 @@ func (Guest) Fields() []ent.Field {
 
 func (Guest) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("reservation_id"), index.Fields("property_id")}
+}
+
+// Disclosure says that the PMS got groups of fields of one guest. It has no values.
+type Disclosure struct{ ent.Schema }
+
+func (Disclosure) Annotations() []schema.Annotation { return table("disclosures") }
+
+func (Disclosure) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("guest_id").MaxRuneLen(40).Immutable(),
+		field.String("integration_id").MaxRuneLen(40).Immutable().Comment("Who got the fields."),
+		field.Strings("groups").Immutable(),
+		field.String("why").MaxRuneLen(16).Immutable().Comment("checkIn."),
+		field.String("call").MaxRuneLen(64).Immutable().Comment("Idempotency key of the call. A repeated call with the same groups is recorded once."),
+		created(),
+	}
+}
+
+func (Disclosure) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id"), index.Fields("guest_id")}
 }
 
 // GuestProfile is what a guest keeps at a property for the next stay. Its id is a keyed hash of the property and the address.
@@ -202,7 +226,6 @@ func (Attempts) Fields() []ent.Field {
 		property(),
 		moment("began_at"),
 		field.Int("count").Default(0).Comment("Since began_at."),
-		maybe("notified_at"),
 	}
 }
 

@@ -29,10 +29,6 @@ const (
 	FieldArrivalSetAt = "arrival_set_at"
 	// FieldHouseRulesAcceptedAt holds the string denoting the house_rules_accepted_at field in the database.
 	FieldHouseRulesAcceptedAt = "house_rules_accepted_at"
-	// FieldSharedGroups holds the string denoting the shared_groups field in the database.
-	FieldSharedGroups = "shared_groups"
-	// FieldSharingSetAt holds the string denoting the sharing_set_at field in the database.
-	FieldSharingSetAt = "sharing_set_at"
 	// FieldKeepProfile holds the string denoting the keep_profile field in the database.
 	FieldKeepProfile = "keep_profile"
 	// FieldBeganBy holds the string denoting the began_by field in the database.
@@ -86,8 +82,6 @@ var Columns = []string{
 	FieldArrivalTime,
 	FieldArrivalSetAt,
 	FieldHouseRulesAcceptedAt,
-	FieldSharedGroups,
-	FieldSharingSetAt,
 	FieldKeepProfile,
 	FieldBeganBy,
 	FieldBeganAt,
@@ -210,11 +204,6 @@ func ByArrivalSetAt(opts ...sql.OrderTermOption) OrderOption {
 // ByHouseRulesAcceptedAt orders the results by the house_rules_accepted_at field.
 func ByHouseRulesAcceptedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldHouseRulesAcceptedAt, opts...).ToFunc()
-}
-
-// BySharingSetAt orders the results by the sharing_set_at field.
-func BySharingSetAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldSharingSetAt, opts...).ToFunc()
 }
 
 // ByKeepProfile orders the results by the keep_profile field.

@@ -104,11 +104,6 @@ func HouseRulesAcceptedAt(v time.Time) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldHouseRulesAcceptedAt, v))
 }
 
-// SharingSetAt applies equality check predicate on the "sharing_set_at" field. It's identical to SharingSetAtEQ.
-func SharingSetAt(v time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldEQ(FieldSharingSetAt, v))
-}
-
 // KeepProfile applies equality check predicate on the "keep_profile" field. It's identical to KeepProfileEQ.
 func KeepProfile(v bool) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldKeepProfile, v))
@@ -572,66 +567,6 @@ func HouseRulesAcceptedAtIsNil() predicate.Stay {
 // HouseRulesAcceptedAtNotNil applies the NotNil predicate on the "house_rules_accepted_at" field.
 func HouseRulesAcceptedAtNotNil() predicate.Stay {
 	return predicate.Stay(sql.FieldNotNull(FieldHouseRulesAcceptedAt))
-}
-
-// SharedGroupsIsNil applies the IsNil predicate on the "shared_groups" field.
-func SharedGroupsIsNil() predicate.Stay {
-	return predicate.Stay(sql.FieldIsNull(FieldSharedGroups))
-}
-
-// SharedGroupsNotNil applies the NotNil predicate on the "shared_groups" field.
-func SharedGroupsNotNil() predicate.Stay {
-	return predicate.Stay(sql.FieldNotNull(FieldSharedGroups))
-}
-
-// SharingSetAtEQ applies the EQ predicate on the "sharing_set_at" field.
-func SharingSetAtEQ(v time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldEQ(FieldSharingSetAt, v))
-}
-
-// SharingSetAtNEQ applies the NEQ predicate on the "sharing_set_at" field.
-func SharingSetAtNEQ(v time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldNEQ(FieldSharingSetAt, v))
-}
-
-// SharingSetAtIn applies the In predicate on the "sharing_set_at" field.
-func SharingSetAtIn(vs ...time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldIn(FieldSharingSetAt, vs...))
-}
-
-// SharingSetAtNotIn applies the NotIn predicate on the "sharing_set_at" field.
-func SharingSetAtNotIn(vs ...time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldNotIn(FieldSharingSetAt, vs...))
-}
-
-// SharingSetAtGT applies the GT predicate on the "sharing_set_at" field.
-func SharingSetAtGT(v time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldGT(FieldSharingSetAt, v))
-}
-
-// SharingSetAtGTE applies the GTE predicate on the "sharing_set_at" field.
-func SharingSetAtGTE(v time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldGTE(FieldSharingSetAt, v))
-}
-
-// SharingSetAtLT applies the LT predicate on the "sharing_set_at" field.
-func SharingSetAtLT(v time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldLT(FieldSharingSetAt, v))
-}
-
-// SharingSetAtLTE applies the LTE predicate on the "sharing_set_at" field.
-func SharingSetAtLTE(v time.Time) predicate.Stay {
-	return predicate.Stay(sql.FieldLTE(FieldSharingSetAt, v))
-}
-
-// SharingSetAtIsNil applies the IsNil predicate on the "sharing_set_at" field.
-func SharingSetAtIsNil() predicate.Stay {
-	return predicate.Stay(sql.FieldIsNull(FieldSharingSetAt))
-}
-
-// SharingSetAtNotNil applies the NotNil predicate on the "sharing_set_at" field.
-func SharingSetAtNotNil() predicate.Stay {
-	return predicate.Stay(sql.FieldNotNull(FieldSharingSetAt))
 }
 
 // KeepProfileEQ applies the EQ predicate on the "keep_profile" field.

@@ -74,7 +74,8 @@ func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 			return View{}, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
 		}
 	}
-	failure := pms.CheckIn(ctx, a.Key, v.record.disclosure())
+	body, _ := v.record.disclosure() // as recorded when the call was claimed
+	failure := pms.CheckIn(ctx, a.Key, body)
 	if err := s.reach("after checkIn"); err != nil {
 		return View{}, err
 	}

@@ -3,22 +3,23 @@ package checkin
 import (
 	"strings"
 
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
 )
 
-// disclosure returns the body of a checkIn call: what the guests share of what the property marks mandatory. The caller has
-// pressed "check in now" at the property.
-func (r *record) disclosure() Disclosure {
+// disclosure returns the body of a checkIn call, and what it discloses of whom. The caller has pressed "check in now" at the property.
+func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	d := Disclosure{ReservationID: r.reservation.PmsID}
-	if r.stay.SharingSetAt == nil {
-		return d
-	}
+	var disclosed []guest.Disclosed
 	for _, m := range r.Members {
-		shared := guest.Disclose(m.Answers, r.stay.SharedGroups, r.Settings.MandatoryGroups)
+		sharing := r.SharingOf(m)
+		sharing.CheckingIn = true
+		shared, groups := sharing.Disclose()
 		if len(shared) == 0 {
 			continue
 		}
+		disclosed = append(disclosed, guest.Disclosed{GuestID: m.Row.ID, Groups: groups})
 		p := personOf(shared)
 		if m.Row.Role == guest.Main {
 			d.MainCustomer = &p
@@ -26,7 +27,14 @@ func (r *record) disclosure() Disclosure {
 			d.Companions = append(d.Companions, p)
 		}
 	}
-	return d
+	return d, disclosed
+}
+
+// recordDisclosure records what a claimed checkIn call discloses, in the transaction that claims it: a call without an answer may have
+// arrived.
+func (r *record) recordDisclosure(tx *db.Tx) error {
+	_, disclosed := r.disclosure()
+	return guest.RecordDisclosures(tx, r.reservation, guest.WhyCheckIn, r.stay.AttemptKey, disclosed)
 }
 
 // personOf converts answers to the PMS's shape. The PMS's contract has no field for the others.

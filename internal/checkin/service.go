@@ -176,4 +176,5 @@ func (r *record) claimRetry(now time.Time, pressed bool) bool {
 func (r *record) storeCall(key string, now time.Time) {
 	r.stay.AttemptKey, r.stay.AttemptState, r.stay.Attempts, r.stay.AttemptAt = key, string(AttemptCalling), r.stay.Attempts+1, &now
 	r.stay.Refusal = schema.StatusAnswer{}
+	r.claimed = true
 }

@@ -679,27 +679,60 @@ func (x *fixture) sign() {
 	}))
 }
 
+// Each guest shares for themselves: the main guest's consent discloses nothing of a companion. What a call discloses is recorded once,
+// also if the call is repeated.
 func TestDisclosure(t *testing.T) {
 	each(t, func(x *fixture) {
+		x.push(reservation.Patch{reservation.Adults: 2})
 		x.settings(property.CheckInChange{MandatoryGroups: &[]string{"identity"}})
 		x.answer(map[string]string{"firstName": "Ana", "lastName": "Silva"})
+		a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
+		var members []guest.Member
 		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
 			p, err := guest.LoadParty(tx, x.service.Keys, propertyID, x.key.ReservationID)
 			if err != nil {
 				return err
 			}
-			a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
-			_, err = guest.SaveStep(tx, x.service.Keys, a, p.Members[0].Row.ID, rule.CitizenshipStep, map[string]string{"nationality": "PT"})
-			if err != nil {
-				return err
+			members = p.Members
+			for _, m := range p.Members {
+				_, err = guest.SaveStep(tx, x.service.Keys, a, m.Row.ID, rule.CitizenshipStep, map[string]string{"nationality": "PT"})
+				if err != nil {
+					return err
+				}
 			}
-			return guest.SetSharing(tx, x.service.Keys, a, []string{"identity"}, false)
+			return guest.SetSharing(tx, x.service.Keys, a, "", []string{"identity"}, false)
 		}))
 		x.begin()
-		x.do("press", x.complete, checkin.Waiting)
+		x.desk.answer = func(w http.ResponseWriter, _ *http.Request, call int) {
+			if call == 1 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}
+		x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+		x.do("press again", x.complete, checkin.Waiting)
+		if len(x.desk.bodies) != 2 {
+			x.Errorf("%d calls", len(x.desk.bodies))
+		}
 		want := `{"reservationId":"R1","mainCustomer":{"firstName":"Ana","lastName":"Silva","nationality":"PT"}}`
-		if x.desk.bodies[0] != want {
-			x.Errorf("checkIn sent %s", x.desk.bodies[0])
+		for i, body := range x.desk.bodies {
+			if body != want {
+				x.Errorf("checkIn %d sent %s", i, body)
+			}
+		}
+		rows := x.d.Read().Disclosure.Query().AllX(x.Context())
+		if len(rows) != 1 || rows[0].GuestID != members[0].Row.ID || !slices.Equal(rows[0].Groups, []string{"identity"}) || rows[0].Why != "checkIn" ||
+			rows[0].IntegrationID == "" || rows[0].ReservationID != x.key.ReservationID {
+			x.Errorf("recorded: %+v", rows)
+		}
+		x.push(reservation.Patch{reservation.State: "canceled"})
+		x.sweep()
+		x.clock.Advance(checkin.CanceledRetention + time.Hour)
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+			_, err := checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
+			return err
+		}))
+		if n := x.d.Read().Disclosure.Query().CountX(x.Context()); n != 0 {
+			x.Errorf("%d disclosures are left after the erasure", n)
 		}
 	})
 }

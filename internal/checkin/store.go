@@ -45,6 +45,11 @@ func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) err
 	if err := save(tx, r.stay, r.stored); err != nil {
 		return View{}, err
 	}
+	if r.claimed {
+		if err := r.recordDisclosure(tx); err != nil {
+			return View{}, err
+		}
+	}
 	return r.view(tx.Now()), nil
 }
 

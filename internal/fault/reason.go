@@ -92,6 +92,7 @@ const (
 	PINNotShown      Reason = "pinNotShown"
 	DoorNotFound     Reason = "doorNotFound"
 	MainGuestOnly    Reason = "mainGuestOnly"
+	NotYourConsent   Reason = "notYourConsent"
 )
 
 // Reasons why one field is wrong.

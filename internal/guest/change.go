@@ -137,7 +137,8 @@ func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error
 	return nil
 }
 
-// AcceptHouseRules stores that the guest accepted the house rules.
+// AcceptHouseRules stores that the guest accepted the house rules. It is a step of the check-in, so a session that rests on two facts
+// may take it too.
 func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, error) {
 	p, err := loadOwnParty(tx, keys, a)
 	if err != nil {
@@ -148,27 +149,4 @@ func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, 
 		return time.Time{}, fmt.Errorf("store the consent to house rules: %w", err)
 	}
 	return tx.Now(), nil
-}
-
-// SetSharing stores which groups of fields the PMS may read during the stay, and whether the property keeps the answers for the next
-// stay. Only a session from a mail changes what is kept: it has proved that the booker's address is the guest's.
-func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, groups []string, keep bool) error {
-	p, err := loadOwnParty(tx, keys, a)
-	if err != nil {
-		return err
-	}
-	update := tx.Stay.Update().Where(entstay.PropertyID(a.PropertyID), entstay.ID(p.Stay.ID)).SetSharedGroups(groups).SetSharingSetAt(tx.Now())
-	if a.Origin == OriginMail {
-		update.SetKeepProfile(keep)
-	}
-	if err := update.Exec(tx.Context()); err != nil {
-		return fmt.Errorf("store what a guest shares: %w", err)
-	}
-	switch {
-	case a.Origin != OriginMail:
-		return nil
-	case keep:
-		return p.saveProfile(tx, keys, p.Members[0].Answers)
-	}
-	return p.deleteProfile(tx, keys)
 }

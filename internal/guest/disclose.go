@@ -6,21 +6,53 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// Disclose returns the answers of one guest that the PMS may get: those of field groups that the property marks mandatory and
-// that the guest shares. Everything else stays here, also what only the law asks.
-func Disclose(answers rule.Answers, shared, mandatory []string) rule.Answers {
-	out, given := rule.Answers{}, answers.WithoutNone()
-	for _, group := range rule.GroupNames {
-		if !slices.Contains(shared, string(group)) || !slices.Contains(mandatory, string(group)) {
-			continue
-		}
+// Sharing is what decides which of one guest's answers the PMS may get.
+type Sharing struct {
+	CheckingIn bool     // the party checks in now: it is at the property and has pressed the button
+	Staying    bool     // the PMS has checked the party in, and the stay with its late check-out is not over
+	Decided    bool     // this guest has said what to share, or an adult has for a minor
+	Shared     []string // the groups that were named then
+	Mandatory  []string // the groups that the property marks mandatory
+	// Answers are those that the decision covers.
+	Answers rule.Answers
+}
+
+// Groups returns the groups of fields that the PMS may get: while the guest stays or checks in, those that this guest shares and that
+// the property marks mandatory. Another guest's consent does not count.
+func (s Sharing) Groups() []rule.Group {
+	if !s.Decided || !s.Staying && !s.CheckingIn {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(rule.GroupNames), func(g rule.Group) bool {
+		return !slices.Contains(s.Shared, string(g)) || !slices.Contains(s.Mandatory, string(g))
+	})
+}
+
+// SharingOf returns what decides about a guest of the party. The caller adds whether the party checks in or stays.
+func (p *Party) SharingOf(m Member) Sharing {
+	s := Sharing{Decided: m.Row.SharingSetAt != nil, Shared: m.Row.SharedGroups, Mandatory: p.Settings.MandatoryGroups, Answers: m.Answers}
+	if m.Row.SharingSession != "" {
+		s.Answers = m.answersOf(m.Row.SharingSession)
+	}
+	return s
+}
+
+// Disclose returns the answers that the PMS may get, and the groups in which it gets one. Everything else stays here, also what only the
+// law asks.
+func (s Sharing) Disclose() (out rule.Answers, groups []rule.Group) {
+	given, out := s.Answers.WithoutNone(), rule.Answers{}
+	for _, group := range s.Groups() {
+		before := len(out)
 		for _, f := range rule.Groups[group] {
 			if v := given[f]; v != "" {
 				out[f] = v
 			}
 		}
+		if len(out) > before {
+			groups = append(groups, group)
+		}
 	}
-	return out
+	return out, groups
 }
 
 // IsMinorAlone reports whether all guests are under 18 on the day of arrival, as far as known.

@@ -115,7 +115,6 @@ func TestAnotherStaysGuestIsUnknown(t *testing.T) {
 		for what, change := range map[string]func(tx *db.Tx) error{
 			"party":   func(tx *db.Tx) error { return guest.SetParty(tx, h.keys, companion, 3, 0) },
 			"arrival": func(tx *db.Tx) error { return guest.SetArrival(tx, h.keys, companion, "15:00") },
-			"sharing": func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, companion, nil, true) },
 			"remove":  func(tx *db.Tx) error { return guest.RemoveCompanion(tx, h.keys, companion, party.Members[0].Row.ID) },
 			"rules":   func(tx *db.Tx) error { _, err := guest.AcceptHouseRules(tx, h.keys, companion); return err },
 		} {
@@ -201,7 +200,7 @@ func TestProfileIsKeptForTheNextStay(t *testing.T) {
 		if p := next("B", "ana@example.com"); len(p.Members[0].Answers) != 0 {
 			t.Errorf("kept without consent: %v", p.Members[0].Answers)
 		}
-		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, nil, true) })
+		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, "", nil, true) })
 		p := next("C", "Ana@example.com")
 		if m := p.Members[0]; m.Answers[rule.LastName] != "Da Silva" || !m.Row.FromProfile {
 			t.Errorf("the next stay: %v", m.Answers)
@@ -213,7 +212,7 @@ func TestProfileIsKeptForTheNextStay(t *testing.T) {
 		if h.party(p.Reservation.ID).Members[0].Row.FromProfile {
 			t.Error("a saved step does not confirm the profile")
 		}
-		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, nil, false) })
+		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, "", nil, false) })
 		if p := next("E", "ana@example.com"); len(p.Members[0].Answers) != 0 {
 			t.Errorf("kept after the guest withdrew: %v", p.Members[0].Answers)
 		}

@@ -41,6 +41,7 @@ const (
 	Session     = "ses"
 	Kiosk       = "ksk"
 	Mail        = "mai"
+	Disclosure  = "dis"
 )
 
 // length is the length of a ULID as text.

@@ -296,6 +296,12 @@ func (f *fakeAPI) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRu
 }
 
 func (f *fakeAPI) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest, _ ...grpc.CallOption) (*guestv1.SetSharingResponse, error) {
+	for _, g := range f.stay.GetGuests() {
+		if g.GetId() == r.GetGuestId() {
+			g.SharedGroups = r.GetGroups()
+			return &guestv1.SetSharingResponse{}, f.call(ctx, staySession)
+		}
+	}
 	for _, g := range f.stay.GetShared() {
 		on := strings.Contains(strings.Join(r.GetGroups(), " "), g.GetName())
 		g.Shared = &on

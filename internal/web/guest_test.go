@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,13 @@ func TestGuestFlow(t *testing.T) {
 	b.shows("/g/stays/rsv_1/form/check", "Silva", "7 March 1990", "Portugal", "Not provided", "Number plate")
 	b.moves("/g/stays/rsv_1/form/arrival", form("time", "17:00"), "/g/stays/rsv_1")
 	b.moves("/g/stays/rsv_1/form/rules", form(), "/g/stays/rsv_1")
-	b.moves("/g/stays/rsv_1/form/share", form("share.contact", "yes"), "/g/stays/rsv_1")
+	child := f.stay.GetGuests()[1]
+	child.Minor, child.MayShare = true, true
+	b.shows("/g/stays/rsv_1/form/share", "The same for a child without a name yet")
+	b.moves("/g/stays/rsv_1/form/share", form("share.contact", "yes", "minor.gst_2", "yes"), "/g/stays/rsv_1")
+	if !slices.Equal(child.GetSharedGroups(), []string{"contact"}) {
+		t.Errorf("shared of the child: %v", child.GetSharedGroups())
+	}
 	if f.stay.GetShared()[0].GetShared() || !f.stay.GetShared()[1].GetShared() || f.stay.GetArrivalTime() != "17:00" {
 		t.Errorf("shared %v, arrival %q", f.stay.GetShared(), f.stay.GetArrivalTime())
 	}

@@ -134,8 +134,20 @@ func (s *site) acceptRules(x *exchange) error {
 	return x.move(x.flow.Home())
 }
 
+// minors returns the companions for whom the guest decides what is shared.
+func minors(stay *guestv1.Stay) (out []*guestv1.StayGuest) {
+	for _, g := range stay.GetGuests() {
+		if g.GetMayShare() && g.GetMinor() && g.GetRole() == "companion" {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 func (s *site) showSharing(x *exchange) error {
-	return x.render(http.StatusOK, "share", x.stayPage("web.share.title"))
+	p := x.stayPage("web.share.title")
+	p.Data = minors(x.flow.Stay)
+	return x.render(http.StatusOK, "share", p)
 }
 
 func (s *site) saveSharing(x *exchange) error {
@@ -147,6 +159,15 @@ func (s *site) saveSharing(x *exchange) error {
 	}
 	if _, err := s.api.Forms.SetSharing(x.as(), req); err != nil {
 		return err
+	}
+	for _, g := range minors(x.flow.Stay) {
+		of := &guestv1.SetSharingRequest{GuestId: g.GetId()}
+		if x.value("minor."+g.GetId()) == "yes" {
+			of.Groups = req.GetGroups()
+		}
+		if _, err := s.api.Forms.SetSharing(x.as(), of); err != nil {
+			return err
+		}
 	}
 	return x.move(x.flow.Home())
 }

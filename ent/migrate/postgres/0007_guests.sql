@@ -3,7 +3,7 @@ ALTER TABLE "conflicts" ADD COLUMN "parameters" jsonb NULL;
 -- modify "integrations" table
 ALTER TABLE "integrations" ADD COLUMN "invitations_at" timestamptz NULL;
 -- create "attempts" table
-CREATE TABLE "attempts" ("id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, "notified_at" timestamptz NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "attempts_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+CREATE TABLE "attempts" ("id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "attempts_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "attempts_began_at" to table: "attempts"
 CREATE INDEX "attempts_began_at" ON "attempts" ("began_at");
 -- create index "attempts_property_id" to table: "attempts"
@@ -16,6 +16,18 @@ CREATE INDEX "checkinsettings_property_id" ON "check_in_settings" ("property_id"
 CREATE INDEX "reservation_integration_id_pms_group_id" ON "reservations" ("integration_id", "pms_group_id") WHERE (pms_group_id IS NOT NULL);
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX "reservation_property_id_channel_number" ON "reservations" ("property_id", "channel_number") WHERE (channel_number IS NOT NULL);
+-- create "guests" table
+CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "sharing_session" character varying NOT NULL DEFAULT '', "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "guest_property_id" to table: "guests"
+CREATE INDEX "guest_property_id" ON "guests" ("property_id");
+-- create index "guest_reservation_id" to table: "guests"
+CREATE INDEX "guest_reservation_id" ON "guests" ("reservation_id");
+-- create "disclosures" table
+CREATE TABLE "disclosures" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "groups" jsonb NOT NULL, "why" character varying NOT NULL, "call" character varying NOT NULL, "created_at" timestamptz NOT NULL, "guest_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "disclosures_guests_guest" FOREIGN KEY ("guest_id") REFERENCES "guests" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "disclosure_guest_id" to table: "disclosures"
+CREATE INDEX "disclosure_guest_id" ON "disclosures" ("guest_id");
+-- create index "disclosure_property_id" to table: "disclosures"
+CREATE INDEX "disclosure_property_id" ON "disclosures" ("property_id");
 -- create "guest_links" table
 CREATE TABLE "guest_links" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "mac" bytea NOT NULL, "address_mac" bytea NULL, "expires_at" timestamptz NOT NULL, "bound_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_links_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "guest_links_mac_key" to table: "guest_links"
@@ -34,12 +46,6 @@ CREATE UNIQUE INDEX "guest_sessions_mac_key" ON "guest_sessions" ("mac");
 CREATE INDEX "guestsession_expires_at" ON "guest_sessions" ("expires_at");
 -- create index "guestsession_reservation_id" to table: "guest_sessions"
 CREATE INDEX "guestsession_reservation_id" ON "guest_sessions" ("reservation_id");
--- create "guests" table
-CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
--- create index "guest_property_id" to table: "guests"
-CREATE INDEX "guest_property_id" ON "guests" ("property_id");
--- create index "guest_reservation_id" to table: "guests"
-CREATE INDEX "guest_reservation_id" ON "guests" ("reservation_id");
 -- create "invitations" table
 CREATE TABLE "invitations" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "seen_at" timestamptz NOT NULL, "next_at" timestamptz NULL, "due_at" timestamptz NULL, "address_mac" bytea NULL, "invited_at" timestamptz NULL, "mail_id" character varying NOT NULL DEFAULT '', "reminded_at" timestamptz NULL, "reminder_id" character varying NOT NULL DEFAULT '', "round" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "invitations_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "invitation_mail_id" to table: "invitations"
@@ -79,7 +85,7 @@ CREATE INDEX "mail_reservation_id" ON "mails" ("reservation_id");
 -- create index "mails_once_key_key" to table: "mails"
 CREATE UNIQUE INDEX "mails_once_key_key" ON "mails" ("once_key");
 -- create "stays" table
-CREATE TABLE "stays" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "adult_count" bigint NOT NULL DEFAULT 0, "child_count" bigint NOT NULL DEFAULT 0, "party_set" boolean NOT NULL DEFAULT false, "arrival_time" character varying NOT NULL DEFAULT '', "arrival_set_at" timestamptz NULL, "house_rules_accepted_at" timestamptz NULL, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "keep_profile" boolean NOT NULL DEFAULT false, "began_by" character varying NOT NULL DEFAULT '', "began_at" timestamptz NULL, "details_confirmed_at" timestamptz NULL, "cleared" jsonb NULL, "answer" jsonb NULL, "next_ask_at" timestamptz NULL, "attempt_key" character varying NOT NULL DEFAULT '', "attempt_session" character varying NOT NULL DEFAULT '', "attempt_state" character varying NOT NULL DEFAULT '', "attempts" bigint NOT NULL DEFAULT 0, "refusal" jsonb NULL, "attempt_at" timestamptz NULL, "accepted_at" timestamptz NULL, "ended_by" character varying NOT NULL DEFAULT '', "ended_at" timestamptz NULL, "evaluated_at" timestamptz NULL, "room_ready_mailed_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "stays_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+CREATE TABLE "stays" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "adult_count" bigint NOT NULL DEFAULT 0, "child_count" bigint NOT NULL DEFAULT 0, "party_set" boolean NOT NULL DEFAULT false, "arrival_time" character varying NOT NULL DEFAULT '', "arrival_set_at" timestamptz NULL, "house_rules_accepted_at" timestamptz NULL, "keep_profile" boolean NOT NULL DEFAULT false, "began_by" character varying NOT NULL DEFAULT '', "began_at" timestamptz NULL, "details_confirmed_at" timestamptz NULL, "cleared" jsonb NULL, "answer" jsonb NULL, "next_ask_at" timestamptz NULL, "attempt_key" character varying NOT NULL DEFAULT '', "attempt_session" character varying NOT NULL DEFAULT '', "attempt_state" character varying NOT NULL DEFAULT '', "attempts" bigint NOT NULL DEFAULT 0, "refusal" jsonb NULL, "attempt_at" timestamptz NULL, "accepted_at" timestamptz NULL, "ended_by" character varying NOT NULL DEFAULT '', "ended_at" timestamptz NULL, "evaluated_at" timestamptz NULL, "room_ready_mailed_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "stays_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "stay_ended_at_reservation_id" to table: "stays"
 CREATE INDEX "stay_ended_at_reservation_id" ON "stays" ("ended_at", "reservation_id") WHERE (ended_at IS NULL);
 -- create index "stay_next_ask_at" to table: "stays"

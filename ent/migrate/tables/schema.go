@@ -102,7 +102,6 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "began_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "count", Type: field.TypeInt, Default: 0},
-		{Name: "notified_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
 	// AttemptsTable holds the schema information for the "attempts" table.
@@ -113,7 +112,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "attempts_properties_property",
-				Columns:    []*schema.Column{AttemptsColumns[4]},
+				Columns:    []*schema.Column{AttemptsColumns[3]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -122,7 +121,7 @@ var (
 			{
 				Name:    "attempts_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{AttemptsColumns[4]},
+				Columns: []*schema.Column{AttemptsColumns[3]},
 			},
 			{
 				Name:    "attempts_began_at",
@@ -330,6 +329,44 @@ var (
 				Name:    "conflict_integration_id_closed_at",
 				Unique:  false,
 				Columns: []*schema.Column{ConflictsColumns[10], ConflictsColumns[8]},
+			},
+		},
+	}
+	// DisclosuresColumns holds the columns for the "disclosures" table.
+	DisclosuresColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
+		{Name: "groups", Type: field.TypeJSON},
+		{Name: "why", Type: field.TypeString, Size: 16},
+		{Name: "call", Type: field.TypeString, Size: 64},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "guest_id", Type: field.TypeString, Size: 40},
+	}
+	// DisclosuresTable holds the schema information for the "disclosures" table.
+	DisclosuresTable = &schema.Table{
+		Name:       "disclosures",
+		Columns:    DisclosuresColumns,
+		PrimaryKey: []*schema.Column{DisclosuresColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "disclosures_guests_guest",
+				Columns:    []*schema.Column{DisclosuresColumns[8]},
+				RefColumns: []*schema.Column{GuestsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "disclosure_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{DisclosuresColumns[1]},
+			},
+			{
+				Name:    "disclosure_guest_id",
+				Unique:  false,
+				Columns: []*schema.Column{DisclosuresColumns[8]},
 			},
 		},
 	}
@@ -591,6 +628,9 @@ var (
 		{Name: "person", Type: field.TypeBytes, Nullable: true},
 		{Name: "complete", Type: field.TypeBool, Default: false},
 		{Name: "from_profile", Type: field.TypeBool, Default: false},
+		{Name: "shared_groups", Type: field.TypeJSON, Nullable: true},
+		{Name: "sharing_set_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "sharing_session", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "invited_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "updated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -604,7 +644,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guests_reservations_reservation",
-				Columns:    []*schema.Column{GuestsColumns[11]},
+				Columns:    []*schema.Column{GuestsColumns[14]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -613,7 +653,7 @@ var (
 			{
 				Name:    "guest_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestsColumns[11]},
+				Columns: []*schema.Column{GuestsColumns[14]},
 			},
 			{
 				Name:    "guest_property_id",
@@ -1748,8 +1788,6 @@ var (
 		{Name: "arrival_time", Type: field.TypeString, Size: 5, Default: ""},
 		{Name: "arrival_set_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "house_rules_accepted_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
-		{Name: "shared_groups", Type: field.TypeJSON, Nullable: true},
-		{Name: "sharing_set_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "keep_profile", Type: field.TypeBool, Default: false},
 		{Name: "began_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "began_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1779,7 +1817,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "stays_reservations_reservation",
-				Columns:    []*schema.Column{StaysColumns[29]},
+				Columns:    []*schema.Column{StaysColumns[27]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1788,17 +1826,17 @@ var (
 			{
 				Name:    "stay_reservation_id",
 				Unique:  true,
-				Columns: []*schema.Column{StaysColumns[29]},
+				Columns: []*schema.Column{StaysColumns[27]},
 			},
 			{
 				Name:    "stay_property_id_began_at",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[1], StaysColumns[12]},
+				Columns: []*schema.Column{StaysColumns[1], StaysColumns[10]},
 			},
 			{
 				Name:    "stay_next_ask_at",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[16]},
+				Columns: []*schema.Column{StaysColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "next_ask_at IS NOT NULL",
 				},
@@ -1806,7 +1844,7 @@ var (
 			{
 				Name:    "stay_ended_at_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[25], StaysColumns[29]},
+				Columns: []*schema.Column{StaysColumns[23], StaysColumns[27]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "ended_at IS NULL",
 				},
@@ -1915,6 +1953,7 @@ var (
 		CheckInSettingsTable,
 		CodesTable,
 		ConflictsTable,
+		DisclosuresTable,
 		DoorRulesTable,
 		EndpointsTable,
 		EventsTable,
@@ -1987,6 +2026,10 @@ func init() {
 	ConflictsTable.ForeignKeys[0].RefTable = IntegrationsTable
 	ConflictsTable.Annotation = &entsql.Annotation{
 		Table: "conflicts",
+	}
+	DisclosuresTable.ForeignKeys[0].RefTable = GuestsTable
+	DisclosuresTable.Annotation = &entsql.Annotation{
+		Table: "disclosures",
 	}
 	DoorRulesTable.Annotation = &entsql.Annotation{
 		Table: "door_rules",

@@ -195,6 +195,6 @@ func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRule
 // SetSharing stores what the PMS may read and what the property keeps.
 func (s *Forms) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest) (*guestv1.SetSharingResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetSharingResponse, error) {
-		return &guestv1.SetSharingResponse{}, guest.SetSharing(tx, s.Keys, a, r.GetGroups(), r.GetKeepProfile())
+		return &guestv1.SetSharingResponse{}, guest.SetSharing(tx, s.Keys, a, r.GetGuestId(), r.GetGroups(), r.GetKeepProfile())
 	})
 }

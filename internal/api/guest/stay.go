@@ -54,16 +54,21 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
 		AdultCount: int32(p.Adults), ChildCount: int32(p.Children), Tasks: tasks(p, a),
 		ArrivalTime: p.Stay.ArrivalTime, HouseRules: p.Settings.HouseRules, HouseRulesAcceptedAt: convert.At(p.Stay.HouseRulesAcceptedAt),
-		Shared: sharedGroups(p), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
+		Shared: sharedGroups(p, a), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
 	}
 	for _, m := range p.Visible(a) {
 		g := &guestv1.StayGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Invited: m.Row.InvitedAt != nil}
 		if p.Trusts(a) {
+			g.Minor, g.SharedGroups, g.SharingSetAt = p.IsMinor(m), m.Row.SharedGroups, convert.At(m.Row.SharingSetAt)
+			g.MayShare = p.MayShare(a, m)
 			g.FirstName, g.LastName = m.Answers[rule.FirstName], m.Answers[rule.LastName]
 		}
 		out.Guests = append(out.Guests, g)
 	}
 	if err := s.addReservation(ctx, a, p, out); err != nil {
+		return nil, err
+	}
+	if err := s.addDisclosures(ctx, a, p, out); err != nil {
 		return nil, err
 	}
 	v, err := checkin.Of(p, s.DB.Clock().Now())
@@ -157,8 +162,14 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	}
 	own := p.Visible(a)
 	list := add(nil, "you", len(own) > 0 && len(own[0].Missing) == 0 && !own[0].Row.FromProfile)
+	shares := func() []*guestv1.Task {
+		if len(p.Settings.MandatoryGroups) == 0 || len(own) == 0 || !p.MayShare(a, own[0]) {
+			return list
+		}
+		return add(list, "sharing", own[0].Row.SharingSetAt != nil)
+	}
 	if a.GuestID != "" {
-		return list
+		return shares()
 	}
 	if len(own) > 1 {
 		list = add(list, "companions", !slices.ContainsFunc(own[1:], func(m guest.Member) bool { return len(m.Missing) > 0 }))
@@ -167,22 +178,38 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	if p.Settings.HouseRules != "" {
 		list = add(list, "houseRules", p.Stay.HouseRulesAcceptedAt != nil)
 	}
-	if len(p.Settings.MandatoryGroups) > 0 {
-		list = add(list, "sharing", p.Stay.SharingSetAt != nil)
-	}
-	return list
+	return shares()
 }
 
-// sharedGroups returns the groups that the property marks, with the guest's choices.
-func sharedGroups(p *guest.Party) []*guestv1.SharedGroup {
+// addDisclosures adds what the PMS got of the guests whom a session sees. Before the first checkIn call it got nothing.
+func (s *Stays) addDisclosures(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	if p.Stay.AttemptKey == "" || !p.Trusts(a) {
+		return nil
+	}
+	rows, err := guest.ListDisclosures(s.DB.View(ctx), p, p.Visible(a))
+	for _, d := range rows {
+		out.Disclosures = append(out.Disclosures, &guestv1.Disclosure{
+			GuestId: d.GuestID, PartnerName: out.GetPartnerName(), Groups: d.Groups, Why: d.Why, At: timestamppb.New(d.CreatedAt),
+		})
+	}
+	return err
+}
+
+// sharedGroups returns the groups that the property marks, with the choices of the guest whose session it is.
+func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 	var out []*guestv1.SharedGroup
+	own := p.Visible(a)
+	if len(own) == 0 {
+		return nil
+	}
+	said := own[0].Row
 	for _, name := range p.Settings.MandatoryGroups {
 		g := &guestv1.SharedGroup{Name: name}
 		for _, f := range rule.Groups[rule.Group(name)] {
 			g.Fields = append(g.Fields, string(f))
 		}
-		if p.Stay.SharingSetAt != nil {
-			shared := slices.Contains(p.Stay.SharedGroups, name)
+		if said.SharingSetAt != nil {
+			shared := slices.Contains(said.SharedGroups, name)
 			g.Shared = &shared
 		}
 		out = append(out, g)

@@ -21,7 +21,7 @@ func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsReque
 	}
 	list := &propertyv1.GuestList{}
 	for _, m := range v.People.Members {
-		list.List = append(list.List, &propertyv1.GuestData{Guest: staffGuest(m), Person: personMessage(m.Answers), SharedGroups: v.Row.SharedGroups, SignedAt: convert.Time(m.SignedAt)})
+		list.List = append(list.List, &propertyv1.GuestData{Guest: staffGuest(m), Person: personMessage(m.Answers), SharedGroups: m.Row.SharedGroups, SignedAt: convert.Time(m.SignedAt)})
 	}
 	return &propertyv1.ListGuestsResponse{Data: list}, nil
 }

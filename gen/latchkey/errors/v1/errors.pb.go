@@ -223,6 +223,8 @@ const (
 	Reason_REASON_DETAILS_CHANGED Reason = 150
 	// 404. This guest has not signed on a screen, or an answer changed after the signature.
 	Reason_REASON_NOT_SIGNED Reason = 151
+	// 403. Guests decide for themselves what is shared with the PMS, and an adult main guest for minors, on a device that may see the answers.
+	Reason_REASON_NOT_YOUR_CONSENT Reason = 152
 	// The field is required.
 	Reason_REASON_REQUIRED Reason = 100
 	// The value has the wrong JSON type.
@@ -366,6 +368,7 @@ var (
 		149: "REASON_CANNOT_SIGN_HERE",
 		150: "REASON_DETAILS_CHANGED",
 		151: "REASON_NOT_SIGNED",
+		152: "REASON_NOT_YOUR_CONSENT",
 		100: "REASON_REQUIRED",
 		101: "REASON_WRONG_TYPE",
 		102: "REASON_WRONG_VALUE",
@@ -485,6 +488,7 @@ var (
 		"REASON_CANNOT_SIGN_HERE":          149,
 		"REASON_DETAILS_CHANGED":           150,
 		"REASON_NOT_SIGNED":                151,
+		"REASON_NOT_YOUR_CONSENT":          152,
 		"REASON_REQUIRED":                  100,
 		"REASON_WRONG_TYPE":                101,
 		"REASON_WRONG_VALUE":               102,
@@ -649,7 +653,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xad\x18\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xcb\x18\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -747,7 +751,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x16REASON_MAIN_GUEST_ONLY\x10\x8d\x01\x12\x1c\n" +
 	"\x17REASON_CANNOT_SIGN_HERE\x10\x95\x01\x12\x1b\n" +
 	"\x16REASON_DETAILS_CHANGED\x10\x96\x01\x12\x16\n" +
-	"\x11REASON_NOT_SIGNED\x10\x97\x01\x12\x13\n" +
+	"\x11REASON_NOT_SIGNED\x10\x97\x01\x12\x1c\n" +
+	"\x17REASON_NOT_YOUR_CONSENT\x10\x98\x01\x12\x13\n" +
 	"\x0fREASON_REQUIRED\x10d\x12\x15\n" +
 	"\x11REASON_WRONG_TYPE\x10e\x12\x16\n" +
 	"\x12REASON_WRONG_VALUE\x10f\x12\x17\n" +

@@ -1233,8 +1233,10 @@ type SetSharingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The groups that the PMS may read: identity, contact, home, document, birth. Groups that are left out are not shared.
 	Groups []string `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
-	// The property keeps the answers for the guest's next stay.
-	KeepProfile   bool `protobuf:"varint,2,opt,name=keep_profile,json=keepProfile,proto3" json:"keep_profile,omitempty"`
+	// The property keeps the answers for the next stay. It counts for the main guest, on the device that opened the link of the mail.
+	KeepProfile bool `protobuf:"varint,2,opt,name=keep_profile,json=keepProfile,proto3" json:"keep_profile,omitempty"`
+	// The guest whose data these are: the caller, or a minor of the party. Empty: the caller, a companion or else the main guest.
+	GuestId       string `protobuf:"bytes,3,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1281,6 +1283,13 @@ func (x *SetSharingRequest) GetKeepProfile() bool {
 		return x.KeepProfile
 	}
 	return false
+}
+
+func (x *SetSharingRequest) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
 }
 
 // SetSharingResponse has no fields.
@@ -1405,10 +1414,11 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x17AcceptHouseRulesRequest\"W\n" +
 	"\x18AcceptHouseRulesResponse\x12;\n" +
 	"\vaccepted_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"acceptedAt\"\x88\x01\n" +
+	"acceptedAt\"\xac\x01\n" +
 	"\x11SetSharingRequest\x12P\n" +
 	"\x06groups\x18\x01 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x06groups\x12!\n" +
-	"\fkeep_profile\x18\x02 \x01(\bR\vkeepProfile\"\x14\n" +
+	"\fkeep_profile\x18\x02 \x01(\bR\vkeepProfile\x12\"\n" +
+	"\bguest_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"\x14\n" +
 	"\x12SetSharingResponse2\x9b\n" +
 	"\n" +
 	"\vFormService\x12\x83\x01\n" +

@@ -53,8 +53,8 @@ type FormServiceClient interface {
 	SetArrival(ctx context.Context, in *SetArrivalRequest, opts ...grpc.CallOption) (*SetArrivalResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(ctx context.Context, in *AcceptHouseRulesRequest, opts ...grpc.CallOption) (*AcceptHouseRulesResponse, error)
-	// Says which groups of fields the PMS may read during the stay, and whether the property keeps the answers for the next
-	// stay.
+	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
+	// stay. Guests decide for themselves, and an adult main guest for minors.
 	SetSharing(ctx context.Context, in *SetSharingRequest, opts ...grpc.CallOption) (*SetSharingResponse, error)
 }
 
@@ -179,8 +179,8 @@ type FormServiceServer interface {
 	SetArrival(context.Context, *SetArrivalRequest) (*SetArrivalResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *AcceptHouseRulesRequest) (*AcceptHouseRulesResponse, error)
-	// Says which groups of fields the PMS may read during the stay, and whether the property keeps the answers for the next
-	// stay.
+	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
+	// stay. Guests decide for themselves, and an adult main guest for minors.
 	SetSharing(context.Context, *SetSharingRequest) (*SetSharingResponse, error)
 	mustEmbedUnimplementedFormServiceServer()
 }

@@ -141,7 +141,7 @@ type Stay struct {
 	HouseRules string `protobuf:"bytes,14,opt,name=house_rules,json=houseRules,proto3" json:"house_rules,omitempty"`
 	// When the guest accepted them.
 	HouseRulesAcceptedAt *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=house_rules_accepted_at,json=houseRulesAcceptedAt,proto3" json:"house_rules_accepted_at,omitempty"`
-	// What may be shared with the PMS, and what the guest said.
+	// What the property asks the caller to share with the PMS, and what the caller said: the companion, or else the main guest.
 	Shared []*SharedGroup `protobuf:"bytes,16,rep,name=shared,proto3" json:"shared,omitempty"`
 	// The name of the PMS's vendor, who gets the shared data.
 	PartnerName string `protobuf:"bytes,17,opt,name=partner_name,json=partnerName,proto3" json:"partner_name,omitempty"`
@@ -155,7 +155,9 @@ type Stay struct {
 	// guest, mails to it bounced, or staff have not switched mails on.
 	MaskedEmail string `protobuf:"bytes,21,opt,name=masked_email,json=maskedEmail,proto3" json:"masked_email,omitempty"`
 	// The mail with the code. Absent if none was ordered.
-	CodeMail      *StayMail `protobuf:"bytes,22,opt,name=code_mail,json=codeMail,proto3" json:"code_mail,omitempty"`
+	CodeMail *StayMail `protobuf:"bytes,22,opt,name=code_mail,json=codeMail,proto3" json:"code_mail,omitempty"`
+	// What the PMS got of the guests that the caller sees, the latest first. At most 100.
+	Disclosures   []*Disclosure `protobuf:"bytes,23,rep,name=disclosures,proto3" json:"disclosures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -344,6 +346,13 @@ func (x *Stay) GetCodeMail() *StayMail {
 	return nil
 }
 
+func (x *Stay) GetDisclosures() []*Disclosure {
+	if x != nil {
+		return x.Disclosures
+	}
+	return nil
+}
+
 // StayMail is how far a mail to the guest is.
 type StayMail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -399,6 +408,88 @@ func (x *StayMail) GetMaskedTo() string {
 	return ""
 }
 
+// Disclosure says that the PMS got fields of one guest.
+type Disclosure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The guest.
+	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	// The name of the PMS's vendor.
+	PartnerName string `protobuf:"bytes,2,opt,name=partner_name,json=partnerName,proto3" json:"partner_name,omitempty"`
+	// The groups of fields: identity, contact, home, document or birth.
+	Groups []string `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Why: checkIn. New ones may be added.
+	Why string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
+	// When.
+	At            *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Disclosure) Reset() {
+	*x = Disclosure{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Disclosure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Disclosure) ProtoMessage() {}
+
+func (x *Disclosure) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Disclosure.ProtoReflect.Descriptor instead.
+func (*Disclosure) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Disclosure) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
+}
+
+func (x *Disclosure) GetPartnerName() string {
+	if x != nil {
+		return x.PartnerName
+	}
+	return ""
+}
+
+func (x *Disclosure) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Disclosure) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Disclosure) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
 // StayGuest is one guest of the party.
 type StayGuest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -417,14 +508,22 @@ type StayGuest struct {
 	// A link was ordered for this guest.
 	Invited bool `protobuf:"varint,7,opt,name=invited,proto3" json:"invited,omitempty"`
 	// How far the mail with the link is: sent, waiting or failed. Empty if none was ordered.
-	LinkMail      string `protobuf:"bytes,8,opt,name=link_mail,json=linkMail,proto3" json:"link_mail,omitempty"`
+	LinkMail string `protobuf:"bytes,8,opt,name=link_mail,json=linkMail,proto3" json:"link_mail,omitempty"`
+	// Under 18 on the day of arrival, as far as known. An adult main guest decides what is shared of a minor.
+	Minor bool `protobuf:"varint,12,opt,name=minor,proto3" json:"minor,omitempty"`
+	// The groups that the PMS may get of this guest.
+	SharedGroups []string `protobuf:"bytes,9,rep,name=shared_groups,json=sharedGroups,proto3" json:"shared_groups,omitempty"`
+	// When that was said last. Absent: nothing was said, and nothing is shared.
+	SharingSetAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=sharing_set_at,json=sharingSetAt,proto3" json:"sharing_set_at,omitempty"`
+	// The caller decides what is shared of this guest.
+	MayShare      bool `protobuf:"varint,11,opt,name=may_share,json=mayShare,proto3" json:"may_share,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StayGuest) Reset() {
 	*x = StayGuest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +535,7 @@ func (x *StayGuest) String() string {
 func (*StayGuest) ProtoMessage() {}
 
 func (x *StayGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +548,7 @@ func (x *StayGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayGuest.ProtoReflect.Descriptor instead.
 func (*StayGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StayGuest) GetId() string {
@@ -508,6 +607,34 @@ func (x *StayGuest) GetLinkMail() string {
 	return ""
 }
 
+func (x *StayGuest) GetMinor() bool {
+	if x != nil {
+		return x.Minor
+	}
+	return false
+}
+
+func (x *StayGuest) GetSharedGroups() []string {
+	if x != nil {
+		return x.SharedGroups
+	}
+	return nil
+}
+
+func (x *StayGuest) GetSharingSetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SharingSetAt
+	}
+	return nil
+}
+
+func (x *StayGuest) GetMayShare() bool {
+	if x != nil {
+		return x.MayShare
+	}
+	return false
+}
+
 // Task is one line of the task list.
 type Task struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -521,7 +648,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -533,7 +660,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -546,7 +673,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Task) GetKind() string {
@@ -578,7 +705,7 @@ type SharedGroup struct {
 
 func (x *SharedGroup) Reset() {
 	*x = SharedGroup{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -590,7 +717,7 @@ func (x *SharedGroup) String() string {
 func (*SharedGroup) ProtoMessage() {}
 
 func (x *SharedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -603,7 +730,7 @@ func (x *SharedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedGroup.ProtoReflect.Descriptor instead.
 func (*SharedGroup) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SharedGroup) GetName() string {
@@ -649,7 +776,7 @@ type StayDoor struct {
 
 func (x *StayDoor) Reset() {
 	*x = StayDoor{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -661,7 +788,7 @@ func (x *StayDoor) String() string {
 func (*StayDoor) ProtoMessage() {}
 
 func (x *StayDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -674,7 +801,7 @@ func (x *StayDoor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayDoor.ProtoReflect.Descriptor instead.
 func (*StayDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StayDoor) GetId() string {
@@ -728,7 +855,7 @@ type RevealPinRequest struct {
 
 func (x *RevealPinRequest) Reset() {
 	*x = RevealPinRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +867,7 @@ func (x *RevealPinRequest) String() string {
 func (*RevealPinRequest) ProtoMessage() {}
 
 func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +880,7 @@ func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
 func (*RevealPinRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
 }
 
 // RevealPinResponse answers with the PINs.
@@ -767,7 +894,7 @@ type RevealPinResponse struct {
 
 func (x *RevealPinResponse) Reset() {
 	*x = RevealPinResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +906,7 @@ func (x *RevealPinResponse) String() string {
 func (*RevealPinResponse) ProtoMessage() {}
 
 func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +919,7 @@ func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
 func (*RevealPinResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RevealPinResponse) GetData() *Pins {
@@ -815,7 +942,7 @@ type Pins struct {
 
 func (x *Pins) Reset() {
 	*x = Pins{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +954,7 @@ func (x *Pins) String() string {
 func (*Pins) ProtoMessage() {}
 
 func (x *Pins) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +967,7 @@ func (x *Pins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pins.ProtoReflect.Descriptor instead.
 func (*Pins) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Pins) GetPin() string {
@@ -872,7 +999,7 @@ type GatePin struct {
 
 func (x *GatePin) Reset() {
 	*x = GatePin{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +1011,7 @@ func (x *GatePin) String() string {
 func (*GatePin) ProtoMessage() {}
 
 func (x *GatePin) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +1024,7 @@ func (x *GatePin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatePin.ProtoReflect.Descriptor instead.
 func (*GatePin) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GatePin) GetGateId() string {
@@ -932,7 +1059,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1071,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1084,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -976,7 +1103,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1115,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1128,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
@@ -1011,7 +1138,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1clatchkey/guest/v1/stay.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/guest/v1/checkin.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x10\n" +
 	"\x0eGetStayRequest\">\n" +
 	"\x0fGetStayResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\xa3\a\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\xe4\a\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1039,10 +1166,18 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x05doors\x18\x13 \x03(\v2\x1b.latchkey.guest.v1.StayDoorR\x05doors\x12\x19\n" +
 	"\bat_kiosk\x18\x14 \x01(\bR\aatKiosk\x12!\n" +
 	"\fmasked_email\x18\x15 \x01(\tR\vmaskedEmail\x128\n" +
-	"\tcode_mail\x18\x16 \x01(\v2\x1b.latchkey.guest.v1.StayMailR\bcodeMail\"=\n" +
+	"\tcode_mail\x18\x16 \x01(\v2\x1b.latchkey.guest.v1.StayMailR\bcodeMail\x12?\n" +
+	"\vdisclosures\x18\x17 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\vdisclosures\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
-	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xde\x01\n" +
+	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xa0\x01\n" +
+	"\n" +
+	"Disclosure\x12\x19\n" +
+	"\bguest_id\x18\x01 \x01(\tR\aguestId\x12!\n" +
+	"\fpartner_name\x18\x02 \x01(\tR\vpartnerName\x12\x16\n" +
+	"\x06groups\x18\x03 \x03(\tR\x06groups\x12\x10\n" +
+	"\x03why\x18\x04 \x01(\tR\x03why\x12*\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xf8\x02\n" +
 	"\tStayGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\"\n" +
@@ -1052,7 +1187,12 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x12\x14\n" +
 	"\x05child\x18\x06 \x01(\bR\x05child\x12\x18\n" +
 	"\ainvited\x18\a \x01(\bR\ainvited\x12\x1b\n" +
-	"\tlink_mail\x18\b \x01(\tR\blinkMail\"0\n" +
+	"\tlink_mail\x18\b \x01(\tR\blinkMail\x12\x14\n" +
+	"\x05minor\x18\f \x01(\bR\x05minor\x12#\n" +
+	"\rshared_groups\x18\t \x03(\tR\fsharedGroups\x12@\n" +
+	"\x0esharing_set_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\fsharingSetAt\x12\x1b\n" +
+	"\tmay_share\x18\v \x01(\bR\bmayShare\"0\n" +
 	"\x04Task\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"a\n" +
@@ -1099,52 +1239,56 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*GetStayRequest)(nil),        // 0: latchkey.guest.v1.GetStayRequest
 	(*GetStayResponse)(nil),       // 1: latchkey.guest.v1.GetStayResponse
 	(*Stay)(nil),                  // 2: latchkey.guest.v1.Stay
 	(*StayMail)(nil),              // 3: latchkey.guest.v1.StayMail
-	(*StayGuest)(nil),             // 4: latchkey.guest.v1.StayGuest
-	(*Task)(nil),                  // 5: latchkey.guest.v1.Task
-	(*SharedGroup)(nil),           // 6: latchkey.guest.v1.SharedGroup
-	(*StayDoor)(nil),              // 7: latchkey.guest.v1.StayDoor
-	(*RevealPinRequest)(nil),      // 8: latchkey.guest.v1.RevealPinRequest
-	(*RevealPinResponse)(nil),     // 9: latchkey.guest.v1.RevealPinResponse
-	(*Pins)(nil),                  // 10: latchkey.guest.v1.Pins
-	(*GatePin)(nil),               // 11: latchkey.guest.v1.GatePin
-	(*EndSessionRequest)(nil),     // 12: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),    // 13: latchkey.guest.v1.EndSessionResponse
-	(*PropertyFace)(nil),          // 14: latchkey.guest.v1.PropertyFace
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
-	(*CheckIn)(nil),               // 16: latchkey.guest.v1.CheckIn
+	(*Disclosure)(nil),            // 4: latchkey.guest.v1.Disclosure
+	(*StayGuest)(nil),             // 5: latchkey.guest.v1.StayGuest
+	(*Task)(nil),                  // 6: latchkey.guest.v1.Task
+	(*SharedGroup)(nil),           // 7: latchkey.guest.v1.SharedGroup
+	(*StayDoor)(nil),              // 8: latchkey.guest.v1.StayDoor
+	(*RevealPinRequest)(nil),      // 9: latchkey.guest.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),     // 10: latchkey.guest.v1.RevealPinResponse
+	(*Pins)(nil),                  // 11: latchkey.guest.v1.Pins
+	(*GatePin)(nil),               // 12: latchkey.guest.v1.GatePin
+	(*EndSessionRequest)(nil),     // 13: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),    // 14: latchkey.guest.v1.EndSessionResponse
+	(*PropertyFace)(nil),          // 15: latchkey.guest.v1.PropertyFace
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(*CheckIn)(nil),               // 17: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	14, // 1: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	15, // 2: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	15, // 3: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
-	4,  // 4: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
-	5,  // 5: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	15, // 6: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	6,  // 7: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	16, // 8: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
-	7,  // 9: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
+	15, // 1: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	16, // 2: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	16, // 3: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	5,  // 4: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
+	6,  // 5: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
+	16, // 6: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	7,  // 7: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
+	17, // 8: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	8,  // 9: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
 	3,  // 10: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
-	15, // 11: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	10, // 12: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	11, // 13: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	0,  // 14: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	8,  // 15: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	12, // 16: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 17: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	9,  // 18: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	13, // 19: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	17, // [17:20] is the sub-list for method output_type
-	14, // [14:17] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	4,  // 11: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
+	16, // 12: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	16, // 13: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	16, // 14: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	11, // 15: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	12, // 16: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	0,  // 17: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	9,  // 18: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	13, // 19: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 20: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	10, // 21: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	14, // 22: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	20, // [20:23] is the sub-list for method output_type
+	17, // [17:20] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
@@ -1154,14 +1298,14 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	}
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
-	file_latchkey_guest_v1_stay_proto_msgTypes[6].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -75,8 +75,8 @@ type FormServiceClient interface {
 	SetArrival(context.Context, *v1.SetArrivalRequest) (*v1.SetArrivalResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error)
-	// Says which groups of fields the PMS may read during the stay, and whether the property keeps the answers for the next
-	// stay.
+	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
+	// stay. Guests decide for themselves, and an adult main guest for minors.
 	SetSharing(context.Context, *v1.SetSharingRequest) (*v1.SetSharingResponse, error)
 }
 
@@ -261,8 +261,8 @@ type FormServiceHandler interface {
 	SetArrival(context.Context, *v1.SetArrivalRequest) (*v1.SetArrivalResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error)
-	// Says which groups of fields the PMS may read during the stay, and whether the property keeps the answers for the next
-	// stay.
+	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
+	// stay. Guests decide for themselves, and an adult main guest for minors.
 	SetSharing(context.Context, *v1.SetSharingRequest) (*v1.SetSharingResponse, error)
 }
 

@@ -1,0 +1,119 @@
+package guest
+
+import (
+	"fmt"
+
+	entguest "latchkey.dev/ent/guest"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+)
+
+var (
+	errNotYourConsent = fault.New(fault.Denied, fault.NotYourConsent, "adults decide themselves what is shared of them: send this guest a link of their own")
+	errAnswersHidden  = fault.New(fault.Denied, fault.NotYourConsent, "the answers were given on another device: decide there what is shared of them")
+	errMinorShares    = fault.New(fault.Denied, fault.NotYourConsent, "an adult main guest decides what is shared of a minor: ask them, or the desk")
+)
+
+// mayShare returns why a session may not decide what is shared of a guest, or nil.
+//
+//	session                      guest                         may decide
+//	a companion's                the companion, an adult       yes
+//	a companion's                the companion, a minor        only to share nothing
+//	the main guest's             the main guest, an adult      yes
+//	the main guest's             the main guest, a minor       only to share nothing
+//	the main guest's, an adult   a minor                       yes
+//	the main guest's, a minor    a minor                       no
+//	the main guest's             an adult companion            no
+//	resting on two facts         as above, if all that was said of the guest was said in this session: it may be a stranger's
+func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
+	if a.Origin != OriginMail {
+		if m.Row.SharingSetAt != nil && m.Row.SharingSession != a.ID || len(m.answersOf(a.ID)) < len(m.Answers) {
+			return errAnswersHidden
+		}
+	}
+	caller := p.callerMember(a)
+	switch own := m.Row.ID == caller.Row.ID; {
+	case own && p.IsMinor(m) && !nothing:
+		return errMinorShares
+	case own:
+		return nil
+	case !p.IsMinor(m):
+		return errNotYourConsent
+	case p.IsMinor(caller):
+		return errMinorShares
+	}
+	return nil
+}
+
+// MayShare reports whether a session may decide what is shared of a guest.
+func (p *Party) MayShare(a actor.Actor, m Member) bool {
+	return p.Trusts(a) && p.mayShare(a, m, false) == nil
+}
+
+// answersOf returns the answers that were given in a session.
+func (m Member) answersOf(session string) rule.Answers {
+	out := rule.Answers{}
+	for field, value := range m.Answers {
+		if m.by[field] == session {
+			out[field] = value
+		}
+	}
+	return out
+}
+
+// callerMember returns the guest whose session it is: the companion, or else the main guest.
+func (p *Party) callerMember(a actor.Actor) Member { return p.Visible(a)[0] }
+
+// SetSharing stores which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for
+// the next stay. guestID is empty for the caller. Only a session from a mail to the booker changes what is kept: it has proved that
+// the booker's address is the guest's.
+func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, groups []string, keep bool) error {
+	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	if err != nil {
+		return err
+	}
+	if !p.Trusts(a) {
+		return errCheckedIn
+	}
+	if len(p.Visible(a)) == 0 {
+		return errGuestNotFound // the companion was removed
+	}
+	m := p.callerMember(a)
+	if guestID != "" {
+		if m, err = p.Member(a, guestID); err != nil {
+			return err
+		}
+	}
+	if err := p.mayShare(a, m, len(groups) == 0); err != nil {
+		return err
+	}
+	session := a.ID
+	if a.Origin == OriginMail {
+		session = ""
+	}
+	err = tx.Guest.Update().Where(entguest.PropertyID(a.PropertyID), entguest.ID(m.Row.ID)).
+		SetSharedGroups(groups).SetSharingSetAt(tx.Now()).SetSharingSession(session).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store what a guest shares: %w", err)
+	}
+	if m.Row.Role != Main || a.Origin != OriginMail {
+		return nil
+	}
+	return p.keepProfile(tx, keys, keep)
+}
+
+// keepProfile stores whether the property keeps the main guest's answers, and keeps or deletes them.
+func (p *Party) keepProfile(tx *db.Tx, keys *keyring.Ring, keep bool) error {
+	err := tx.Stay.Update().Where(entstay.PropertyID(p.Stay.PropertyID), entstay.ID(p.Stay.ID)).SetKeepProfile(keep).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store whether a guest's answers are kept: %w", err)
+	}
+	if keep {
+		return p.saveProfile(tx, keys, p.Members[0].Answers)
+	}
+	return p.deleteProfile(tx, keys)
+}

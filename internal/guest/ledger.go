@@ -1,0 +1,66 @@
+package guest
+
+import (
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	entdisclosure "latchkey.dev/ent/disclosure"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/id"
+)
+
+// WhyCheckIn is why the PMS gets data with a checkIn call.
+const WhyCheckIn = "checkIn"
+
+// maxDisclosures bounds the disclosures that a guest reads.
+const maxDisclosures = 100
+
+// DisclosureRow is a disclosure as stored.
+type DisclosureRow = ent.Disclosure
+
+// Disclosed is what a call to the PMS contains of one guest.
+type Disclosed struct {
+	GuestID string
+	Groups  []rule.Group
+}
+
+// RecordDisclosures stores what a call of the reservation's integration contains, before the call: a call without an answer may have
+// arrived. A repeated call with the same groups is recorded once.
+func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, all []Disclosed) error {
+	for _, d := range all {
+		groups := make([]string, len(d.Groups))
+		for i, g := range d.Groups {
+			groups[i] = string(g)
+		}
+		recorded, err := tx.Disclosure.Query().Where(entdisclosure.PropertyID(reserved.PropertyID), entdisclosure.GuestID(d.GuestID),
+			entdisclosure.Call(call), entdisclosure.ReservationID(reserved.ID)).All(tx.Context())
+		if err != nil {
+			return fmt.Errorf("load the disclosures of a call: %w", err)
+		}
+		if slices.ContainsFunc(recorded, func(r *ent.Disclosure) bool { return slices.Equal(r.Groups, groups) }) {
+			continue
+		}
+		err = tx.Disclosure.Create().SetID(id.New(id.Disclosure)).SetPropertyID(reserved.PropertyID).SetReservationID(reserved.ID).SetGuestID(d.GuestID).
+			SetIntegrationID(reserved.IntegrationID).SetGroups(groups).SetWhy(why).SetCall(call).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		if err != nil {
+			return fmt.Errorf("record a disclosure: %w", err)
+		}
+	}
+	return nil
+}
+
+// ListDisclosures returns what the PMS got of some guests of a party, the latest first.
+func ListDisclosures(view *db.Tx, p *Party, of []Member) ([]*ent.Disclosure, error) {
+	ids := make([]string, len(of))
+	for i, m := range of {
+		ids[i] = m.Row.ID
+	}
+	rows, err := view.Disclosure.Query().Where(entdisclosure.PropertyID(p.Reservation.PropertyID), entdisclosure.ReservationID(p.Reservation.ID),
+		entdisclosure.GuestIDIn(ids...)).Order(ent.Desc(entdisclosure.FieldCreatedAt), ent.Desc(entdisclosure.FieldID)).Limit(maxDisclosures).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the disclosures of a stay: %w", err)
+	}
+	return rows, nil
+}
