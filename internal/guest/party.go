@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/property"
 )
 
 // Party is a stay with its guests, their answers and the rules for them.
@@ -97,7 +98,7 @@ func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *e
 		return nil, err
 	}
 	p.arrival = reserved.FromAt.In(zone)
-	if p.Settings, err = LoadSettings(view, reserved.PropertyID); err != nil {
+	if p.Settings, err = property.GetCheckInSettings(view, reserved.PropertyID); err != nil {
 		return nil, err
 	}
 	p.Rules = ruleSettings(p.Settings)

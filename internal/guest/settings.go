@@ -1,18 +1,12 @@
 package guest
 
 import (
-	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/property"
 )
 
 // Settings are a property's rules of self check-in, with their defaults.
 type Settings = property.CheckInSettings
-
-// LoadSettings returns the check-in settings of a property.
-func LoadSettings(view *db.Tx, propertyID string) (*Settings, error) {
-	return property.GetCheckInSettings(view, propertyID)
-}
 
 // ruleSettings returns the settings as the rules need them.
 func ruleSettings(s *Settings) rule.Settings {

@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/ent/checkinsettings"
 	entmail "latchkey.dev/ent/mail"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -20,6 +19,7 @@ import (
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/property"
 )
 
 // Kind is what a mail is about. Its texts in the catalogue begin with "mail." and the kind.
@@ -109,11 +109,11 @@ type Mail struct {
 // if no mail is due: it was ordered before, or it is for staff and the property has no staffEmail.
 func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, error) {
 	if m.Kind == Staff && m.To == "" {
-		to, err := staffAddress(tx, m.PropertyID)
-		if err != nil || to == "" {
+		settings, err := property.GetCheckInSettings(tx, m.PropertyID)
+		if err != nil || settings.StaffEmail == "" {
 			return "", err
 		}
-		m.To = to
+		m.To = settings.StaffEmail
 	}
 	if m.Kind == Staff {
 		if err := StaffText(m.Params).Check(); err != nil {
@@ -143,17 +143,6 @@ func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, er
 		return "", fmt.Errorf("store a mail: %w", err)
 	}
 	return mailID, queue.Insert(tx, jobs.SendMail{PropertyID: m.PropertyID, MailID: mailID})
-}
-
-func staffAddress(tx *db.Tx, propertyID string) (string, error) {
-	row, err := tx.CheckInSettings.Query().Where(checkinsettings.PropertyID(propertyID), checkinsettings.ID(propertyID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("load the address of staff: %w", err)
-	}
-	return row.StaffEmail, nil
 }
 
 // SealAddress encrypts the recipient of a mail.

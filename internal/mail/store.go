@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/ent/checkinsettings"
 	entmail "latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/internal/db"
@@ -41,18 +40,6 @@ func Settings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 
 // Look is how a property presents itself to guests.
 type Look = ent.CheckInSettings
-
-// LookOf returns the property's check-in settings, or their defaults.
-func LookOf(view *db.Tx, propertyID string) (*Look, error) {
-	row, err := view.CheckInSettings.Query().Where(checkinsettings.PropertyID(propertyID), checkinsettings.ID(propertyID)).Only(view.Context())
-	if ent.IsNotFound(err) {
-		return &Look{ID: propertyID, PropertyID: propertyID, InviteDays: checkinsettings.DefaultInviteDays, RemindDays: checkinsettings.DefaultRemindDays, Language: checkinsettings.DefaultLanguage}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load the check-in settings: %w", err)
-	}
-	return row, nil
-}
 
 // LinkSecret returns the secret of the link to a reservation in a mail. A retry of the mail has the same link.
 func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {

@@ -78,7 +78,7 @@ func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	if err != nil {
 		return mail.Schedule{}, err
 	}
-	look, err := mail.LookOf(tx, propertyID)
+	look, err := property.GetCheckInSettings(tx, propertyID)
 	if err != nil {
 		return mail.Schedule{}, err
 	}

@@ -113,7 +113,7 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 	if err != nil {
 		return nil, err
 	}
-	look, err := mail.LookOf(view, propertyID)
+	look, err := property.GetCheckInSettings(view, propertyID)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if err != nil {
 		return rendered{}, err
 	}
-	look, err := mail.LookOf(view, row.PropertyID)
+	look, err := property.GetCheckInSettings(view, row.PropertyID)
 	if err != nil {
 		return rendered{}, err
 	}

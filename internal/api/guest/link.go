@@ -56,7 +56,7 @@ func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Locati
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, err := guest.LoadSettings(view, propertyID)
+	settings, err := property.GetCheckInSettings(view, propertyID)
 	if err != nil {
 		return nil, nil, err
 	}

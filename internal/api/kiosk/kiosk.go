@@ -72,7 +72,7 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 	if err != nil {
 		return nil, err
 	}
-	settings, err := guest.LoadSettings(view, a.PropertyID)
+	settings, err := property.GetCheckInSettings(view, a.PropertyID)
 	if err != nil {
 		return nil, err
 	}
