@@ -122,7 +122,7 @@ func amount(minor *int64, currency *string) *money.Amount {
 
 // party returns what the rules need to know about the guests. Before the form is opened, guests have no row.
 func (r *record) party() PartyFacts {
-	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.IsMinorAlone(), Signs: r.NeedsSignature(), Signed: r.IsSigned()}
+	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.IsMinorAlone(), Signs: r.NeedsSignature(), Unsigned: r.Unsigned()}
 	if !r.complete {
 		p.MissingGuestIDs = append(p.MissingGuestIDs, "")
 	}

@@ -97,7 +97,7 @@ type PartyFacts struct {
 	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete
 	MinorAlone      bool     // no guest is an adult
 	Signs           bool     // at least one guest signs the form of the law
-	Signed          bool     // all of them signed on a screen, and the settings accept this
+	Unsigned        []string // guests who have to sign on a screen and have not; only if the settings want signatures there
 }
 
 // Rules are the settings of the property.
@@ -278,7 +278,7 @@ func (f Facts) wants(stage Stage) bool {
 
 // isOpen reports whether a stage of the law waits: for staff, or for a signature on a screen.
 func (f Facts) isOpen(stage Stage) bool {
-	return f.wants(stage) && f.clearance(stage) == nil && !(stage == Signature && f.Party.Signed)
+	return f.wants(stage) && f.clearance(stage) == nil && !(stage == Signature && f.Rules.Signature == guest.Drawn && len(f.Party.Unsigned) == 0)
 }
 
 // clearance returns the latest decision of staff about a stage, or nil.

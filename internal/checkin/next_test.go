@@ -130,14 +130,16 @@ func TestNext(t *testing.T) {
 		"identity check cleared, signature open": {func(f *Facts) {
 			f.Rules.IdentityCheck, f.Rules.Signature, f.Party.Signs, f.Cleared = "live", "paper", true, []Clearance{{Stage: IdentityCheck}}
 		}, Step{Stage: Signature, Stops: []Stop{{Reason: StopSignature}}}},
-		"signature on a screen": {func(f *Facts) { f.Rules.Signature, f.Party.Signs = "drawn", true }, Step{Stage: Signature}},
-		"signed on a screen": {func(f *Facts) { f.Rules.Signature, f.Party.Signs, f.Party.Signed = "drawn", true, true },
+		"signature on a screen": {func(f *Facts) {
+			f.Rules.Signature, f.Party.Signs, f.Party.Unsigned = "drawn", true, []string{"gst_1"}
+		}, Step{Stage: Signature}},
+		"signed on a screen": {func(f *Facts) { f.Rules.Signature, f.Party.Signs = "drawn", true },
 			Step{Stage: Ready, CanComplete: true}},
 		"signature on a screen, cleared at the desk": {func(f *Facts) {
-			f.Rules.Signature, f.Party.Signs, f.Cleared = "drawn", true, []Clearance{{Stage: Signature}}
+			f.Rules.Signature, f.Party.Signs, f.Party.Unsigned, f.Cleared = "drawn", true, []string{"gst_1"}, []Clearance{{Stage: Signature}}
 		}, Step{Stage: Ready, CanComplete: true}},
 		"signed on a screen, refused by staff": {func(f *Facts) {
-			f.Rules.Signature, f.Party.Signs, f.Party.Signed, f.Cleared = "drawn", true, true, []Clearance{{Stage: Signature, Refused: true}}
+			f.Rules.Signature, f.Party.Signs, f.Cleared = "drawn", true, []Clearance{{Stage: Signature, Refused: true}}
 		}, Step{Stage: Stopped, Stops: []Stop{{Reason: StopStageRefused}}}},
 
 		// The call.

@@ -61,9 +61,15 @@ func (p *Party) signs(m Member) bool {
 // NeedsSignature reports whether a guest of the party signs, if the settings want signatures.
 func (p *Party) NeedsSignature() bool { return slices.ContainsFunc(p.Members, p.signs) }
 
-// IsSigned reports whether all guests who sign have signed on a screen, and the property accepts this.
-func (p *Party) IsSigned() bool {
-	return p.Settings.Signature == Drawn && !slices.ContainsFunc(p.Members, func(m Member) bool { return p.signs(m) && m.SignedAt.IsZero() })
+// Unsigned returns the guests who have to sign on a screen and have not signed the present answers.
+func (p *Party) Unsigned() []string {
+	var out []string
+	for _, m := range p.Members {
+		if p.Settings.Signature == Drawn && p.signs(m) && m.SignedAt.IsZero() {
+			out = append(out, m.Row.ID)
+		}
+	}
+	return out
 }
 
 // signedAnswers returns what a guest signs: the legal block, or all answers if no law asks for one.

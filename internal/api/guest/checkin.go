@@ -103,6 +103,7 @@ func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) 
 func checkInMessage(v checkin.View, mailed bool) *guestv1.CheckIn {
 	m := &guestv1.CheckIn{
 		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: convert.Time(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
+		UnsignedGuestIds: v.Party.Unsigned,
 	}
 	if v.Answer != nil {
 		m.AskedAt = convert.Time(v.Answer.At)

@@ -89,15 +89,19 @@ type Days struct {
 	Arrival time.Time
 }
 
-// Clean returns an answer in the form that is stored. It trims spaces, and removes spaces, dots and dashes from numbers. An empty
+// Clean returns an answer in the form that is stored. It trims spaces, and removes invisible characters that change the direction of
+// text, and spaces, dots and dashes from numbers. An empty
 // answer is always right: [Missing] finds required fields without an answer.
 func Clean(f Field, answer string, days Days) (string, Problem) {
-	answer = strings.Join(strings.Fields(answer), " ")
+	if !utf8.ValidString(answer) {
+		return "", BadCharacter
+	}
+	answer = strings.Join(strings.Fields(strings.Map(withoutDirection, answer)), " ")
 	s := ShapeOf(f)
 	switch {
 	case answer == "", answer == None && s.NoneAllowed:
 		return answer, ""
-	case !utf8.ValidString(answer), strings.ContainsFunc(answer, unicode.IsControl):
+	case strings.ContainsFunc(answer, unicode.IsControl):
 		return "", BadCharacter
 	case utf8.RuneCountInString(answer) > s.MaxLength:
 		return "", TooLong
@@ -128,6 +132,14 @@ func Clean(f Field, answer string, days Days) (string, Problem) {
 		return cleanNumber(answer)
 	}
 	return answer, ""
+}
+
+// withoutDirection drops the invisible characters that change the direction of text: an answer must not disguise what staff read.
+func withoutDirection(r rune) rune {
+	if unicode.Is(unicode.Bidi_Control, r) {
+		return -1
+	}
+	return r
 }
 
 // cleanNumber removes the signs that only group the characters of a number.

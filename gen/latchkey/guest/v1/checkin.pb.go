@@ -43,9 +43,11 @@ type CheckIn struct {
 	// The PMS took the check-in, but has not sent the reservation as started for a minute.
 	Late bool `protobuf:"varint,7,opt,name=late,proto3" json:"late,omitempty"`
 	// When the stay starts, YYYY-MM-DD in the property's zone. The check-in is open on that day.
-	OpensOn       string `protobuf:"bytes,8,opt,name=opens_on,json=opensOn,proto3" json:"opens_on,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	OpensOn string `protobuf:"bytes,8,opt,name=opens_on,json=opensOn,proto3" json:"opens_on,omitempty"`
+	// The guests who have to sign on a screen and have not, see Form.signature and SignForm. The desk can take their signatures instead.
+	UnsignedGuestIds []string `protobuf:"bytes,9,rep,name=unsigned_guest_ids,json=unsignedGuestIds,proto3" json:"unsigned_guest_ids,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *CheckIn) Reset() {
@@ -132,6 +134,13 @@ func (x *CheckIn) GetOpensOn() string {
 		return x.OpensOn
 	}
 	return ""
+}
+
+func (x *CheckIn) GetUnsignedGuestIds() []string {
+	if x != nil {
+		return x.UnsignedGuestIds
+	}
+	return nil
 }
 
 // CheckInStop is one thing that holds a check-in back.
@@ -719,7 +728,7 @@ var File_latchkey_guest_v1_checkin_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_checkin_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/guest/v1/checkin.proto\x12\x11latchkey.guest.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe0\x02\n" +
+	"\x1flatchkey/guest/v1/checkin.proto\x12\x11latchkey.guest.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x8e\x03\n" +
 	"\aCheckIn\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x124\n" +
 	"\x05stops\x18\x02 \x03(\v2\x1e.latchkey.guest.v1.CheckInStopR\x05stops\x125\n" +
@@ -729,7 +738,8 @@ const file_latchkey_guest_v1_checkin_proto_rawDesc = "" +
 	"\vaccepted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"acceptedAt\x12\x12\n" +
 	"\x04late\x18\a \x01(\bR\x04late\x12\x19\n" +
-	"\bopens_on\x18\b \x01(\tR\aopensOn\"\x9b\x01\n" +
+	"\bopens_on\x18\b \x01(\tR\aopensOn\x12,\n" +
+	"\x12unsigned_guest_ids\x18\t \x03(\tR\x10unsignedGuestIds\"\x9b\x01\n" +
 	"\vCheckInStop\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
