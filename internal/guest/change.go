@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	errMainGuestOnly = fault.New(fault.Denied, fault.MainGuestOnly, "only the main guest of the stay can do this")
+	ErrMainGuestOnly = fault.New(fault.Denied, fault.MainGuestOnly, "only the main guest of the stay can do this")
 	errMailOnly      = fault.New(fault.Denied, fault.MainGuestOnly, "companions are invited and removed only on the device that opened the link of the mail")
 	errCheckedIn     = fault.New(fault.Denied, fault.MainGuestOnly, "the stay is checked in: use the link of the mail, or ask the desk")
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
@@ -24,7 +24,7 @@ var (
 // loadOwnParty returns the party of a session that acts for all of it.
 func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	if a.GuestID != "" {
-		return nil, errMainGuestOnly
+		return nil, ErrMainGuestOnly
 	}
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
 	if err == nil && !p.Trusts(a) {

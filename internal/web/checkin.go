@@ -20,7 +20,11 @@ type stageView struct {
 // showStage shows where the check-in is, and what comes next.
 func (s *site) showStage(x *exchange) error {
 	c := x.flow.Stay.GetCheckIn()
-	if want := x.flow.stagePage(c); want != x.r.URL.Path {
+	want := x.flow.stagePage(c)
+	if want == x.flow.CheckIn() && x.flow.Companion() {
+		want = x.flow.Home()
+	}
+	if want != x.r.URL.Path {
 		return x.move(want)
 	}
 	return x.stage(http.StatusOK, c)

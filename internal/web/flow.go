@@ -139,6 +139,9 @@ func (f flow) Self() *guestv1.StayGuest {
 	return nil
 }
 
+// Companion reports whether the session is a companion's: the main guest checks in.
+func (f flow) Companion() bool { return f.Self().GetRole() == "companion" }
+
 // Main returns the main guest, or the first.
 func (f flow) Main() *guestv1.StayGuest {
 	for _, g := range f.Stay.GetGuests() {

@@ -279,4 +279,10 @@ func TestCompanion(t *testing.T) {
 	if page := b.shows("/g/stays/rsv_1"); !strings.Contains(page.body, `href="/g/stays/rsv_1/form/gst_2"`) {
 		t.Errorf("the companion's task leads elsewhere:\n%s", page.body)
 	}
+	if page := b.shows("/g/stays/rsv_1", "The main guest checks in for the room."); strings.Contains(page.body, `href="/g/stays/rsv_1/checkin"`) {
+		t.Errorf("a companion is led to the check-in:\n%s", page.body)
+	}
+	if to := b.get("/g/stays/rsv_1/checkin").moved; to != "/g/stays/rsv_1" {
+		t.Errorf("the companion's check-in leads to %q", to)
+	}
 }

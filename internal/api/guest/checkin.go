@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/money"
 	"latchkey.dev/internal/reservation"
@@ -34,22 +35,22 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest)
 }
 
 func (s *CheckIns) StartCheckIn(ctx context.Context, _ *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
-	m, err := s.answer(ctx, func(a actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Start(ctx, k, a.Origin) })
+	m, err := s.act(ctx, func(a actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Start(ctx, k, a.Origin) })
 	return &guestv1.StartCheckInResponse{Data: m}, err
 }
 
 func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
-	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.AskAgain(ctx, k) })
+	m, err := s.act(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.AskAgain(ctx, k) })
 	return &guestv1.AskAgainResponse{Data: m}, err
 }
 
 func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
-	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, k) })
+	m, err := s.act(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, k) })
 	return &guestv1.ConfirmDetailsResponse{Data: m}, err
 }
 
 func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
-	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Complete(ctx, k) })
+	m, err := s.act(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Complete(ctx, k) })
 	return &guestv1.CompleteCheckInResponse{Data: m}, err
 }
 
@@ -61,20 +62,11 @@ func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpReques
 	return &guestv1.RequestHelpResponse{}, s.Service.RequestHelp(ctx, keyOf(a))
 }
 
-// Of returns the check-in of a guest's stay.
-func (s *CheckIns) Of(ctx context.Context, a actor.Actor) (*guestv1.CheckIn, error) {
-	v, err := s.Service.Get(s.Service.DB.View(ctx), checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
-	if err != nil {
-		return nil, err
-	}
-	return s.message(ctx, a, v)
-}
-
 // message converts a check-in, and says whether the caller is mailed when the room is ready.
 func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (*guestv1.CheckIn, error) {
 	waitsForRoom := func(stop checkin.Stop) bool { return stop.Reason == checkin.StopRoomNotReady }
 	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
-		return checkInMessage(v, false), nil
+		return checkInMessage(v, a, false), nil
 	}
 	row, err := reservation.Get(s.DB.View(ctx), reservation.Scope{PropertyID: a.PropertyID}, a.ReservationID)
 	if err != nil {
@@ -84,7 +76,7 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	if err != nil {
 		return nil, err
 	}
-	return checkInMessage(v, address != ""), nil
+	return checkInMessage(v, a, address != ""), nil
 }
 
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
@@ -99,8 +91,27 @@ func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) 
 	return s.message(ctx, a, v)
 }
 
-// checkInMessage converts a check-in to its protobuf message. mailed means that the caller gets mails about the stay.
-func checkInMessage(v checkin.View, mailed bool) *guestv1.CheckIn {
+// act is answer for a step that only the main guest may take.
+func (s *CheckIns) act(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
+	return s.answer(ctx, func(a actor.Actor, k checkin.Key) (checkin.View, error) {
+		if a.GuestID != "" {
+			return checkin.View{}, guest.ErrMainGuestOnly
+		}
+		return f(a, k)
+	})
+}
+
+// checkInMessage converts a check-in to its protobuf message. A companion reads the stage, and of the rest only what concerns the
+// companion: what the party owes and the PMS's answers are the main guest's.
+// mailed means that the caller gets mails about the stay.
+func checkInMessage(v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn {
+	if a.GuestID != "" {
+		m := &guestv1.CheckIn{Stage: string(v.Stage), OpensOn: v.Reservation.ArrivalOn}
+		if slices.Contains(v.Party.MissingGuestIDs, a.GuestID) {
+			m.MissingGuestIds = []string{a.GuestID}
+		}
+		return m
+	}
 	m := &guestv1.CheckIn{
 		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: convert.Time(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
 		UnsignedGuestIds: v.Party.Unsigned,

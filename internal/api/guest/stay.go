@@ -75,7 +75,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	out.CheckIn = checkInMessage(v, out.GetMaskedEmail() != "")
+	out.CheckIn = checkInMessage(v, a, out.GetMaskedEmail() != "")
 	return &guestv1.GetStayResponse{Data: out}, nil
 }
 

@@ -74,6 +74,43 @@ func TestAnothersLink(t *testing.T) {
 	}
 }
 
+// A companion fills in the own form. What the party owes, and the steps of the check-in, are the main guest's.
+func TestCompanionsCannotCheckIn(t *testing.T) {
+	w := open(t)
+	main := w.bind(w.book("B-1", "1001", "R101"))
+	main.fill()
+	forms, stays := guestv1.NewFormServiceClient(w.Public), guestv1.NewStayServiceClient(w.Public)
+	_, err := forms.SetParty(main.as, &guestv1.SetPartyRequest{AdultCount: 2})
+	w.must(err)
+	stay, err := stays.GetStay(main.as, &guestv1.GetStayRequest{})
+	w.must(err)
+	own := stay.GetData().GetGuests()[1].GetId()
+	_, err = forms.InviteCompanion(main.as, &guestv1.InviteCompanionRequest{GuestId: own, Email: "bo@example.com"})
+	w.must(err)
+	companion := w.bind(w.linkMailedTo("bo@example.com"))
+	e2etest.PushReservation(t, w.World, "B-1", map[string]any{"owing": 84, "owingCurrency": "EUR"})
+	_, err = main.api().StartCheckIn(main.as, &guestv1.StartCheckInRequest{})
+	w.must(err)
+	now, err := main.api().GetCheckIn(main.as, &guestv1.GetCheckInRequest{})
+	w.must(err)
+	if text := jsonOf(t, now); !strings.Contains(text, "84") {
+		t.Fatalf("the main guest does not read what is owed: %s", text)
+	}
+	if text := companion.everything(); strings.Contains(text, "84") || !strings.Contains(text, own) {
+		t.Errorf("the companion reads %s", text)
+	}
+	api := companion.api()
+	_, start := api.StartCheckIn(companion.as, &guestv1.StartCheckInRequest{})
+	_, again := api.AskAgain(companion.as, &guestv1.AskAgainRequest{})
+	_, confirm := api.ConfirmDetails(companion.as, &guestv1.ConfirmDetailsRequest{})
+	_, complete := api.CompleteCheckIn(companion.as, &guestv1.CompleteCheckInRequest{})
+	for step, err := range map[string]error{"start": start, "ask again": again, "confirm": confirm, "complete": complete} {
+		if status.Code(err) != codes.PermissionDenied {
+			t.Errorf("a companion may %s: %v", step, err)
+		}
+	}
+}
+
 // misconduct is what a PMS does to a check-in, and what guest and staff read then.
 type misconduct struct {
 	name    string

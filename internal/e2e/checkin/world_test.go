@@ -44,8 +44,14 @@ func (w *world) book(id, number, room string) (link string) {
 	e2etest.PushReservation(w.t, w.World, id, map[string]any{
 		"pmsNumber": number, "state": "confirmed", "roomId": room, "adultCount": 1, "booker": map[string]any{"firstName": "Ada", "lastName": "Lovelace", "email": email},
 	})
+	return w.linkMailedTo(email)
+}
+
+// linkMailedTo waits for the mail to an address and returns the secret of its link.
+func (w *world) linkMailedTo(email string) (link string) {
+	w.t.Helper()
 	mails := propertyv1.NewMailServiceClient(w.Public)
-	w.Await("the invitation of "+id, func(ctx context.Context) (bool, error) {
+	w.Await("the link to "+email, func(ctx context.Context) (bool, error) {
 		listed, err := mails.ListMails(w.Staff(ctx), &propertyv1.ListMailsRequest{PageSize: 200})
 		if err != nil {
 			return false, err
