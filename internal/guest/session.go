@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/actor"
@@ -46,7 +47,40 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 	if err != nil {
 		return Session{}, fmt.Errorf("store a guest's session: %w", err)
 	}
-	return out, nil
+	return out, endOldest(tx, s)
+}
+
+// maxSessions bounds the sessions of mailed links for each guest of a stay, and the sessions that rest on two facts for each stay. So
+// strangers with two facts do not end the session of a guest with a link.
+const maxSessions = 10
+
+// endOldest ends the oldest sessions beyond the bound, but not the session that pressed check-in: its guest waits for the PIN.
+func endOldest(tx *db.Tx, s SessionSpec) error {
+	stay, err := LoadStay(tx, s.PropertyID, s.ReservationID)
+	if err != nil {
+		return err
+	}
+	alike := []predicate.GuestSession{
+		guestsession.PropertyID(s.PropertyID), guestsession.ReservationID(s.ReservationID), guestsession.GuestID(s.GuestID),
+		guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(tx.Now()),
+	}
+	if s.Origin == OriginMail {
+		alike = append(alike, guestsession.Origin(OriginMail))
+	} else {
+		alike = append(alike, guestsession.OriginNEQ(OriginMail))
+	}
+	if stay != nil {
+		alike = append(alike, guestsession.IDNEQ(stay.AttemptSession))
+	}
+	ids, err := tx.GuestSession.Query().Where(alike...).Order(ent.Desc(guestsession.FieldCreatedAt), ent.Desc(guestsession.FieldID)).
+		Limit(2 * maxSessions).IDs(tx.Context())
+	if err != nil {
+		return fmt.Errorf("list the sessions of a stay: %w", err)
+	}
+	if len(ids) <= maxSessions {
+		return nil
+	}
+	return endSessionsWhere(tx, guestsession.PropertyID(s.PropertyID), guestsession.IDIn(ids[maxSessions:]...))
 }
 
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }

@@ -165,12 +165,49 @@ func TestProof(t *testing.T) {
 		stale := kiosk.NewChallenge(h.keys, other.ID, h.clock.Now())
 		h.clock.Advance(15 * time.Minute)
 		refused["after 15 minutes"] = use(other.ID, stale, sign(t, key, stale))
-		future := kiosk.NewChallenge(h.keys, other.ID, h.clock.Now().Add(time.Minute))
+		future := kiosk.NewChallenge(h.keys, other.ID, h.clock.Now().Add(time.Minute+time.Second))
 		refused["from the future"] = use(other.ID, future, sign(t, key, future))
 		for what, err := range refused {
 			if !fault.Has(err, fault.ProofInvalid) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
+	})
+}
+
+// The clocks of two nodes may differ by a minute, either way. A clock that was far ahead for a while does not close the tablet until
+// that time comes, and replays stay refused.
+func TestProofWithWrongClocks(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		row, code := h.create("Lobby")
+		key, public := newKey(t)
+		_, err := h.enrol(code.Text, public)
+		h.must(err)
+		use := func(challenge string) error {
+			return h.write(func(tx *db.Tx) error {
+				return kiosk.UseProof(tx, h.keys, hotel, row.ID, challenge, sign(t, key, challenge))
+			})
+		}
+		refused := func(what, challenge string) {
+			t.Helper()
+			if err := use(challenge); !fault.Has(err, fault.ProofInvalid) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		byFastNode := kiosk.NewChallenge(h.keys, row.ID, h.clock.Now().Add(time.Minute))
+		h.must(use(byFastNode))
+		refused("a replay", byFastNode)
+		h.clock.Advance(time.Minute + time.Second)
+		refused("a replay later", byFastNode)
+		h.must(use(kiosk.NewChallenge(h.keys, row.ID, h.clock.Now())))
+
+		h.clock.Advance(1000 * time.Hour)
+		wrong := kiosk.NewChallenge(h.keys, row.ID, h.clock.Now())
+		h.must(use(wrong))
+		h.clock.Advance(-1000 * time.Hour)
+		refused("a challenge of the wrong clock", wrong)
+		right := kiosk.NewChallenge(h.keys, row.ID, h.clock.Now())
+		h.must(use(right))
+		refused("its replay", right)
 	})
 }

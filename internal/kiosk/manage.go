@@ -110,7 +110,7 @@ func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kios
 	code := newCode(tx.Now())
 	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).
 		SetCodeMAC(codeMAC(keys, code.Text)).SetCodeExpiresAt(code.Expires).
-		ClearMAC().ClearPublicKey().ClearEnrolledAt().ClearSeenAt().Exec(tx.Context())
+		ClearMAC().ClearPublicKey().ClearEnrolledAt().ClearSeenAt().ClearProvedAt().Exec(tx.Context())
 	if err != nil {
 		return nil, Code{}, fmt.Errorf("reset a kiosk: %w", err)
 	}

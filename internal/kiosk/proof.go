@@ -20,6 +20,8 @@ import (
 // a challenge is answered.
 const (
 	challengeLife = 15 * time.Minute
+	// maxSkew is how much the clocks of two nodes may differ. The tablet's clock does not count: the service sets the time of a challenge.
+	maxSkew       = time.Minute
 	challengeTime = 8
 	challengeMAC  = 16
 )
@@ -44,7 +46,13 @@ func verifyChallenge(keys *keyring.Ring, kioskID, challenge string, now time.Tim
 	}
 	at := time.UnixMicro(int64(binary.BigEndian.Uint64(raw))) // inverse of the conversion in NewChallenge
 	age := now.Sub(at)
-	return at, age >= 0 && age < challengeLife
+	return at, age >= -maxSkew && age < challengeLife
+}
+
+// isReplay reports whether a challenge is not newer than the last used one. A last use in the future is no use: the clock was
+// wrong then, and no challenge of that time is valid before that time comes.
+func isReplay(at time.Time, lastUse *time.Time, now time.Time) bool {
+	return lastUse != nil && !at.After(*lastUse) && !lastUse.After(now.Add(maxSkew))
 }
 
 // UseProof checks the signature of a challenge by the tablet's key, so that a copied token is of no use without the tablet. A
@@ -55,7 +63,7 @@ func UseProof(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID, challenge stri
 		return err
 	}
 	at, ok := verifyChallenge(keys, kioskID, challenge, tx.Now())
-	if !ok || row.ProvedAt != nil && !at.After(*row.ProvedAt) || !isSigned(row.PublicKey, challenge, signature) {
+	if !ok || isReplay(at, row.ProvedAt, tx.Now()) || !isSigned(row.PublicKey, challenge, signature) {
 		return errProof
 	}
 	if err := tx.Kiosk.Update().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).SetProvedAt(at).Exec(tx.Context()); err != nil {

@@ -1,0 +1,48 @@
+package guest_test
+
+import (
+	"testing"
+
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+)
+
+// A stay has a bounded number of sessions: the oldest ends. Two facts end no session of a mailed link, and not the one that pressed check-in.
+func TestSessionsAreBounded(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva")
+		var mailed, found []guest.Session
+		for range 12 {
+			mailed = append(mailed, h.bind(h.link(id, "", "ana@example.com")))
+		}
+		for i := range 13 {
+			got, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"})
+			h.must(refused)
+			found = append(found, *got.Session)
+			if i == 0 {
+				h.write(func(tx *db.Tx) error {
+					return tx.Stay.Update().Where(entstay.PropertyID(hotel), entstay.ReservationID(id)).SetAttemptSession(found[0].ID).Exec(tx.Context())
+				})
+			}
+		}
+		lives := func(s guest.Session) bool {
+			_, err := guest.Authenticate(h.db.View(t.Context()), h.keys, s.Token)
+			if err != nil && !fault.Has(err, fault.InvalidCredentials) {
+				t.Fatal(err)
+			}
+			return err == nil
+		}
+		for i, s := range mailed {
+			if lives(s) != (i >= 2) {
+				t.Errorf("mailed session %d of 12 lives: %t", i, !(i >= 2))
+			}
+		}
+		for i, s := range found {
+			if want := i == 0 || i >= 3; lives(s) != want {
+				t.Errorf("session %d of 13 by two facts lives: %t", i, !want)
+			}
+		}
+	})
+}
