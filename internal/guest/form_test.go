@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -243,5 +245,44 @@ func TestInvitations(t *testing.T) {
 		alone := h.book(hotel, "B", "Silva", reservation.Adults, 0, reservation.Children, 2)
 		a, p = h.guestOf(alone, ""), h.party(alone)
 		h.refused(fault.MinorNeedsAdult, invite(p.Members[1].Row.ID))
+	})
+}
+
+// A guest's age counts on the day of arrival in the zone of the property.
+func TestMinorOnTheLocalDayOfArrival(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.write(func(tx *db.Tx) error {
+			_, err := property.UpdateCheckInSettings(tx, hotel, property.CheckInChange{MandatoryGroups: &[]string{"birth"}})
+			return err
+		})
+		for i, c := range []struct {
+			zone, birth string
+			minor       bool
+		}{ // the stay begins at 23:30 of 21 November in UTC
+			{"Europe/Lisbon", "2008-11-21", false}, {"Europe/Lisbon", "2008-11-22", true},
+			{"Asia/Tokyo", "2008-11-22", false}, {"Asia/Tokyo", "2008-11-23", true},
+			{"America/New_York", "2008-11-21", false}, {"America/New_York", "2008-11-22", true},
+		} {
+			h.write(func(tx *db.Tx) error {
+				return tx.Property.UpdateOneID(hotel).SetTimeZone(c.zone).Exec(tx.Context())
+			})
+			id := h.book(hotel, fmt.Sprint(i), "Silva", reservation.From, "2026-11-21T23:30:00Z", reservation.Adults, 2)
+			a, p := h.guestOf(id, ""), h.party(id)
+			h.must(h.save(a, p.Members[0].Row.ID, rule.BirthStep, "birthDate", c.birth))
+			p = h.party(id)
+			if p.IsMinor(p.Members[0]) != c.minor || p.IsMinorAlone() {
+				t.Errorf("%s, born %s: minor %t, alone %t", c.zone, c.birth, !c.minor, p.IsMinorAlone())
+			}
+			h.must(h.save(a, p.Members[1].Row.ID, rule.BirthStep, "birthDate", "2010-01-01"))
+			if p = h.party(id); p.IsMinorAlone() != c.minor {
+				t.Errorf("%s, born %s, with a child: alone %t", c.zone, c.birth, !c.minor)
+			}
+			invite := h.db.Write(t.Context(), func(tx *db.Tx) error {
+				return guest.InviteCompanion(tx, h.keys, a, p.Members[1].Row.ID, "bo@example.com")
+			})
+			if fault.Has(invite, fault.MinorNeedsAdult) != c.minor || !c.minor && invite != nil {
+				t.Errorf("%s, born %s, invites a child: %v", c.zone, c.birth, invite)
+			}
+		}
 	})
 }
