@@ -57,6 +57,7 @@ func (Reservation) Indexes() []ent.Index {
 		index.Fields("property_id", "channel_number").Annotations(entsql.IndexWhere("channel_number IS NOT NULL")),
 		index.Fields("integration_id", "pms_group_id").Annotations(entsql.IndexWhere("pms_group_id IS NOT NULL")),
 		index.Fields("plan_due_at").Annotations(entsql.IndexWhere("plan_due_at IS NOT NULL")),
+		index.Fields("updated_at").Annotations(entsql.IndexWhere("state = 'canceled'")),
 		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
 	}
 }

@@ -4,25 +4,21 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	entguest "latchkey.dev/ent/guest"
-	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 )
 
 // CanceledRetention is how long the answers of guests are kept after their stay was canceled.
 const CanceledRetention = 30 * 24 * time.Hour
 
+// findCanceled finds the guests of canceled stays. A later change of a canceled reservation postpones the erasure, at most until the
+// retention after the departure is over.
+const findCanceled = `SELECT g.id FROM reservations AS r JOIN guests AS g ON g.reservation_id = r.id AND g.property_id = r.property_id
+	WHERE r.state = 'canceled' AND (r.updated_at <= $1 OR r.to_at <= $1) LIMIT $2`
+
 // EraseCanceled deletes guests with their answers whose stays were canceled before a time, at most limit, and returns how many.
 func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {
-	canceled := predicate.Guest(func(s *sql.Selector) {
-		stays, reservations := sql.Table("stays"), sql.Table("reservations")
-		s.Where(sql.In(s.C(entguest.FieldReservationID), sql.Select(stays.C("reservation_id")).From(stays).
-			Join(reservations).On(reservations.C("id"), stays.C("reservation_id")).
-			Where(sql.And(sql.EQ(reservations.C("state"), "canceled"), sql.EQ(stays.C("ended_by"), endedByCanceled), sql.LTE(stays.C("ended_at"), before)))))
-	})
-	ids, err := tx.Guest.Query().Where(canceled).Limit(limit).IDs(tx.Context())
+	ids, err := idsOf(tx, findCanceled, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("find guests of canceled stays: %w", err)
 	}
@@ -31,4 +27,20 @@ func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {
 		return 0, fmt.Errorf("erase guests of canceled stays: %w", err)
 	}
 	return n, nil
+}
+
+func idsOf(tx *db.Tx, query string, args ...any) (ids []string, err error) {
+	rows, err := tx.QueryContext(tx.Context(), query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }

@@ -793,7 +793,28 @@ func TestEraseCanceled(t *testing.T) {
 		x.push(reservation.Patch{reservation.State: "confirmed", reservation.ToDate: "2027-11-23"})
 		erase("taken back", 0)
 		x.push(reservation.Patch{reservation.State: "canceled"})
+		erase("canceled again", 0)
+		x.clock.Advance(checkin.CanceledRetention + time.Hour)
 		erase("30 days later", 1)
 		erase("nothing is left", 0)
+	})
+}
+
+// The answers of a stay that was checked in or processed before it was canceled are erased too.
+func TestEraseCanceledAfterCheckIn(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.sweep()
+		x.push(reservation.Patch{reservation.State: "canceled"})
+		x.sweep()
+		x.clock.Advance(checkin.CanceledRetention + time.Hour)
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+			n, err := checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
+			if n != 1 {
+				x.Errorf("erased %d guests, want 1", n)
+			}
+			return err
+		}))
 	})
 }

@@ -16,6 +16,8 @@ CREATE INDEX "checkinsettings_property_id" ON "check_in_settings" ("property_id"
 CREATE INDEX "reservation_integration_id_pms_group_id" ON "reservations" ("integration_id", "pms_group_id") WHERE (pms_group_id IS NOT NULL);
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX "reservation_property_id_channel_number" ON "reservations" ("property_id", "channel_number") WHERE (channel_number IS NOT NULL);
+-- create index "reservation_updated_at" to table: "reservations"
+CREATE INDEX "reservation_updated_at" ON "reservations" ("updated_at") WHERE ((state)::text = 'canceled'::text);
 -- create "guests" table
 CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "sharing_session" character varying NOT NULL DEFAULT '', "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "guest_property_id" to table: "guests"

@@ -6,6 +6,8 @@ ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
 CREATE INDEX `reservation_property_id_channel_number` ON `reservations` (`property_id`, `channel_number`) WHERE channel_number IS NOT NULL;
 -- create index "reservation_integration_id_pms_group_id" to table: "reservations"
 CREATE INDEX `reservation_integration_id_pms_group_id` ON `reservations` (`integration_id`, `pms_group_id`) WHERE pms_group_id IS NOT NULL;
+-- create index "reservation_updated_at" to table: "reservations"
+CREATE INDEX `reservation_updated_at` ON `reservations` (`updated_at`) WHERE state = 'canceled';
 -- create "attempts" table
 CREATE TABLE `attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `attempts_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "attempts_property_id" to table: "attempts"

@@ -1598,6 +1598,14 @@ var (
 				},
 			},
 			{
+				Name:    "reservation_updated_at",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[27]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "state = 'canceled'",
+				},
+			},
+			{
 				Name:    "reservation_property_id_state",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[11]},
