@@ -26,6 +26,11 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	if a.GuestID != "" {
 		return nil, ErrMainGuestOnly
 	}
+	return loadTrustedParty(tx, keys, a)
+}
+
+// loadTrustedParty returns the party of a session that may change it.
+func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
 	if err == nil && !p.Trusts(a) {
 		return nil, errCheckedIn

@@ -72,12 +72,9 @@ func (p *Party) callerMember(a actor.Actor) Member { return p.Visible(a)[0] }
 // the next stay. guestID is empty for the caller. Only a session from a mail to the booker changes what is kept: it has proved that
 // the booker's address is the guest's.
 func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, groups []string, keep bool) error {
-	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
 		return err
-	}
-	if !p.Trusts(a) {
-		return errCheckedIn
 	}
 	if len(p.Visible(a)) == 0 {
 		return errGuestNotFound // the companion was removed

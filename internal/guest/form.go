@@ -53,12 +53,9 @@ var problemReasons = map[rule.Problem]fault.Reason{
 
 // SaveStep stores the answers of one step of a form. If an answer is wrong it stores none and names every wrong field.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
-	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
 		return nil, err
-	}
-	if !p.Trusts(a) {
-		return nil, errCheckedIn
 	}
 	form, err := p.FormOf(a, guestID)
 	if err != nil {

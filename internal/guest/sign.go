@@ -146,12 +146,9 @@ func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn st
 	if err != nil {
 		return nil, fault.Fields(fault.Field{Path: "drawing", Reason: fault.BadFormat, Message: err.Error()})
 	}
-	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
 		return nil, err
-	}
-	if !p.Trusts(a) {
-		return nil, errCheckedIn
 	}
 	form, err := p.FormOf(a, guestID)
 	if err != nil {
