@@ -36,6 +36,7 @@ func TestTwoGuestsRace(t *testing.T) {
 		all.Wait()
 		mailed.awaits("checkedIn")
 		found.awaits("checkedIn")
+		mailed.awaitsCode()
 		if n := w.PMS.CheckInCount(id); n != 1 {
 			t.Errorf("the PMS checked %s in %d times", id, n)
 		}

@@ -4,7 +4,9 @@ package checkin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +158,25 @@ func (g *guest) awaits(stage string) {
 func (g *guest) pin() (string, error) {
 	shown, err := guestv1.NewStayServiceClient(g.w.Public).RevealPin(g.as, &guestv1.RevealPinRequest{})
 	return shown.GetData().GetPin(), err
+}
+
+// awaitsCode waits until every door holds the code. A door says when its lock confirmed the code, and only then.
+func (g *guest) awaitsCode() {
+	g.w.t.Helper()
+	g.w.Await("the code on the doors", func(context.Context) (bool, error) {
+		stay, err := guestv1.NewStayServiceClient(g.w.Public).GetStay(g.as, &guestv1.GetStayRequest{})
+		confirmed := 0
+		for _, d := range stay.GetData().GetDoors() {
+			holds := slices.Contains([]string{"accepted", "verified", "used"}, d.GetPin())
+			if holds != (d.GetPinConfirmedAt() != nil) {
+				return false, fmt.Errorf("the code of a door is %s, confirmed at %v", d.GetPin(), d.GetPinConfirmedAt())
+			}
+			if holds {
+				confirmed++
+			}
+		}
+		return confirmed > 0 && confirmed == len(stay.GetData().GetDoors()), err
+	})
 }
 
 // notices returns the kinds of the open notices about a stay.
