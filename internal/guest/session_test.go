@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// A stay has a bounded number of sessions: the oldest ends. Two facts end no session of a mailed link, and not the one that pressed check-in.
+// A stay has a bounded number of sessions: the oldest ends. Two facts end neither the session of a mailed link nor the session that pressed check-in.
 func TestSessionsAreBounded(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		id := h.book(hotel, "A", "Silva")
