@@ -202,6 +202,7 @@ var guestStates = []state{
 	{name: "checkin-room", path: "/g/stays/stay1/checkin", given: stop("roomNotReady")},
 	{name: "checkin-pms", path: "/g/stays/stay1/checkin", given: stop("partnerError")},
 	{name: "checkin-identity", path: "/g/stays/stay1/checkin", given: stage("identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"})},
+	{name: "checkin-signature", path: "/g/stays/stay1/checkin", given: stage("signature")},
 	{name: "checkin-desk", path: "/g/stays/stay1/checkin", given: stage("atDesk", &guestv1.CheckInStop{Reason: "minorAlone"})},
 	{name: "checkin-ended", path: "/g/stays/stay1/checkin", given: stage("ended")},
 	{name: "key", path: "/g/stays/stay1/key", given: started("verified", "")},
