@@ -76,7 +76,7 @@ var linkSecret = regexp.MustCompile(`/g/l/([A-Za-z0-9_-]+)`)
 // device, and the guest asks for a new one.
 func (g *guest) open(ctx context.Context) error {
 	var used []string
-	return program.Await(ctx, g.number+" has opened a link", func() (bool, error) {
+	return awaitMails(ctx, g.number+" has opened a link", func() (bool, error) {
 		for _, text := range g.w.mailsTo(g.email) {
 			m := linkSecret.FindStringSubmatch(text)
 			if m == nil || slices.Contains(used, m[1]) {

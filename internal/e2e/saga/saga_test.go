@@ -160,21 +160,27 @@ func (r *run) killAtRandom(i int, rng *rand.Rand) {
 // rest is how long mails may take after the last kill: PostgreSQL may have other processes, so the job of a killed process waits.
 const rest = 8 * time.Minute
 
+// awaitMails is [program.Await] for what follows from mails.
+func awaitMails(ctx context.Context, what string, holds func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, rest)
+	defer cancel()
+	for {
+		if err := program.Await(ctx, what, holds); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // judge checks what is left when all guests have gone on as far as they could.
 func (r *run) judge(ctx context.Context) {
 	t := r.t
-	ctx, cancel := context.WithTimeout(ctx, rest)
-	defer cancel()
 	var mails []*propertyv1.Mail
-	for settled := false; !settled; {
-		err := program.Await(ctx, "no mail waits", func() (ok bool, err error) {
-			mails, err = r.mails()
-			return err == nil && !slices.ContainsFunc(mails, isUnsent), err
-		})
-		settled = err == nil
-		if ctx.Err() != nil {
-			t.Fatalf("%v: %s", err, list(mails))
-		}
+	err := awaitMails(ctx, "no mail waits", func() (ok bool, err error) {
+		mails, err = r.mails()
+		return err == nil && !slices.ContainsFunc(mails, isUnsent), err
+	})
+	if err != nil {
+		t.Fatalf("%v: %s", err, list(mails))
 	}
 	for _, g := range r.guests {
 		calls, effects := r.desk.seen(g.id)
