@@ -355,6 +355,6 @@ func (Mail) Fields() []ent.Field {
 func (Mail) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id", "created_at"), index.Fields("reservation_id"), index.Fields("property_id", "address_mac"),
-		index.Fields("created_at").Annotations(entsql.IndexWhere("state IN ('waiting', 'sending')")),
+		index.Fields("created_at").Annotations(entsql.IndexWhere("state = 'waiting' OR state = 'sending'")),
 	}
 }

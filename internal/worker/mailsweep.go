@@ -21,7 +21,7 @@ const (
 )
 
 // findUnfinished finds mails that were not ended, by age.
-const findUnfinished = `SELECT id, property_id FROM mails WHERE state IN ('waiting', 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
+const findUnfinished = `SELECT id, property_id FROM mails WHERE (state = 'waiting' OR state = 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
 
 // Sweep makes sure that every mail ends: a mail whose job is lost or has used up its attempts gets another job, and after a day it
 // fails, so that staff see it. Only one process of an installation may run it: see [Lease].

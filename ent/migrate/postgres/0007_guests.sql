@@ -77,7 +77,7 @@ CREATE INDEX "mailsettings_property_id" ON "mail_settings" ("property_id");
 -- create "mails" table
 CREATE TABLE "mails" ("id" character varying NOT NULL, "kind" character varying NOT NULL, "reservation_id" character varying NOT NULL DEFAULT '', "guest_id" character varying NOT NULL DEFAULT '', "once_key" character varying NULL, "address" bytea NOT NULL, "address_mac" bytea NULL, "parameters" jsonb NULL, "state" character varying NOT NULL DEFAULT 'waiting', "attempts" bigint NOT NULL DEFAULT 0, "failure" character varying NOT NULL DEFAULT '', "answer" character varying NOT NULL DEFAULT '', "text" bytea NULL, "sent_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "mails_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "mail_created_at" to table: "mails"
-CREATE INDEX "mail_created_at" ON "mails" ("created_at") WHERE ((state)::text = ANY ((ARRAY['waiting'::character varying, 'sending'::character varying])::text[]));
+CREATE INDEX "mail_created_at" ON "mails" ("created_at") WHERE (((state)::text = 'waiting'::text) OR ((state)::text = 'sending'::text));
 -- create index "mail_property_id_address_mac" to table: "mails"
 CREATE INDEX "mail_property_id_address_mac" ON "mails" ("property_id", "address_mac");
 -- create index "mail_property_id_created_at" to table: "mails"

@@ -81,7 +81,7 @@ CREATE INDEX `mail_reservation_id` ON `mails` (`reservation_id`);
 -- create index "mail_property_id_address_mac" to table: "mails"
 CREATE INDEX `mail_property_id_address_mac` ON `mails` (`property_id`, `address_mac`);
 -- create index "mail_created_at" to table: "mails"
-CREATE INDEX `mail_created_at` ON `mails` (`created_at`) WHERE state IN ('waiting', 'sending');
+CREATE INDEX `mail_created_at` ON `mails` (`created_at`) WHERE state = 'waiting' OR state = 'sending';
 -- create "mail_settings" table
 CREATE TABLE `mail_settings` (`id` text NOT NULL, `host` text NOT NULL DEFAULT (''), `port` integer NOT NULL DEFAULT (587), `security` text NOT NULL DEFAULT ('starttls'), `user` text NOT NULL DEFAULT (''), `password` blob NULL, `from_address` text NOT NULL DEFAULT (''), `from_name` text NOT NULL DEFAULT (''), `reply_to` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mail_settings_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "mailsettings_property_id" to table: "mail_settings"

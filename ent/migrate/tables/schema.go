@@ -1195,7 +1195,7 @@ var (
 				Unique:  false,
 				Columns: []*schema.Column{MailsColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
-					Where: "state IN ('waiting', 'sending')",
+					Where: "state = 'waiting' OR state = 'sending'",
 				},
 			},
 		},
