@@ -34706,6 +34706,7 @@ type ReservationMutation struct {
 	booker                  *[]byte
 	erased_at               *time.Time
 	state                   *string
+	canceled_at             *time.Time
 	from_date               *string
 	to_date                 *string
 	from_at                 *time.Time
@@ -35361,6 +35362,55 @@ func (m *ReservationMutation) OldState(ctx context.Context) (v string, err error
 // ResetState resets all changes to the "state" field.
 func (m *ReservationMutation) ResetState() {
 	m.state = nil
+}
+
+// SetCanceledAt sets the "canceled_at" field.
+func (m *ReservationMutation) SetCanceledAt(t time.Time) {
+	m.canceled_at = &t
+}
+
+// CanceledAt returns the value of the "canceled_at" field in the mutation.
+func (m *ReservationMutation) CanceledAt() (r time.Time, exists bool) {
+	v := m.canceled_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCanceledAt returns the old "canceled_at" field's value of the Reservation entity.
+// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationMutation) OldCanceledAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCanceledAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCanceledAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCanceledAt: %w", err)
+	}
+	return oldValue.CanceledAt, nil
+}
+
+// ClearCanceledAt clears the value of the "canceled_at" field.
+func (m *ReservationMutation) ClearCanceledAt() {
+	m.canceled_at = nil
+	m.clearedFields[reservation.FieldCanceledAt] = struct{}{}
+}
+
+// CanceledAtCleared returns if the "canceled_at" field was cleared in this mutation.
+func (m *ReservationMutation) CanceledAtCleared() bool {
+	_, ok := m.clearedFields[reservation.FieldCanceledAt]
+	return ok
+}
+
+// ResetCanceledAt resets all changes to the "canceled_at" field.
+func (m *ReservationMutation) ResetCanceledAt() {
+	m.canceled_at = nil
+	delete(m.clearedFields, reservation.FieldCanceledAt)
 }
 
 // SetFromDate sets the "from_date" field.
@@ -36249,7 +36299,7 @@ func (m *ReservationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ReservationMutation) Fields() []string {
-	fields := make([]string, 0, 29)
+	fields := make([]string, 0, 30)
 	if m.property_id != nil {
 		fields = append(fields, reservation.FieldPropertyID)
 	}
@@ -36285,6 +36335,9 @@ func (m *ReservationMutation) Fields() []string {
 	}
 	if m.state != nil {
 		fields = append(fields, reservation.FieldState)
+	}
+	if m.canceled_at != nil {
+		fields = append(fields, reservation.FieldCanceledAt)
 	}
 	if m.from_date != nil {
 		fields = append(fields, reservation.FieldFromDate)
@@ -36369,6 +36422,8 @@ func (m *ReservationMutation) Field(name string) (ent.Value, bool) {
 		return m.ErasedAt()
 	case reservation.FieldState:
 		return m.State()
+	case reservation.FieldCanceledAt:
+		return m.CanceledAt()
 	case reservation.FieldFromDate:
 		return m.FromDate()
 	case reservation.FieldToDate:
@@ -36436,6 +36491,8 @@ func (m *ReservationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldErasedAt(ctx)
 	case reservation.FieldState:
 		return m.OldState(ctx)
+	case reservation.FieldCanceledAt:
+		return m.OldCanceledAt(ctx)
 	case reservation.FieldFromDate:
 		return m.OldFromDate(ctx)
 	case reservation.FieldToDate:
@@ -36562,6 +36619,13 @@ func (m *ReservationMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetState(v)
+		return nil
+	case reservation.FieldCanceledAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCanceledAt(v)
 		return nil
 	case reservation.FieldFromDate:
 		v, ok := value.(string)
@@ -36781,6 +36845,9 @@ func (m *ReservationMutation) ClearedFields() []string {
 	if m.FieldCleared(reservation.FieldErasedAt) {
 		fields = append(fields, reservation.FieldErasedAt)
 	}
+	if m.FieldCleared(reservation.FieldCanceledAt) {
+		fields = append(fields, reservation.FieldCanceledAt)
+	}
 	if m.FieldCleared(reservation.FieldFromDate) {
 		fields = append(fields, reservation.FieldFromDate)
 	}
@@ -36848,6 +36915,9 @@ func (m *ReservationMutation) ClearField(name string) error {
 		return nil
 	case reservation.FieldErasedAt:
 		m.ClearErasedAt()
+		return nil
+	case reservation.FieldCanceledAt:
+		m.ClearCanceledAt()
 		return nil
 	case reservation.FieldFromDate:
 		m.ClearFromDate()
@@ -36928,6 +36998,9 @@ func (m *ReservationMutation) ResetField(name string) error {
 		return nil
 	case reservation.FieldState:
 		m.ResetState()
+		return nil
+	case reservation.FieldCanceledAt:
+		m.ResetCanceledAt()
 		return nil
 	case reservation.FieldFromDate:
 		m.ResetFromDate()

@@ -42,6 +42,8 @@ type Reservation struct {
 	ErasedAt *time.Time `json:"erased_at,omitempty"`
 	// State holds the value of the "state" field.
 	State string `json:"state,omitempty"`
+	// CanceledAt holds the value of the "canceled_at" field.
+	CanceledAt *time.Time `json:"canceled_at,omitempty"`
 	// FromDate holds the value of the "from_date" field.
 	FromDate *string `json:"from_date,omitempty"`
 	// ToDate holds the value of the "to_date" field.
@@ -90,7 +92,7 @@ func (*Reservation) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
 			values[i] = new(sql.NullString)
-		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
+		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldCanceledAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -191,6 +193,13 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field state", values[i])
 			} else if value.Valid {
 				_m.State = value.String
+			}
+		case reservation.FieldCanceledAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field canceled_at", values[i])
+			} else if value.Valid {
+				_m.CanceledAt = new(time.Time)
+				*_m.CanceledAt = value.Time
 			}
 		case reservation.FieldFromDate:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -387,6 +396,11 @@ func (_m *Reservation) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("state=")
 	builder.WriteString(_m.State)
+	builder.WriteString(", ")
+	if v := _m.CanceledAt; v != nil {
+		builder.WriteString("canceled_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	if v := _m.FromDate; v != nil {
 		builder.WriteString("from_date=")

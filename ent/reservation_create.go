@@ -132,6 +132,20 @@ func (_c *ReservationCreate) SetState(v string) *ReservationCreate {
 	return _c
 }
 
+// SetCanceledAt sets the "canceled_at" field.
+func (_c *ReservationCreate) SetCanceledAt(v time.Time) *ReservationCreate {
+	_c.mutation.SetCanceledAt(v)
+	return _c
+}
+
+// SetNillableCanceledAt sets the "canceled_at" field if the given value is not nil.
+func (_c *ReservationCreate) SetNillableCanceledAt(v *time.Time) *ReservationCreate {
+	if v != nil {
+		_c.SetCanceledAt(*v)
+	}
+	return _c
+}
+
 // SetFromDate sets the "from_date" field.
 func (_c *ReservationCreate) SetFromDate(v string) *ReservationCreate {
 	_c.mutation.SetFromDate(v)
@@ -599,6 +613,10 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)
 		_node.State = value
+	}
+	if value, ok := _c.mutation.CanceledAt(); ok {
+		_spec.SetField(reservation.FieldCanceledAt, field.TypeTime, value)
+		_node.CanceledAt = &value
 	}
 	if value, ok := _c.mutation.FromDate(); ok {
 		_spec.SetField(reservation.FieldFromDate, field.TypeString, value)

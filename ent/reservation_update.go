@@ -182,6 +182,26 @@ func (_u *ReservationUpdate) SetNillableState(v *string) *ReservationUpdate {
 	return _u
 }
 
+// SetCanceledAt sets the "canceled_at" field.
+func (_u *ReservationUpdate) SetCanceledAt(v time.Time) *ReservationUpdate {
+	_u.mutation.SetCanceledAt(v)
+	return _u
+}
+
+// SetNillableCanceledAt sets the "canceled_at" field if the given value is not nil.
+func (_u *ReservationUpdate) SetNillableCanceledAt(v *time.Time) *ReservationUpdate {
+	if v != nil {
+		_u.SetCanceledAt(*v)
+	}
+	return _u
+}
+
+// ClearCanceledAt clears the value of the "canceled_at" field.
+func (_u *ReservationUpdate) ClearCanceledAt() *ReservationUpdate {
+	_u.mutation.ClearCanceledAt()
+	return _u
+}
+
 // SetFromDate sets the "from_date" field.
 func (_u *ReservationUpdate) SetFromDate(v string) *ReservationUpdate {
 	_u.mutation.SetFromDate(v)
@@ -676,6 +696,12 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	if value, ok := _u.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)
 	}
+	if value, ok := _u.mutation.CanceledAt(); ok {
+		_spec.SetField(reservation.FieldCanceledAt, field.TypeTime, value)
+	}
+	if _u.mutation.CanceledAtCleared() {
+		_spec.ClearField(reservation.FieldCanceledAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.FromDate(); ok {
 		_spec.SetField(reservation.FieldFromDate, field.TypeString, value)
 	}
@@ -943,6 +969,26 @@ func (_u *ReservationUpdateOne) SetNillableState(v *string) *ReservationUpdateOn
 	if v != nil {
 		_u.SetState(*v)
 	}
+	return _u
+}
+
+// SetCanceledAt sets the "canceled_at" field.
+func (_u *ReservationUpdateOne) SetCanceledAt(v time.Time) *ReservationUpdateOne {
+	_u.mutation.SetCanceledAt(v)
+	return _u
+}
+
+// SetNillableCanceledAt sets the "canceled_at" field if the given value is not nil.
+func (_u *ReservationUpdateOne) SetNillableCanceledAt(v *time.Time) *ReservationUpdateOne {
+	if v != nil {
+		_u.SetCanceledAt(*v)
+	}
+	return _u
+}
+
+// ClearCanceledAt clears the value of the "canceled_at" field.
+func (_u *ReservationUpdateOne) ClearCanceledAt() *ReservationUpdateOne {
+	_u.mutation.ClearCanceledAt()
 	return _u
 }
 
@@ -1469,6 +1515,12 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if value, ok := _u.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.CanceledAt(); ok {
+		_spec.SetField(reservation.FieldCanceledAt, field.TypeTime, value)
+	}
+	if _u.mutation.CanceledAtCleared() {
+		_spec.ClearField(reservation.FieldCanceledAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.FromDate(); ok {
 		_spec.SetField(reservation.FieldFromDate, field.TypeString, value)

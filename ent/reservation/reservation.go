@@ -37,6 +37,8 @@ const (
 	FieldErasedAt = "erased_at"
 	// FieldState holds the string denoting the state field in the database.
 	FieldState = "state"
+	// FieldCanceledAt holds the string denoting the canceled_at field in the database.
+	FieldCanceledAt = "canceled_at"
 	// FieldFromDate holds the string denoting the from_date field in the database.
 	FieldFromDate = "from_date"
 	// FieldToDate holds the string denoting the to_date field in the database.
@@ -90,6 +92,7 @@ var Columns = []string{
 	FieldBooker,
 	FieldErasedAt,
 	FieldState,
+	FieldCanceledAt,
 	FieldFromDate,
 	FieldToDate,
 	FieldFromAt,
@@ -216,6 +219,11 @@ func ByErasedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByState orders the results by the state field.
 func ByState(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldState, opts...).ToFunc()
+}
+
+// ByCanceledAt orders the results by the canceled_at field.
+func ByCanceledAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldCanceledAt, opts...).ToFunc()
 }
 
 // ByFromDate orders the results by the from_date field.

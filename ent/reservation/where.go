@@ -119,6 +119,11 @@ func State(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldState, v))
 }
 
+// CanceledAt applies equality check predicate on the "canceled_at" field. It's identical to CanceledAtEQ.
+func CanceledAt(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldCanceledAt, v))
+}
+
 // FromDate applies equality check predicate on the "from_date" field. It's identical to FromDateEQ.
 func FromDate(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldFromDate, v))
@@ -902,6 +907,56 @@ func StateEqualFold(v string) predicate.Reservation {
 // StateContainsFold applies the ContainsFold predicate on the "state" field.
 func StateContainsFold(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldContainsFold(FieldState, v))
+}
+
+// CanceledAtEQ applies the EQ predicate on the "canceled_at" field.
+func CanceledAtEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldCanceledAt, v))
+}
+
+// CanceledAtNEQ applies the NEQ predicate on the "canceled_at" field.
+func CanceledAtNEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldCanceledAt, v))
+}
+
+// CanceledAtIn applies the In predicate on the "canceled_at" field.
+func CanceledAtIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldCanceledAt, vs...))
+}
+
+// CanceledAtNotIn applies the NotIn predicate on the "canceled_at" field.
+func CanceledAtNotIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldCanceledAt, vs...))
+}
+
+// CanceledAtGT applies the GT predicate on the "canceled_at" field.
+func CanceledAtGT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldCanceledAt, v))
+}
+
+// CanceledAtGTE applies the GTE predicate on the "canceled_at" field.
+func CanceledAtGTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldCanceledAt, v))
+}
+
+// CanceledAtLT applies the LT predicate on the "canceled_at" field.
+func CanceledAtLT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldCanceledAt, v))
+}
+
+// CanceledAtLTE applies the LTE predicate on the "canceled_at" field.
+func CanceledAtLTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldCanceledAt, v))
+}
+
+// CanceledAtIsNil applies the IsNil predicate on the "canceled_at" field.
+func CanceledAtIsNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldIsNull(FieldCanceledAt))
+}
+
+// CanceledAtNotNil applies the NotNil predicate on the "canceled_at" field.
+func CanceledAtNotNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotNull(FieldCanceledAt))
 }
 
 // FromDateEQ applies the EQ predicate on the "from_date" field.

@@ -29,6 +29,7 @@ func (Reservation) Fields() []ent.Field {
 		field.Bytes("booker").Comment("Names, email and mobile of who booked, sealed with the property's key."),
 		maybe("erased_at"), // when the booker and the companions were erased: changes of the PMS do not restore them
 		field.String("state").MaxRuneLen(16),
+		maybe("canceled_at"), // since when the state is canceled
 		text("from_date", 10),
 		text("to_date", 10),
 		moment("from_at"),
@@ -57,7 +58,7 @@ func (Reservation) Indexes() []ent.Index {
 		index.Fields("property_id", "channel_number").Annotations(entsql.IndexWhere("channel_number IS NOT NULL")),
 		index.Fields("integration_id", "pms_group_id").Annotations(entsql.IndexWhere("pms_group_id IS NOT NULL")),
 		index.Fields("plan_due_at").Annotations(entsql.IndexWhere("plan_due_at IS NOT NULL")),
-		index.Fields("updated_at").Annotations(entsql.IndexWhere("state = 'canceled'")),
+		index.Fields("canceled_at").Annotations(entsql.IndexWhere("canceled_at IS NOT NULL")),
 		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
 	}
 }

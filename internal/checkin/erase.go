@@ -11,10 +11,9 @@ import (
 // CanceledRetention is how long the answers of guests are kept after their stay was canceled.
 const CanceledRetention = 30 * 24 * time.Hour
 
-// findCanceled finds the guests of canceled stays. A later change of a canceled reservation postpones the erasure, at most until the
-// retention after the departure is over.
+// findCanceled finds the guests of canceled stays. Neither the state before the cancelation nor the check-in matters.
 const findCanceled = `SELECT g.id FROM reservations AS r JOIN guests AS g ON g.reservation_id = r.id AND g.property_id = r.property_id
-	WHERE r.state = 'canceled' AND (r.updated_at <= $1 OR r.to_at <= $1) LIMIT $2`
+	WHERE r.canceled_at <= $1 LIMIT $2`
 
 // EraseCanceled deletes guests with their answers whose stays were canceled before a time, at most limit, and returns how many.
 func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -771,33 +772,42 @@ func TestHelp(t *testing.T) {
 	})
 }
 
-// The answers of a canceled stay are kept for 30 days, and not if the PMS takes the cancelation back.
+// The answers of a canceled stay are kept for 30 days after the latest cancelation, whatever the state was before.
 func TestEraseCanceled(t *testing.T) {
-	each(t, func(x *fixture) {
-		erase := func(what string, want int) {
-			x.Helper()
-			x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
-				n, err := checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
-				if n != want {
-					x.Errorf("%s: erased %d, want %d", what, n, want)
+	type step struct {
+		after time.Duration // since the step before
+		state string        // the PMS sends it; empty: nothing changes
+		erase int           // what the sweep erases then
+	}
+	const wait = checkin.CanceledRetention
+	for name, steps := range map[string][]step{
+		"canceled":                           {{time.Hour, "canceled", 0}, {wait - time.Second, "", 0}, {time.Second, "", 1}, {0, "", 0}},
+		"started, then canceled":             {{time.Hour, "started", 0}, {time.Hour, "canceled", 0}, {wait - time.Second, "", 0}, {time.Second, "", 1}},
+		"processed, then canceled":           {{time.Hour, "started", 0}, {time.Hour, "processed", 0}, {time.Hour, "canceled", 0}, {wait, "", 1}},
+		"taken back":                         {{time.Hour, "canceled", 0}, {time.Hour, "confirmed", 0}, {wait, "", 0}},
+		"canceled again at the end":          {{time.Hour, "canceled", 0}, {wait, "confirmed", 0}, {0, "canceled", 0}, {wait - time.Second, "", 0}, {time.Second, "", 1}},
+		"canceled, and sent again unchanged": {{time.Hour, "canceled", 0}, {wait - time.Second, "canceled", 0}, {time.Second, "", 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(x *fixture) {
+				x.begin()
+				for i, s := range steps {
+					x.clock.Advance(s.after)
+					if s.state != "" {
+						x.push(reservation.Patch{reservation.State: s.state, reservation.ToDate: fmt.Sprintf("2027-11-%02d", 10+i)})
+						x.sweep()
+					}
+					x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+						n, err := checkin.EraseCanceled(tx, tx.Now().Add(-wait), 10)
+						if n != s.erase {
+							x.Errorf("step %d: erased %d, want %d", i, n, s.erase)
+						}
+						return err
+					}))
 				}
-				return err
-			}))
-		}
-		x.begin()
-		x.clock.Advance(time.Hour)
-		x.push(reservation.Patch{reservation.State: "canceled"})
-		x.sweep()
-		erase("just canceled", 0)
-		x.clock.Advance(checkin.CanceledRetention)
-		x.push(reservation.Patch{reservation.State: "confirmed", reservation.ToDate: "2027-11-23"})
-		erase("taken back", 0)
-		x.push(reservation.Patch{reservation.State: "canceled"})
-		erase("canceled again", 0)
-		x.clock.Advance(checkin.CanceledRetention + time.Hour)
-		erase("30 days later", 1)
-		erase("nothing is left", 0)
-	})
+			})
+		})
+	}
 }
 
 // The answers of a stay that was checked in or processed before it was canceled are erased too.

@@ -22,7 +22,7 @@ import (
 // their index entries, each another page, even if the values are unchanged, so update omits both columns then.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
-	"booker", "state", "from_date", "to_date", "to_at",
+	"booker", "state", "canceled_at", "from_date", "to_date", "to_at",
 	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
 	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "pms_number", "from_at",
 }
@@ -30,8 +30,19 @@ var columns = []string{
 // indexedColumns is the number of indexed columns at the end of columns.
 const indexedColumns = 2
 
+// canceledSince returns since when a reservation is canceled, or nil if its new state is another one. former is the stored row, or nil.
+func canceledSince(former *ent.Reservation, state access.State, now time.Time) *time.Time {
+	switch {
+	case state != access.Canceled:
+		return nil
+	case former != nil && former.State == string(access.Canceled) && former.CanceledAt != nil:
+		return former.CanceledAt
+	}
+	return &now
+}
+
 // valuesOf returns the values in the order of columns. booker is encrypted.
-func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
+func valuesOf(r Record, booker []byte, canceledAt *time.Time, now time.Time) ([]any, error) {
 	var companions any
 	if len(r.CompanionIDs) > 0 {
 		raw, err := json.Marshal(r.CompanionIDs)
@@ -42,7 +53,7 @@ func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
 	}
 	return []any{
 		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt,
-		booker, string(r.State), r.FromDate, r.ToDate, r.To,
+		booker, string(r.State), canceledAt, r.FromDate, r.ToDate, r.To,
 		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
 		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now, r.Number, r.From,
 	}, nil
@@ -121,7 +132,7 @@ func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error
 		&p.TimeZone, &p.CheckIn, &p.CheckOut, &p.EarlyInMinutes, &p.LateOutMinutes, &p.PINLength, &p.GatesAlone,
 		&rowID, &created, &r.ErasedAt, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt,
-		&r.Booker, &state, &r.FromDate, &r.ToDate, &to,
+		&r.Booker, &state, &r.CanceledAt, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
 		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &number, &from, &removed)
 	if err == nil && !found {
@@ -162,6 +173,7 @@ func recordOf(r *ent.Reservation) Record {
 
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
+	out.CanceledAt = canceledSince(row, r.State, now)
 	out.PmsGroupID, out.PmsSpaceID, out.PmsParentSpaceID, out.PmsCompanionIds = r.GroupID, r.SpaceID, r.ParentID, r.CompanionIDs
 	out.PmsUpdatedAt, out.PmsNumber, out.State = r.PMSUpdatedAt, r.Number, string(r.State)
 	out.Booker = booker
@@ -179,7 +191,7 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	if err != nil {
 		return nil, err
 	}
-	values, err := valuesOf(r, sealed, tx.Now())
+	values, err := valuesOf(r, sealed, canceledSince(nil, r.State, tx.Now()), tx.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +215,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 			return nil, err
 		}
 	}
-	values, err := valuesOf(r, sealed, tx.Now())
+	values, err := valuesOf(r, sealed, canceledSince(row, r.State, tx.Now()), tx.Now())
 	if err != nil {
 		return nil, err
 	}

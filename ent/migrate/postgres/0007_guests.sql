@@ -12,12 +12,14 @@ CREATE INDEX "attempts_property_id" ON "attempts" ("property_id");
 CREATE TABLE "check_in_settings" ("id" character varying NOT NULL, "rule" character varying NOT NULL DEFAULT 'none', "fields" jsonb NULL, "mandatory_groups" jsonb NULL, "identity_check" character varying NOT NULL DEFAULT 'none', "signature" character varying NOT NULL DEFAULT 'none', "house_rules" character varying NOT NULL DEFAULT '', "invite_days" bigint NOT NULL DEFAULT 14, "remind_days" bigint NOT NULL DEFAULT 2, "staff_email" character varying NOT NULL DEFAULT '', "desk_phone" character varying NOT NULL DEFAULT '', "language" character varying NOT NULL DEFAULT 'en', "accent" character varying NOT NULL DEFAULT '', "address" character varying NOT NULL DEFAULT '', "directions" character varying NOT NULL DEFAULT '', "who_fills" character varying NOT NULL DEFAULT 'all', "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "check_in_settings_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "checkinsettings_property_id" to table: "check_in_settings"
 CREATE INDEX "checkinsettings_property_id" ON "check_in_settings" ("property_id");
+-- modify "reservations" table
+ALTER TABLE "reservations" ADD COLUMN "canceled_at" timestamptz NULL;
+-- create index "reservation_canceled_at" to table: "reservations"
+CREATE INDEX "reservation_canceled_at" ON "reservations" ("canceled_at") WHERE (canceled_at IS NOT NULL);
 -- create index "reservation_integration_id_pms_group_id" to table: "reservations"
 CREATE INDEX "reservation_integration_id_pms_group_id" ON "reservations" ("integration_id", "pms_group_id") WHERE (pms_group_id IS NOT NULL);
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX "reservation_property_id_channel_number" ON "reservations" ("property_id", "channel_number") WHERE (channel_number IS NOT NULL);
--- create index "reservation_updated_at" to table: "reservations"
-CREATE INDEX "reservation_updated_at" ON "reservations" ("updated_at") WHERE ((state)::text = 'canceled'::text);
 -- create "guests" table
 CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "sharing_session" character varying NOT NULL DEFAULT '', "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "guest_property_id" to table: "guests"

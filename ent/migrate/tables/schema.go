@@ -1525,6 +1525,7 @@ var (
 		{Name: "booker", Type: field.TypeBytes},
 		{Name: "erased_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "state", Type: field.TypeString, Size: 16},
+		{Name: "canceled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "from_date", Type: field.TypeString, Nullable: true, Size: 10},
 		{Name: "to_date", Type: field.TypeString, Nullable: true, Size: 10},
 		{Name: "from_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1552,7 +1553,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "reservations_integrations_integration",
-				Columns:    []*schema.Column{ReservationsColumns[29]},
+				Columns:    []*schema.Column{ReservationsColumns[30]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1561,12 +1562,12 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_id",
 				Unique:  true,
-				Columns: []*schema.Column{ReservationsColumns[29], ReservationsColumns[2]},
+				Columns: []*schema.Column{ReservationsColumns[30], ReservationsColumns[2]},
 			},
 			{
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[14], ReservationsColumns[1]},
+				Columns: []*schema.Column{ReservationsColumns[15], ReservationsColumns[1]},
 			},
 			{
 				Name:    "reservation_property_id_pms_number",
@@ -1576,7 +1577,7 @@ var (
 			{
 				Name:    "reservation_property_id_channel_number",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[23]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[24]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "channel_number IS NOT NULL",
 				},
@@ -1584,7 +1585,7 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_group_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[29], ReservationsColumns[3]},
+				Columns: []*schema.Column{ReservationsColumns[30], ReservationsColumns[3]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "pms_group_id IS NOT NULL",
 				},
@@ -1592,17 +1593,17 @@ var (
 			{
 				Name:    "reservation_plan_due_at",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[28]},
+				Columns: []*schema.Column{ReservationsColumns[29]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "plan_due_at IS NOT NULL",
 				},
 			},
 			{
-				Name:    "reservation_updated_at",
+				Name:    "reservation_canceled_at",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[27]},
+				Columns: []*schema.Column{ReservationsColumns[12]},
 				Annotation: &entsql.IndexAnnotation{
-					Where: "state = 'canceled'",
+					Where: "canceled_at IS NOT NULL",
 				},
 			},
 			{
