@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
@@ -39,10 +40,25 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 		return err
 	}
 	err = tx.Guest.Update().Where(entguest.PropertyID(g.PropertyID), entguest.ID(g.ID)).SetPerson(sealed).SetFromProfile(true).Exec(tx.Context())
+	if err == nil {
+		err = tx.GuestProfile.Update().Where(entprofile.PropertyID(g.PropertyID), entprofile.ID(kept.ID)).SetUpdatedAt(tx.Now()).Exec(tx.Context())
+	}
 	if err != nil {
 		return fmt.Errorf("offer a guest's profile: %w", err)
 	}
 	return nil
+}
+
+// DeleteUnusedProfiles deletes profiles that were neither saved nor offered since a time, at most limit, and returns their number.
+func DeleteUnusedProfiles(tx *db.Tx, before time.Time, limit int) (int, error) {
+	ids, err := tx.GuestProfile.Query().Where(entprofile.UpdatedAtLT(before)).Limit(limit).IDs(tx.Context())
+	if err == nil {
+		_, err = tx.GuestProfile.Delete().Where(entprofile.IDIn(ids...)).Exec(tx.Context())
+	}
+	if err != nil {
+		return 0, fmt.Errorf("delete unused profiles of guests: %w", err)
+	}
+	return len(ids), nil
 }
 
 func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile) (answers rule.Answers, err error) {

@@ -1,12 +1,45 @@
 package guest_test
 
 import (
+	"encoding/hex"
 	"testing"
 	"time"
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 )
+
+// A profile is kept until it was not used for a time. A stay to which it is offered uses it.
+func TestDeleteUnusedProfiles(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := hex.EncodeToString(guest.AddressMAC(h.keys, hotel, "ana@example.com"))
+		h.write(func(tx *db.Tx) error {
+			raw, err := h.keys.Seal(tx.Context(), hotel, "guestProfile/"+id, []byte(`{"firstName":"Ana"}`))
+			if err != nil {
+				return err
+			}
+			return tx.GuestProfile.Create().SetID(id).SetPropertyID(hotel).SetPerson(raw).SetUpdatedAt(tx.Now()).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		})
+		const kept = 30 * 24 * time.Hour
+		left := func() (n int) {
+			h.write(func(tx *db.Tx) error {
+				_, err := guest.DeleteUnusedProfiles(tx, tx.Now().Add(-kept), 100)
+				return err
+			})
+			return h.db.Read().GuestProfile.Query().CountX(t.Context())
+		}
+		h.clock.Advance(24 * time.Hour)
+		h.bind(h.link(h.book(hotel, "A", "Silva"), "", "ana@example.com"))
+		h.clock.Advance(kept)
+		if left() != 1 {
+			t.Error("the profile is erased although a stay used it")
+		}
+		h.clock.Advance(time.Second)
+		if left() != 0 {
+			t.Error("an unused profile is kept")
+		}
+	})
+}
 
 func TestDeleteExpired(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {

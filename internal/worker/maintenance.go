@@ -36,6 +36,9 @@ const tokenRetention = 30 * 24 * time.Hour
 // guestRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.
 const guestRetention = 24 * time.Hour
 
+// profileRetention is how long a profile is kept after it was last saved or offered.
+const profileRetention = 3 * 365 * 24 * time.Hour
+
 // Limits of one transaction.
 const (
 	sweepBatch  = 500 // rows that a sweep deletes in one transaction
@@ -59,6 +62,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
 		m.deletion("guests of canceled stays", checkin.CanceledRetention, checkin.EraseCanceled),
+		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}

@@ -18,6 +18,7 @@ var acrossProperties = map[string]string{
 	"checkin.EraseCanceled":               sweep,
 	"kiosk.Enrol":                         secret,
 	"kiosk.FindDoor":                      "the address of a QR code leads to its kiosk, and the row names the property",
+	"guest.DeleteUnusedProfiles":          sweep,
 	"guest.DeleteExpired":                 sweep,
 	"guest.LookUpLink":                    secret,
 	"access/code.BackupProperties":        sweep,
