@@ -162,6 +162,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.FormService/SetParty":           {"session", "", `{}`, invalid},
 	"latchkey.guest.v1.FormService/InviteCompanion":    {"session", "", `{"guestId":"gst_0","email":"ada@example.com"}`, codes.PermissionDenied},
 	"latchkey.guest.v1.FormService/RemoveCompanion":    {"session", "", `{"guestId":"gst_0"}`, codes.PermissionDenied},
+	"latchkey.guest.v1.FormService/SetMailAddress":     {"session", "", `{"email":"ada"}`, invalid},
 	"latchkey.guest.v1.FormService/SetArrival":         {"session", "", `{"time":"noon"}`, invalid},
 	"latchkey.guest.v1.FormService/AcceptHouseRules":   {"session", "", untouched, invalid},
 	"latchkey.guest.v1.FormService/SetSharing":         {"session", "", `{"groups":["none"]}`, invalid},

@@ -197,6 +197,8 @@ type person struct {
 	By map[rule.Field]string `json:"by,omitempty"`
 	// InvitedTo is the address to which a companion's link was mailed.
 	InvitedTo string `json:"invitedTo,omitempty"`
+	// MailTo is the address to which the mails of the main guest go if the PMS has none.
+	MailTo *mailTo `json:"mailTo,omitempty"`
 	// Signature is what the guest drew on a screen, or nil.
 	Signature *signature `json:"signature,omitempty"`
 }

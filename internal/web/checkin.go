@@ -71,6 +71,9 @@ func (s *site) act(x *exchange) error {
 		}
 		return err
 	}
+	if x.value("do") == "start" && x.flow.Stay.GetNeedsMailAddress() && c.GetStage() != "notToday" {
+		return x.move(x.flow.Email())
+	}
 	return x.move(x.flow.stagePage(c))
 }
 

@@ -270,6 +270,14 @@ func (f *fakeAPI) SetParty(ctx context.Context, r *guestv1.SetPartyRequest, _ ..
 	return &guestv1.SetPartyResponse{}, f.call(ctx, staySession)
 }
 
+func (f *fakeAPI) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressRequest, _ ...grpc.CallOption) (*guestv1.SetMailAddressResponse, error) {
+	if r.GetEmail() == "" || strings.HasSuffix(r.GetEmail(), "booking.com") {
+		return nil, fault.Fields(fault.Field{Path: "email", Reason: fault.NotAnAddress})
+	}
+	f.stay.NeedsMailAddress = false
+	return &guestv1.SetMailAddressResponse{}, f.call(ctx, staySession)
+}
+
 func (f *fakeAPI) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest, _ ...grpc.CallOption) (*guestv1.InviteCompanionResponse, error) {
 	if !strings.Contains(r.GetEmail(), "@") {
 		return nil, fault.Fields(fault.Field{Path: "email", Message: "wrong"})

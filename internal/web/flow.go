@@ -91,6 +91,9 @@ func (f flow) Key() string {
 	return f.Below("key")
 }
 
+// Email is the page that asks for the guest's own address.
+func (f flow) Email() string { return f.Below("email") }
+
 // Asking is the page that waits for the PMS.
 func (f flow) Asking() string {
 	if f.Kiosk {

@@ -147,3 +147,21 @@ func TestClosedKiosk(t *testing.T) {
 		t.Errorf("a revoked tablet moves to %q", a.moved)
 	}
 }
+
+// A guest whom no mail reaches is asked for an address once, after the first press.
+func TestKioskAsksForAnAddress(t *testing.T) {
+	f := newFake()
+	f.stay.NeedsMailAddress = true
+	b := f.client(t)
+	b.enrol()
+	b.moves("/k/find", form(facts("8790", "SILVA")...), "/k/you")
+	b.moves("/k/confirm", form("do", "start"), "/k/email")
+	b.shows("/k/email", "What is your e-mail address?")
+	b.do(http.MethodPost, "/k/email", form("r~email", "x.1@guest.booking.com")).contains(t, "Enter your own address")
+	b.moves("/k/email", form("do", "skip"), "/k/confirm")
+	b.shows("/k/confirm", "Is this still right?")
+	b.moves("/k/email", form("r~email", "ana@example.com"), "/k/confirm")
+	if a := b.get("/k/email"); a.moved != "/k/confirm" {
+		t.Errorf("a guest with an address moves to %q", a.moved)
+	}
+}

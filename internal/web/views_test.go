@@ -44,6 +44,7 @@ func views() map[string][2]any {
 		"stage":     {stageView{CheckIn: &guestv1.CheckIn{Stage: "confirmDetails", AskedAt: f.stay.GetFrom()}, Guests: all}, stageView{}},
 		"key":       {keyView{Pins: f.pins, Doors: f.stay.GetDoors(), Moving: true}, keyView{}},
 		"help":      {nil, nil},
+		"email":     {"ana@", ""},
 		"forgotten": {nil, nil},
 		"find":      {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
 		"which":     {findView{Action: "/k/find", Choices: choices}, findView{}},

@@ -18,7 +18,6 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
-	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
 )
@@ -95,21 +94,12 @@ func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	if err != nil || mail.Reaches(address) {
 		return address, err
 	}
-	guests, err := guest.ListGuests(tx, row.PropertyID, row.ID)
+	given, err := guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID)
 	if err != nil {
 		return "", err
 	}
-	for _, g := range guests {
-		if g.Role != guest.Main {
-			continue
-		}
-		answers, err := guest.Answers(tx.Context(), m.Keys, g)
-		if err != nil {
-			return "", err
-		}
-		if given := answers[rule.Email]; mail.Reaches(given) {
-			return given, nil
-		}
+	if i := slices.IndexFunc(given, mail.Reaches); i >= 0 {
+		return given[i], nil
 	}
 	return "", nil
 }

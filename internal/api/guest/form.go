@@ -177,6 +177,16 @@ func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionR
 	})
 }
 
+// SetMailAddress stores the address to which mails go.
+func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressRequest) (*guestv1.SetMailAddressResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetMailAddressResponse, error) {
+		if !mail.Reaches(r.GetEmail()) {
+			return nil, fault.Fields(fault.Field{Path: "email", Reason: fault.NotAnAddress, Message: "must be the guest's own address, not one of a booking agency"})
+		}
+		return &guestv1.SetMailAddressResponse{}, guest.SetMailAddress(tx, s.Keys, a, r.GetEmail())
+	})
+}
+
 // SetArrival stores the hour of arrival.
 func (s *Forms) SetArrival(ctx context.Context, r *guestv1.SetArrivalRequest) (*guestv1.SetArrivalResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetArrivalResponse, error) {

@@ -120,6 +120,14 @@ func (s *Stays) addMails(ctx context.Context, a actor.Actor, p *guest.Party, out
 		return err
 	}
 	out.MaskedEmail = mail.Mask(address)
+	if a.GuestID == "" && p.Trusts(a) {
+		booker, err := s.Reservations.Booker(ctx, p.Reservation)
+		if err != nil {
+			return err
+		}
+		booked := booker.Email != nil && mail.Reaches(*booker.Email)
+		out.NeedsMailAddress = !booked && !slices.ContainsFunc(p.GivenAddresses(), mail.Reaches)
+	}
 	view := s.DB.View(ctx)
 	for _, g := range out.GetGuests() {
 		if !g.GetInvited() {

@@ -116,6 +116,10 @@ func (c forms) SaveStep(context.Context, *guestv1.SaveStepRequest, ...grpc.CallO
 	return &guestv1.SaveStepResponse{Data: c.script.form}, c.script.fail
 }
 
+func (c forms) SetMailAddress(context.Context, *guestv1.SetMailAddressRequest, ...grpc.CallOption) (*guestv1.SetMailAddressResponse, error) {
+	return &guestv1.SetMailAddressResponse{}, c.script.fail
+}
+
 func (c forms) InviteCompanion(context.Context, *guestv1.InviteCompanionRequest, ...grpc.CallOption) (*guestv1.InviteCompanionResponse, error) {
 	return &guestv1.InviteCompanionResponse{}, c.script.fail
 }

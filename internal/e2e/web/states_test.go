@@ -191,6 +191,8 @@ var guestStates = []state{
 	{name: "find-too-many", path: "/q/dor_2XK7M4PQRS", given: failing(fault.New(fault.Exhausted, "", "")), act: find("Find your booking")},
 	{name: "which", path: "/q/dor_2XK7M4PQRS", given: choices, act: find("Which room is yours?")},
 	{name: "checkin-start", path: "/g/stays/stay1/checkin"},
+	{name: "email", path: "/g/stays/stay1/email", given: noAddress},
+	{name: "email-wrong", path: "/g/stays/stay1/email", given: both(noAddress, failing(fault.Fields(fault.Field{Path: "email", Reason: "notAnAddress"}))), act: wrong},
 	{name: "checkin-not-today", path: "/g/stays/stay1/checkin", given: stage("notToday")},
 	{name: "checkin-details", path: "/g/stays/stay1/checkin", given: stage("details")},
 	{name: "checkin-confirm", path: "/g/stays/stay1/checkin", given: stage("confirmDetails")},
@@ -238,6 +240,7 @@ var kioskStates = []state{
 	{name: "which", path: "/k/find", given: choices, act: findAtKiosk("Which room is yours?")},
 	{name: "you", path: "/k/you"},
 	{name: "you-long", path: "/k/you", given: long},
+	{name: "email", path: "/k/email", given: noAddress},
 	{name: "form", path: "/k/form/document", given: stage("details")},
 	{name: "form-address", path: "/k/form/address", given: stage("details")},
 	{name: "confirm", path: "/k/confirm", given: stage("confirmDetails")},
@@ -258,6 +261,8 @@ var kioskStates = []state{
 	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
 	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").hidden = false`) }},
 }
+
+func noAddress(s *scripted) { s.stay.NeedsMailAddress, s.stay.MaskedEmail = true, "" }
 
 func choices(s *scripted) {
 	s.choices = []*guestv1.Choice{{Id: "c1", SpaceName: "Room 204", Initials: "A. S."}, {Id: "c2", SpaceName: longRoom[:40], Initials: "T. S."}, {Id: "c3", Initials: "M. O."}}

@@ -1145,6 +1145,89 @@ func (*SetArrivalResponse) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{18}
 }
 
+// SetMailAddressRequest carries the address.
+type SetMailAddressRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The guest's own address.
+	Email         string `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMailAddressRequest) Reset() {
+	*x = SetMailAddressRequest{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMailAddressRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMailAddressRequest) ProtoMessage() {}
+
+func (x *SetMailAddressRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMailAddressRequest.ProtoReflect.Descriptor instead.
+func (*SetMailAddressRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *SetMailAddressRequest) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+// SetMailAddressResponse has no fields.
+type SetMailAddressResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMailAddressResponse) Reset() {
+	*x = SetMailAddressResponse{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMailAddressResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMailAddressResponse) ProtoMessage() {}
+
+func (x *SetMailAddressResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMailAddressResponse.ProtoReflect.Descriptor instead.
+func (*SetMailAddressResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{20}
+}
+
 // AcceptHouseRulesRequest has no fields.
 type AcceptHouseRulesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1154,7 +1237,7 @@ type AcceptHouseRulesRequest struct {
 
 func (x *AcceptHouseRulesRequest) Reset() {
 	*x = AcceptHouseRulesRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1249,7 @@ func (x *AcceptHouseRulesRequest) String() string {
 func (*AcceptHouseRulesRequest) ProtoMessage() {}
 
 func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1262,7 @@ func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesRequest.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{21}
 }
 
 // AcceptHouseRulesResponse answers with the moment.
@@ -1193,7 +1276,7 @@ type AcceptHouseRulesResponse struct {
 
 func (x *AcceptHouseRulesResponse) Reset() {
 	*x = AcceptHouseRulesResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1288,7 @@ func (x *AcceptHouseRulesResponse) String() string {
 func (*AcceptHouseRulesResponse) ProtoMessage() {}
 
 func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1301,7 @@ func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesResponse.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AcceptHouseRulesResponse) GetAcceptedAt() *timestamppb.Timestamp {
@@ -1243,7 +1326,7 @@ type SetSharingRequest struct {
 
 func (x *SetSharingRequest) Reset() {
 	*x = SetSharingRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1255,7 +1338,7 @@ func (x *SetSharingRequest) String() string {
 func (*SetSharingRequest) ProtoMessage() {}
 
 func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1268,7 +1351,7 @@ func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingRequest.ProtoReflect.Descriptor instead.
 func (*SetSharingRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetSharingRequest) GetGroups() []string {
@@ -1301,7 +1384,7 @@ type SetSharingResponse struct {
 
 func (x *SetSharingResponse) Reset() {
 	*x = SetSharingResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1396,7 @@ func (x *SetSharingResponse) String() string {
 func (*SetSharingResponse) ProtoMessage() {}
 
 func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1409,7 @@ func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingResponse.ProtoReflect.Descriptor instead.
 func (*SetSharingResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{24}
 }
 
 var File_latchkey_guest_v1_form_proto protoreflect.FileDescriptor
@@ -1410,7 +1493,10 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x17RemoveCompanionResponse\"R\n" +
 	"\x11SetArrivalRequest\x12=\n" +
 	"\x04time\x18\x01 \x01(\tB)\xbaH&r$2\"^(([01][0-9]|2[0-3]):[0-5][0-9])?$R\x04time\"\x14\n" +
-	"\x12SetArrivalResponse\"\x19\n" +
+	"\x12SetArrivalResponse\"<\n" +
+	"\x15SetMailAddressRequest\x12#\n" +
+	"\x05email\x18\x01 \x01(\tB\r\xbaH\ar\x05\x18\xff\x01`\x01\x80\x01\x01R\x05email\"\x18\n" +
+	"\x16SetMailAddressResponse\"\x19\n" +
 	"\x17AcceptHouseRulesRequest\"W\n" +
 	"\x18AcceptHouseRulesResponse\x12;\n" +
 	"\vaccepted_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -1419,8 +1505,7 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x06groups\x18\x01 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x06groups\x12!\n" +
 	"\fkeep_profile\x18\x02 \x01(\bR\vkeepProfile\x12\"\n" +
 	"\bguest_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"\x14\n" +
-	"\x12SetSharingResponse2\x9b\n" +
-	"\n" +
+	"\x12SetSharingResponse2\xb0\v\n" +
 	"\vFormService\x12\x83\x01\n" +
 	"\aGetForm\x12!.latchkey.guest.v1.GetFormRequest\x1a\".latchkey.guest.v1.GetFormResponse\"1\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02'\x12%/v1/guest/stay/guests/{guest_id}/form\x12\x8b\x01\n" +
 	"\bSaveStep\x12\".latchkey.guest.v1.SaveStepRequest\x1a#.latchkey.guest.v1.SaveStepResponse\"6\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02*:\x01*2%/v1/guest/stay/guests/{guest_id}/form\x12\x90\x01\n" +
@@ -1429,7 +1514,8 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x0fInviteCompanion\x12).latchkey.guest.v1.InviteCompanionRequest\x1a*.latchkey.guest.v1.InviteCompanionResponse\"8\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/guest/stay/guests/{guest_id}:invite\x12\x98\x01\n" +
 	"\x0fRemoveCompanion\x12).latchkey.guest.v1.RemoveCompanionRequest\x1a*.latchkey.guest.v1.RemoveCompanionResponse\".\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\"* /v1/guest/stay/guests/{guest_id}\x12\x82\x01\n" +
 	"\n" +
-	"SetArrival\x12$.latchkey.guest.v1.SetArrivalRequest\x1a%.latchkey.guest.v1.SetArrivalResponse\"'\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1b:\x01*2\x16/v1/guest/stay/arrival\x12\x9e\x01\n" +
+	"SetArrival\x12$.latchkey.guest.v1.SetArrivalRequest\x1a%.latchkey.guest.v1.SetArrivalResponse\"'\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1b:\x01*2\x16/v1/guest/stay/arrival\x12\x92\x01\n" +
+	"\x0eSetMailAddress\x12(.latchkey.guest.v1.SetMailAddressRequest\x1a).latchkey.guest.v1.SetMailAddressResponse\"+\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1f:\x01*2\x1a/v1/guest/stay/mailAddress\x12\x9e\x01\n" +
 	"\x10AcceptHouseRules\x12*.latchkey.guest.v1.AcceptHouseRulesRequest\x1a+.latchkey.guest.v1.AcceptHouseRulesResponse\"1\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02%:\x01*\" /v1/guest/stay/houseRules:accept\x12\x82\x01\n" +
 	"\n" +
 	"SetSharing\x12$.latchkey.guest.v1.SetSharingRequest\x1a%.latchkey.guest.v1.SetSharingResponse\"'\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1b:\x01*2\x16/v1/guest/stay/sharingB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
@@ -1446,7 +1532,7 @@ func file_latchkey_guest_v1_form_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_form_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*GetFormRequest)(nil),           // 0: latchkey.guest.v1.GetFormRequest
 	(*GetFormResponse)(nil),          // 1: latchkey.guest.v1.GetFormResponse
@@ -1467,26 +1553,28 @@ var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*RemoveCompanionResponse)(nil),  // 16: latchkey.guest.v1.RemoveCompanionResponse
 	(*SetArrivalRequest)(nil),        // 17: latchkey.guest.v1.SetArrivalRequest
 	(*SetArrivalResponse)(nil),       // 18: latchkey.guest.v1.SetArrivalResponse
-	(*AcceptHouseRulesRequest)(nil),  // 19: latchkey.guest.v1.AcceptHouseRulesRequest
-	(*AcceptHouseRulesResponse)(nil), // 20: latchkey.guest.v1.AcceptHouseRulesResponse
-	(*SetSharingRequest)(nil),        // 21: latchkey.guest.v1.SetSharingRequest
-	(*SetSharingResponse)(nil),       // 22: latchkey.guest.v1.SetSharingResponse
-	nil,                              // 23: latchkey.guest.v1.FormField.LabelsEntry
-	nil,                              // 24: latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
+	(*SetMailAddressRequest)(nil),    // 19: latchkey.guest.v1.SetMailAddressRequest
+	(*SetMailAddressResponse)(nil),   // 20: latchkey.guest.v1.SetMailAddressResponse
+	(*AcceptHouseRulesRequest)(nil),  // 21: latchkey.guest.v1.AcceptHouseRulesRequest
+	(*AcceptHouseRulesResponse)(nil), // 22: latchkey.guest.v1.AcceptHouseRulesResponse
+	(*SetSharingRequest)(nil),        // 23: latchkey.guest.v1.SetSharingRequest
+	(*SetSharingResponse)(nil),       // 24: latchkey.guest.v1.SetSharingResponse
+	nil,                              // 25: latchkey.guest.v1.FormField.LabelsEntry
+	nil,                              // 26: latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	(*timestamppb.Timestamp)(nil),    // 27: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
 	4,  // 1: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
 	3,  // 2: latchkey.guest.v1.Form.signature:type_name -> latchkey.guest.v1.FormSignature
-	25, // 3: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
+	27, // 3: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
 	5,  // 4: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
 	6,  // 5: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
-	23, // 6: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
-	24, // 7: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	25, // 6: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
+	26, // 7: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
 	2,  // 8: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
 	2,  // 9: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
-	25, // 10: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
+	27, // 10: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
 	0,  // 11: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
 	7,  // 12: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
 	9,  // 13: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
@@ -1494,19 +1582,21 @@ var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
 	13, // 15: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
 	15, // 16: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
 	17, // 17: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
-	19, // 18: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
-	21, // 19: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
-	1,  // 20: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
-	8,  // 21: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
-	10, // 22: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
-	12, // 23: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
-	14, // 24: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
-	16, // 25: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
-	18, // 26: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
-	20, // 27: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
-	22, // 28: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
-	20, // [20:29] is the sub-list for method output_type
-	11, // [11:20] is the sub-list for method input_type
+	19, // 18: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
+	21, // 19: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
+	23, // 20: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
+	1,  // 21: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
+	8,  // 22: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
+	10, // 23: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
+	12, // 24: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
+	14, // 25: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
+	16, // 26: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
+	18, // 27: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
+	20, // 28: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
+	22, // 29: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
+	24, // 30: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
+	21, // [21:31] is the sub-list for method output_type
+	11, // [11:21] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -1523,7 +1613,7 @@ func file_latchkey_guest_v1_form_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_form_proto_rawDesc), len(file_latchkey_guest_v1_form_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

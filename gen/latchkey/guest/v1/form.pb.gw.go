@@ -302,6 +302,33 @@ func local_request_FormService_SetArrival_0(ctx context.Context, marshaler runti
 	return msg, metadata, err
 }
 
+func request_FormService_SetMailAddress_0(ctx context.Context, marshaler runtime.Marshaler, client FormServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SetMailAddressRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.SetMailAddress(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_FormService_SetMailAddress_0(ctx context.Context, marshaler runtime.Marshaler, server FormServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SetMailAddressRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.SetMailAddress(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_FormService_AcceptHouseRules_0(ctx context.Context, marshaler runtime.Marshaler, client FormServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq AcceptHouseRulesRequest
@@ -502,6 +529,26 @@ func RegisterFormServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux
 		}
 		forward_FormService_SetArrival_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPatch, pattern_FormService_SetMailAddress_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/latchkey.guest.v1.FormService/SetMailAddress", runtime.WithHTTPPathPattern("/v1/guest/stay/mailAddress"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_FormService_SetMailAddress_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FormService_SetMailAddress_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_FormService_AcceptHouseRules_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -701,6 +748,23 @@ func RegisterFormServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux
 		}
 		forward_FormService_SetArrival_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPatch, pattern_FormService_SetMailAddress_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/latchkey.guest.v1.FormService/SetMailAddress", runtime.WithHTTPPathPattern("/v1/guest/stay/mailAddress"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_FormService_SetMailAddress_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FormService_SetMailAddress_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_FormService_AcceptHouseRules_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -746,6 +810,7 @@ var (
 	pattern_FormService_InviteCompanion_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "guest", "stay", "guests", "guest_id"}, "invite"))
 	pattern_FormService_RemoveCompanion_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "guest", "stay", "guests", "guest_id"}, ""))
 	pattern_FormService_SetArrival_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3}, []string{"v1", "guest", "stay", "arrival"}, ""))
+	pattern_FormService_SetMailAddress_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3}, []string{"v1", "guest", "stay", "mailAddress"}, ""))
 	pattern_FormService_AcceptHouseRules_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3}, []string{"v1", "guest", "stay", "houseRules"}, "accept"))
 	pattern_FormService_SetSharing_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3}, []string{"v1", "guest", "stay", "sharing"}, ""))
 )
@@ -758,6 +823,7 @@ var (
 	forward_FormService_InviteCompanion_0  = runtime.ForwardResponseMessage
 	forward_FormService_RemoveCompanion_0  = runtime.ForwardResponseMessage
 	forward_FormService_SetArrival_0       = runtime.ForwardResponseMessage
+	forward_FormService_SetMailAddress_0   = runtime.ForwardResponseMessage
 	forward_FormService_AcceptHouseRules_0 = runtime.ForwardResponseMessage
 	forward_FormService_SetSharing_0       = runtime.ForwardResponseMessage
 )

@@ -26,6 +26,7 @@ const (
 	FormService_InviteCompanion_FullMethodName  = "/latchkey.guest.v1.FormService/InviteCompanion"
 	FormService_RemoveCompanion_FullMethodName  = "/latchkey.guest.v1.FormService/RemoveCompanion"
 	FormService_SetArrival_FullMethodName       = "/latchkey.guest.v1.FormService/SetArrival"
+	FormService_SetMailAddress_FullMethodName   = "/latchkey.guest.v1.FormService/SetMailAddress"
 	FormService_AcceptHouseRules_FullMethodName = "/latchkey.guest.v1.FormService/AcceptHouseRules"
 	FormService_SetSharing_FullMethodName       = "/latchkey.guest.v1.FormService/SetSharing"
 )
@@ -51,6 +52,9 @@ type FormServiceClient interface {
 	RemoveCompanion(ctx context.Context, in *RemoveCompanionRequest, opts ...grpc.CallOption) (*RemoveCompanionResponse, error)
 	// Says when the guest arrives.
 	SetArrival(ctx context.Context, in *SetArrivalRequest, opts ...grpc.CallOption) (*SetArrivalResponse, error)
+	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	SetMailAddress(ctx context.Context, in *SetMailAddressRequest, opts ...grpc.CallOption) (*SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(ctx context.Context, in *AcceptHouseRulesRequest, opts ...grpc.CallOption) (*AcceptHouseRulesResponse, error)
 	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
@@ -136,6 +140,16 @@ func (c *formServiceClient) SetArrival(ctx context.Context, in *SetArrivalReques
 	return out, nil
 }
 
+func (c *formServiceClient) SetMailAddress(ctx context.Context, in *SetMailAddressRequest, opts ...grpc.CallOption) (*SetMailAddressResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetMailAddressResponse)
+	err := c.cc.Invoke(ctx, FormService_SetMailAddress_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *formServiceClient) AcceptHouseRules(ctx context.Context, in *AcceptHouseRulesRequest, opts ...grpc.CallOption) (*AcceptHouseRulesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AcceptHouseRulesResponse)
@@ -177,6 +191,9 @@ type FormServiceServer interface {
 	RemoveCompanion(context.Context, *RemoveCompanionRequest) (*RemoveCompanionResponse, error)
 	// Says when the guest arrives.
 	SetArrival(context.Context, *SetArrivalRequest) (*SetArrivalResponse, error)
+	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	SetMailAddress(context.Context, *SetMailAddressRequest) (*SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *AcceptHouseRulesRequest) (*AcceptHouseRulesResponse, error)
 	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
@@ -212,6 +229,9 @@ func (UnimplementedFormServiceServer) RemoveCompanion(context.Context, *RemoveCo
 }
 func (UnimplementedFormServiceServer) SetArrival(context.Context, *SetArrivalRequest) (*SetArrivalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetArrival not implemented")
+}
+func (UnimplementedFormServiceServer) SetMailAddress(context.Context, *SetMailAddressRequest) (*SetMailAddressResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetMailAddress not implemented")
 }
 func (UnimplementedFormServiceServer) AcceptHouseRules(context.Context, *AcceptHouseRulesRequest) (*AcceptHouseRulesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcceptHouseRules not implemented")
@@ -366,6 +386,24 @@ func _FormService_SetArrival_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FormService_SetMailAddress_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetMailAddressRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FormServiceServer).SetMailAddress(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FormService_SetMailAddress_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FormServiceServer).SetMailAddress(ctx, req.(*SetMailAddressRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FormService_AcceptHouseRules_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AcceptHouseRulesRequest)
 	if err := dec(in); err != nil {
@@ -436,6 +474,10 @@ var FormService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetArrival",
 			Handler:    _FormService_SetArrival_Handler,
+		},
+		{
+			MethodName: "SetMailAddress",
+			Handler:    _FormService_SetMailAddress_Handler,
 		},
 		{
 			MethodName: "AcceptHouseRules",

@@ -49,6 +49,9 @@ const (
 	FormServiceRemoveCompanionProcedure = "/latchkey.guest.v1.FormService/RemoveCompanion"
 	// FormServiceSetArrivalProcedure is the fully-qualified name of the FormService's SetArrival RPC.
 	FormServiceSetArrivalProcedure = "/latchkey.guest.v1.FormService/SetArrival"
+	// FormServiceSetMailAddressProcedure is the fully-qualified name of the FormService's
+	// SetMailAddress RPC.
+	FormServiceSetMailAddressProcedure = "/latchkey.guest.v1.FormService/SetMailAddress"
 	// FormServiceAcceptHouseRulesProcedure is the fully-qualified name of the FormService's
 	// AcceptHouseRules RPC.
 	FormServiceAcceptHouseRulesProcedure = "/latchkey.guest.v1.FormService/AcceptHouseRules"
@@ -73,6 +76,9 @@ type FormServiceClient interface {
 	RemoveCompanion(context.Context, *v1.RemoveCompanionRequest) (*v1.RemoveCompanionResponse, error)
 	// Says when the guest arrives.
 	SetArrival(context.Context, *v1.SetArrivalRequest) (*v1.SetArrivalResponse, error)
+	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	SetMailAddress(context.Context, *v1.SetMailAddressRequest) (*v1.SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error)
 	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
@@ -133,6 +139,12 @@ func NewFormServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(formServiceMethods.ByName("SetArrival")),
 			connect.WithClientOptions(opts...),
 		),
+		setMailAddress: connect.NewClient[v1.SetMailAddressRequest, v1.SetMailAddressResponse](
+			httpClient,
+			baseURL+FormServiceSetMailAddressProcedure,
+			connect.WithSchema(formServiceMethods.ByName("SetMailAddress")),
+			connect.WithClientOptions(opts...),
+		),
 		acceptHouseRules: connect.NewClient[v1.AcceptHouseRulesRequest, v1.AcceptHouseRulesResponse](
 			httpClient,
 			baseURL+FormServiceAcceptHouseRulesProcedure,
@@ -157,6 +169,7 @@ type formServiceClient struct {
 	inviteCompanion  *connect.Client[v1.InviteCompanionRequest, v1.InviteCompanionResponse]
 	removeCompanion  *connect.Client[v1.RemoveCompanionRequest, v1.RemoveCompanionResponse]
 	setArrival       *connect.Client[v1.SetArrivalRequest, v1.SetArrivalResponse]
+	setMailAddress   *connect.Client[v1.SetMailAddressRequest, v1.SetMailAddressResponse]
 	acceptHouseRules *connect.Client[v1.AcceptHouseRulesRequest, v1.AcceptHouseRulesResponse]
 	setSharing       *connect.Client[v1.SetSharingRequest, v1.SetSharingResponse]
 }
@@ -224,6 +237,15 @@ func (c *formServiceClient) SetArrival(ctx context.Context, req *v1.SetArrivalRe
 	return nil, err
 }
 
+// SetMailAddress calls latchkey.guest.v1.FormService.SetMailAddress.
+func (c *formServiceClient) SetMailAddress(ctx context.Context, req *v1.SetMailAddressRequest) (*v1.SetMailAddressResponse, error) {
+	response, err := c.setMailAddress.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AcceptHouseRules calls latchkey.guest.v1.FormService.AcceptHouseRules.
 func (c *formServiceClient) AcceptHouseRules(ctx context.Context, req *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error) {
 	response, err := c.acceptHouseRules.CallUnary(ctx, connect.NewRequest(req))
@@ -259,6 +281,9 @@ type FormServiceHandler interface {
 	RemoveCompanion(context.Context, *v1.RemoveCompanionRequest) (*v1.RemoveCompanionResponse, error)
 	// Says when the guest arrives.
 	SetArrival(context.Context, *v1.SetArrivalRequest) (*v1.SetArrivalResponse, error)
+	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	SetMailAddress(context.Context, *v1.SetMailAddressRequest) (*v1.SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error)
 	// Says which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for the next
@@ -315,6 +340,12 @@ func NewFormServiceHandler(svc FormServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(formServiceMethods.ByName("SetArrival")),
 		connect.WithHandlerOptions(opts...),
 	)
+	formServiceSetMailAddressHandler := connect.NewUnaryHandlerSimple(
+		FormServiceSetMailAddressProcedure,
+		svc.SetMailAddress,
+		connect.WithSchema(formServiceMethods.ByName("SetMailAddress")),
+		connect.WithHandlerOptions(opts...),
+	)
 	formServiceAcceptHouseRulesHandler := connect.NewUnaryHandlerSimple(
 		FormServiceAcceptHouseRulesProcedure,
 		svc.AcceptHouseRules,
@@ -343,6 +374,8 @@ func NewFormServiceHandler(svc FormServiceHandler, opts ...connect.HandlerOption
 			formServiceRemoveCompanionHandler.ServeHTTP(w, r)
 		case FormServiceSetArrivalProcedure:
 			formServiceSetArrivalHandler.ServeHTTP(w, r)
+		case FormServiceSetMailAddressProcedure:
+			formServiceSetMailAddressHandler.ServeHTTP(w, r)
 		case FormServiceAcceptHouseRulesProcedure:
 			formServiceAcceptHouseRulesHandler.ServeHTTP(w, r)
 		case FormServiceSetSharingProcedure:
@@ -382,6 +415,10 @@ func (UnimplementedFormServiceHandler) RemoveCompanion(context.Context, *v1.Remo
 
 func (UnimplementedFormServiceHandler) SetArrival(context.Context, *v1.SetArrivalRequest) (*v1.SetArrivalResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.FormService.SetArrival is not implemented"))
+}
+
+func (UnimplementedFormServiceHandler) SetMailAddress(context.Context, *v1.SetMailAddressRequest) (*v1.SetMailAddressResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.FormService.SetMailAddress is not implemented"))
 }
 
 func (UnimplementedFormServiceHandler) AcceptHouseRules(context.Context, *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error) {

@@ -1,0 +1,95 @@
+package guest
+
+import (
+	"fmt"
+
+	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+)
+
+// mailTo is an address that a guest gave for the mails about the stay, and the session in which it was given.
+type mailTo struct {
+	Address string `json:"address"`
+	By      string `json:"by"`
+}
+
+// SetMailAddress stores the address to which the mails of a stay go while the PMS has none that reaches the guest.
+func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string) error {
+	p, err := loadOwnParty(tx, keys, a)
+	if err != nil {
+		return err
+	}
+	m := p.Members[0]
+	m.mailTo = &mailTo{Address: address, By: a.ID}
+	sealed, err := sealPerson(tx.Context(), keys, m.Row, m.person())
+	if err != nil {
+		return err
+	}
+	err = tx.Guest.Update().Where(entguest.PropertyID(a.PropertyID), entguest.ID(m.Row.ID)).SetPerson(sealed).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store a guest's mail address: %w", err)
+	}
+	return nil
+}
+
+// GivenAddresses returns the addresses that the guests of the party gave, the most important first.
+func (p *Party) GivenAddresses() (all []string) {
+	for _, given := range givenAddresses(p.Members[0].person()) {
+		all = append(all, given.Address)
+	}
+	return all
+}
+
+func givenAddresses(p person) (all []mailTo) {
+	if p.MailTo != nil {
+		all = append(all, *p.MailTo)
+	}
+	if address := p.Answers[rule.Email]; address != "" {
+		all = append(all, mailTo{Address: address, By: p.By[rule.Email]})
+	}
+	return all
+}
+
+// TrustedAddresses returns the addresses that the main guest gave and to which a code may be mailed, the most important first. A person
+// who knows a number and a name can give an address at a kiosk. So it counts only if the same session pressed check-in, or came by a mail.
+func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
+	guests, err := ListGuests(view, propertyID, reservationID)
+	if err != nil || len(guests) == 0 || guests[0].Role != Main {
+		return nil, err
+	}
+	answered, err := openPerson(view.Context(), keys, guests[0])
+	if err != nil {
+		return nil, err
+	}
+	stay, err := LoadStay(view, propertyID, reservationID)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, given := range givenAddresses(answered) {
+		trusted, err := isTrusted(view, propertyID, stay, given.By)
+		if err != nil {
+			return nil, err
+		}
+		if trusted {
+			all = append(all, given.Address)
+		}
+	}
+	return all, nil
+}
+
+func isTrusted(view *db.Tx, propertyID string, stay *ent.Stay, session string) (bool, error) {
+	if session == "" || stay != nil && stay.AttemptSession == session {
+		return session != "", nil
+	}
+	mailed, err := view.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.ID(session), guestsession.Origin(OriginMail)).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("find the session of a mail address: %w", err)
+	}
+	return mailed, nil
+}

@@ -1,0 +1,41 @@
+package web
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// showEmail asks for the guest's own address, because the PMS has none that reaches the guest.
+func (s *site) showEmail(x *exchange) error {
+	if !x.flow.Stay.GetNeedsMailAddress() {
+		return x.move(x.flow.CheckIn())
+	}
+	return x.emailPage(http.StatusOK, "", "")
+}
+
+func (x *exchange) emailPage(status int, typed, problem string) error {
+	p := x.stayPage("web.email.title")
+	if problem != "" {
+		p.Wrong = []wrong{{ID: "f-email", Text: p.T(problem)}}
+	}
+	p.Data = typed
+	return x.render(status, "email", p)
+}
+
+// saveEmail stores the guest's own address, unless the guest has none.
+func (s *site) saveEmail(x *exchange) error {
+	if x.value("do") == "skip" {
+		return x.move(x.flow.CheckIn())
+	}
+	address := x.value("email")
+	_, err := s.api.Forms.SetMailAddress(x.as(), &guestv1.SetMailAddressRequest{Email: address})
+	if err != nil && s.api.Fault(err).Kind == fault.Invalid {
+		return x.emailPage(http.StatusUnprocessableEntity, address, "web.email.wrong")
+	}
+	if err != nil {
+		return err
+	}
+	return x.move(x.flow.CheckIn())
+}
