@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
@@ -32,7 +33,7 @@ func TestKioskFlow(t *testing.T) {
 	}
 	b.do(http.MethodPost, "/k/enrol", form("code", "wrong", "publicKey", "a2V5")).contains(t, "This code is not valid.")
 	b.enrol()
-	b.shows("/k/", "Welcome. Check in here.", "Hostel Miramar", "/q/door_1", "Call for help")
+	b.shows("/k/", "Welcome. Check in here.", f.now.In(time.UTC).Format("15:04 · Mon 2 Jan"), "Hostel Miramar", "/q/door_1", "Call for help")
 	b.shows("/k/find", "Find your booking")
 	b.moves("/k/find", form(facts("8790", "SILVA")...), "/k/you")
 	b.shows("/k/you", "Is this your booking?", "Ana Silva", "Room 204 · Bed 1")

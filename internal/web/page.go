@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/message"
 )
@@ -44,6 +46,9 @@ func (p *page) Name(name string) string { return p.prefix + name }
 
 // File returns the URL of a file of static.
 func (p *page) File(name string) string { return p.files.URL(name) }
+
+// Now returns when the page was rendered.
+func (p *page) Now() *timestamppb.Timestamp { return timestamppb.New(p.now) }
 
 // Theme returns the URL of the property's colours, or "".
 func (p *page) Theme() string { return themeURL(p.Property.GetAccent()) }
