@@ -41472,6 +41472,7 @@ type StayMutation struct {
 	attempt_state           *string
 	attempts                *int
 	addattempts             *int
+	attempt_body            *[]byte
 	refusal                 *schema.StatusAnswer
 	attempt_at              *time.Time
 	accepted_at             *time.Time
@@ -42441,6 +42442,55 @@ func (m *StayMutation) ResetAttempts() {
 	m.addattempts = nil
 }
 
+// SetAttemptBody sets the "attempt_body" field.
+func (m *StayMutation) SetAttemptBody(b []byte) {
+	m.attempt_body = &b
+}
+
+// AttemptBody returns the value of the "attempt_body" field in the mutation.
+func (m *StayMutation) AttemptBody() (r []byte, exists bool) {
+	v := m.attempt_body
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttemptBody returns the old "attempt_body" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldAttemptBody(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttemptBody is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttemptBody requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttemptBody: %w", err)
+	}
+	return oldValue.AttemptBody, nil
+}
+
+// ClearAttemptBody clears the value of the "attempt_body" field.
+func (m *StayMutation) ClearAttemptBody() {
+	m.attempt_body = nil
+	m.clearedFields[stay.FieldAttemptBody] = struct{}{}
+}
+
+// AttemptBodyCleared returns if the "attempt_body" field was cleared in this mutation.
+func (m *StayMutation) AttemptBodyCleared() bool {
+	_, ok := m.clearedFields[stay.FieldAttemptBody]
+	return ok
+}
+
+// ResetAttemptBody resets all changes to the "attempt_body" field.
+func (m *StayMutation) ResetAttemptBody() {
+	m.attempt_body = nil
+	delete(m.clearedFields, stay.FieldAttemptBody)
+}
+
 // SetRefusal sets the "refusal" field.
 func (m *StayMutation) SetRefusal(sa schema.StatusAnswer) {
 	m.refusal = &sa
@@ -42841,7 +42891,7 @@ func (m *StayMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StayMutation) Fields() []string {
-	fields := make([]string, 0, 27)
+	fields := make([]string, 0, 28)
 	if m.property_id != nil {
 		fields = append(fields, stay.FieldPropertyID)
 	}
@@ -42898,6 +42948,9 @@ func (m *StayMutation) Fields() []string {
 	}
 	if m.attempts != nil {
 		fields = append(fields, stay.FieldAttempts)
+	}
+	if m.attempt_body != nil {
+		fields = append(fields, stay.FieldAttemptBody)
 	}
 	if m.refusal != nil {
 		fields = append(fields, stay.FieldRefusal)
@@ -42969,6 +43022,8 @@ func (m *StayMutation) Field(name string) (ent.Value, bool) {
 		return m.AttemptState()
 	case stay.FieldAttempts:
 		return m.Attempts()
+	case stay.FieldAttemptBody:
+		return m.AttemptBody()
 	case stay.FieldRefusal:
 		return m.Refusal()
 	case stay.FieldAttemptAt:
@@ -43032,6 +43087,8 @@ func (m *StayMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldAttemptState(ctx)
 	case stay.FieldAttempts:
 		return m.OldAttempts(ctx)
+	case stay.FieldAttemptBody:
+		return m.OldAttemptBody(ctx)
 	case stay.FieldRefusal:
 		return m.OldRefusal(ctx)
 	case stay.FieldAttemptAt:
@@ -43190,6 +43247,13 @@ func (m *StayMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetAttempts(v)
 		return nil
+	case stay.FieldAttemptBody:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttemptBody(v)
+		return nil
 	case stay.FieldRefusal:
 		v, ok := value.(schema.StatusAnswer)
 		if !ok {
@@ -43336,6 +43400,9 @@ func (m *StayMutation) ClearedFields() []string {
 	if m.FieldCleared(stay.FieldNextAskAt) {
 		fields = append(fields, stay.FieldNextAskAt)
 	}
+	if m.FieldCleared(stay.FieldAttemptBody) {
+		fields = append(fields, stay.FieldAttemptBody)
+	}
 	if m.FieldCleared(stay.FieldRefusal) {
 		fields = append(fields, stay.FieldRefusal)
 	}
@@ -43388,6 +43455,9 @@ func (m *StayMutation) ClearField(name string) error {
 		return nil
 	case stay.FieldNextAskAt:
 		m.ClearNextAskAt()
+		return nil
+	case stay.FieldAttemptBody:
+		m.ClearAttemptBody()
 		return nil
 	case stay.FieldRefusal:
 		m.ClearRefusal()
@@ -43471,6 +43541,9 @@ func (m *StayMutation) ResetField(name string) error {
 		return nil
 	case stay.FieldAttempts:
 		m.ResetAttempts()
+		return nil
+	case stay.FieldAttemptBody:
+		m.ResetAttemptBody()
 		return nil
 	case stay.FieldRefusal:
 		m.ResetRefusal()

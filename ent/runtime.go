@@ -1665,13 +1665,13 @@ func init() {
 	// stay.DefaultAttempts holds the default value on creation for the attempts field.
 	stay.DefaultAttempts = stayDescAttempts.Default.(int)
 	// stayDescEndedBy is the schema descriptor for ended_by field.
-	stayDescEndedBy := stayFields[23].Descriptor()
+	stayDescEndedBy := stayFields[24].Descriptor()
 	// stay.DefaultEndedBy holds the default value on creation for the ended_by field.
 	stay.DefaultEndedBy = stayDescEndedBy.Default.(string)
 	// stay.EndedByValidator is a validator for the "ended_by" field. It is called by the builders before save.
 	stay.EndedByValidator = stayDescEndedBy.Validators[0].(func(string) error)
 	// stayDescCreatedAt is the schema descriptor for created_at field.
-	stayDescCreatedAt := stayFields[27].Descriptor()
+	stayDescCreatedAt := stayFields[28].Descriptor()
 	// stay.DefaultCreatedAt holds the default value on creation for the created_at field.
 	stay.DefaultCreatedAt = stayDescCreatedAt.Default.(func() time.Time)
 	// stayDescID is the schema descriptor for id field.

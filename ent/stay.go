@@ -57,6 +57,8 @@ type Stay struct {
 	AttemptState string `json:"attempt_state,omitempty"`
 	// Calls under this key.
 	Attempts int `json:"attempts,omitempty"`
+	// The body of the call while its effect is not known, sealed with the property's key: each call under one key sends the same.
+	AttemptBody []byte `json:"attempt_body,omitempty"`
 	// Why the latest checkIn call was refused.
 	Refusal schema.StatusAnswer `json:"refusal,omitempty"`
 	// AttemptAt holds the value of the "attempt_at" field.
@@ -81,7 +83,7 @@ func (*Stay) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case stay.FieldCleared, stay.FieldAnswer, stay.FieldRefusal:
+		case stay.FieldCleared, stay.FieldAnswer, stay.FieldAttemptBody, stay.FieldRefusal:
 			values[i] = new([]byte)
 		case stay.FieldPartySet, stay.FieldKeepProfile:
 			values[i] = new(sql.NullBool)
@@ -234,6 +236,12 @@ func (_m *Stay) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field attempts", values[i])
 			} else if value.Valid {
 				_m.Attempts = int(value.Int64)
+			}
+		case stay.FieldAttemptBody:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field attempt_body", values[i])
+			} else if value != nil {
+				_m.AttemptBody = *value
 			}
 		case stay.FieldRefusal:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -392,6 +400,9 @@ func (_m *Stay) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("attempts=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Attempts))
+	builder.WriteString(", ")
+	builder.WriteString("attempt_body=")
+	builder.WriteString(fmt.Sprintf("%v", _m.AttemptBody))
 	builder.WriteString(", ")
 	builder.WriteString("refusal=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Refusal))

@@ -263,6 +263,12 @@ func (_c *StayCreate) SetNillableAttempts(v *int) *StayCreate {
 	return _c
 }
 
+// SetAttemptBody sets the "attempt_body" field.
+func (_c *StayCreate) SetAttemptBody(v []byte) *StayCreate {
+	_c.mutation.SetAttemptBody(v)
+	return _c
+}
+
 // SetRefusal sets the "refusal" field.
 func (_c *StayCreate) SetRefusal(v schema.StatusAnswer) *StayCreate {
 	_c.mutation.SetRefusal(v)
@@ -665,6 +671,10 @@ func (_c *StayCreate) createSpec() (*Stay, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Attempts(); ok {
 		_spec.SetField(stay.FieldAttempts, field.TypeInt, value)
 		_node.Attempts = value
+	}
+	if value, ok := _c.mutation.AttemptBody(); ok {
+		_spec.SetField(stay.FieldAttemptBody, field.TypeBytes, value)
+		_node.AttemptBody = value
 	}
 	if value, ok := _c.mutation.Refusal(); ok {
 		_spec.SetField(stay.FieldRefusal, field.TypeJSON, value)

@@ -330,6 +330,18 @@ func (_u *StayUpdate) AddAttempts(v int) *StayUpdate {
 	return _u
 }
 
+// SetAttemptBody sets the "attempt_body" field.
+func (_u *StayUpdate) SetAttemptBody(v []byte) *StayUpdate {
+	_u.mutation.SetAttemptBody(v)
+	return _u
+}
+
+// ClearAttemptBody clears the value of the "attempt_body" field.
+func (_u *StayUpdate) ClearAttemptBody() *StayUpdate {
+	_u.mutation.ClearAttemptBody()
+	return _u
+}
+
 // SetRefusal sets the "refusal" field.
 func (_u *StayUpdate) SetRefusal(v schema.StatusAnswer) *StayUpdate {
 	_u.mutation.SetRefusal(v)
@@ -634,6 +646,12 @@ func (_u *StayUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedAttempts(); ok {
 		_spec.AddField(stay.FieldAttempts, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AttemptBody(); ok {
+		_spec.SetField(stay.FieldAttemptBody, field.TypeBytes, value)
+	}
+	if _u.mutation.AttemptBodyCleared() {
+		_spec.ClearField(stay.FieldAttemptBody, field.TypeBytes)
 	}
 	if value, ok := _u.mutation.Refusal(); ok {
 		_spec.SetField(stay.FieldRefusal, field.TypeJSON, value)
@@ -995,6 +1013,18 @@ func (_u *StayUpdateOne) AddAttempts(v int) *StayUpdateOne {
 	return _u
 }
 
+// SetAttemptBody sets the "attempt_body" field.
+func (_u *StayUpdateOne) SetAttemptBody(v []byte) *StayUpdateOne {
+	_u.mutation.SetAttemptBody(v)
+	return _u
+}
+
+// ClearAttemptBody clears the value of the "attempt_body" field.
+func (_u *StayUpdateOne) ClearAttemptBody() *StayUpdateOne {
+	_u.mutation.ClearAttemptBody()
+	return _u
+}
+
 // SetRefusal sets the "refusal" field.
 func (_u *StayUpdateOne) SetRefusal(v schema.StatusAnswer) *StayUpdateOne {
 	_u.mutation.SetRefusal(v)
@@ -1329,6 +1359,12 @@ func (_u *StayUpdateOne) sqlSave(ctx context.Context) (_node *Stay, err error) {
 	}
 	if value, ok := _u.mutation.AddedAttempts(); ok {
 		_spec.AddField(stay.FieldAttempts, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AttemptBody(); ok {
+		_spec.SetField(stay.FieldAttemptBody, field.TypeBytes, value)
+	}
+	if _u.mutation.AttemptBodyCleared() {
+		_spec.ClearField(stay.FieldAttemptBody, field.TypeBytes)
 	}
 	if value, ok := _u.mutation.Refusal(); ok {
 		_spec.SetField(stay.FieldRefusal, field.TypeJSON, value)

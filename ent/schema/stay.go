@@ -36,6 +36,7 @@ func (Stay) Fields() []ent.Field {
 		field.String("attempt_session").MaxRuneLen(40).Default("").Comment("The guest's session that pressed last for this attempt. Of sessions that rest on two facts, only this one gets the PIN."),
 		field.String("attempt_state").MaxRuneLen(16).Default("").Comment("calling, accepted, refused or atDesk."),
 		field.Int("attempts").Default(0).Comment("Calls under this key."),
+		field.Bytes("attempt_body").Optional().Comment("The body of the call while its effect is not known, sealed with the property's key: each call under one key sends the same."),
 		field.JSON("refusal", StatusAnswer{}).Optional().Comment("Why the latest checkIn call was refused."),
 		maybe("attempt_at"),
 		maybe("accepted_at"),

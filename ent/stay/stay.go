@@ -51,6 +51,8 @@ const (
 	FieldAttemptState = "attempt_state"
 	// FieldAttempts holds the string denoting the attempts field in the database.
 	FieldAttempts = "attempts"
+	// FieldAttemptBody holds the string denoting the attempt_body field in the database.
+	FieldAttemptBody = "attempt_body"
 	// FieldRefusal holds the string denoting the refusal field in the database.
 	FieldRefusal = "refusal"
 	// FieldAttemptAt holds the string denoting the attempt_at field in the database.
@@ -93,6 +95,7 @@ var Columns = []string{
 	FieldAttemptSession,
 	FieldAttemptState,
 	FieldAttempts,
+	FieldAttemptBody,
 	FieldRefusal,
 	FieldAttemptAt,
 	FieldAcceptedAt,

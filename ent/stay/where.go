@@ -149,6 +149,11 @@ func Attempts(v int) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldAttempts, v))
 }
 
+// AttemptBody applies equality check predicate on the "attempt_body" field. It's identical to AttemptBodyEQ.
+func AttemptBody(v []byte) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldAttemptBody, v))
+}
+
 // AttemptAt applies equality check predicate on the "attempt_at" field. It's identical to AttemptAtEQ.
 func AttemptAt(v time.Time) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldAttemptAt, v))
@@ -1047,6 +1052,56 @@ func AttemptsLT(v int) predicate.Stay {
 // AttemptsLTE applies the LTE predicate on the "attempts" field.
 func AttemptsLTE(v int) predicate.Stay {
 	return predicate.Stay(sql.FieldLTE(FieldAttempts, v))
+}
+
+// AttemptBodyEQ applies the EQ predicate on the "attempt_body" field.
+func AttemptBodyEQ(v []byte) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldAttemptBody, v))
+}
+
+// AttemptBodyNEQ applies the NEQ predicate on the "attempt_body" field.
+func AttemptBodyNEQ(v []byte) predicate.Stay {
+	return predicate.Stay(sql.FieldNEQ(FieldAttemptBody, v))
+}
+
+// AttemptBodyIn applies the In predicate on the "attempt_body" field.
+func AttemptBodyIn(vs ...[]byte) predicate.Stay {
+	return predicate.Stay(sql.FieldIn(FieldAttemptBody, vs...))
+}
+
+// AttemptBodyNotIn applies the NotIn predicate on the "attempt_body" field.
+func AttemptBodyNotIn(vs ...[]byte) predicate.Stay {
+	return predicate.Stay(sql.FieldNotIn(FieldAttemptBody, vs...))
+}
+
+// AttemptBodyGT applies the GT predicate on the "attempt_body" field.
+func AttemptBodyGT(v []byte) predicate.Stay {
+	return predicate.Stay(sql.FieldGT(FieldAttemptBody, v))
+}
+
+// AttemptBodyGTE applies the GTE predicate on the "attempt_body" field.
+func AttemptBodyGTE(v []byte) predicate.Stay {
+	return predicate.Stay(sql.FieldGTE(FieldAttemptBody, v))
+}
+
+// AttemptBodyLT applies the LT predicate on the "attempt_body" field.
+func AttemptBodyLT(v []byte) predicate.Stay {
+	return predicate.Stay(sql.FieldLT(FieldAttemptBody, v))
+}
+
+// AttemptBodyLTE applies the LTE predicate on the "attempt_body" field.
+func AttemptBodyLTE(v []byte) predicate.Stay {
+	return predicate.Stay(sql.FieldLTE(FieldAttemptBody, v))
+}
+
+// AttemptBodyIsNil applies the IsNil predicate on the "attempt_body" field.
+func AttemptBodyIsNil() predicate.Stay {
+	return predicate.Stay(sql.FieldIsNull(FieldAttemptBody))
+}
+
+// AttemptBodyNotNil applies the NotNil predicate on the "attempt_body" field.
+func AttemptBodyNotNil() predicate.Stay {
+	return predicate.Stay(sql.FieldNotNull(FieldAttemptBody))
 }
 
 // RefusalIsNil applies the IsNil predicate on the "refusal" field.

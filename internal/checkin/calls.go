@@ -29,6 +29,7 @@ func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (v Vi
 	if err := s.reach("before getCheckInStatus"); err != nil {
 		return View{}, false, err
 	}
+	asked := s.DB.Clock().Now() // a change of the reservation during the call asks again
 	status, failure := pms.CheckInStatus(ctx, row.PmsID)
 	if err := s.reach("after getCheckInStatus"); err != nil {
 		return View{}, false, err
@@ -38,7 +39,7 @@ func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (v Vi
 		if !r.view(now).mayAsk() {
 			return // the PMS changed the reservation, or another guest of the stay was faster
 		}
-		r.storeAnswer(storedAnswer(now, status, failure))
+		r.storeAnswer(storedAnswer(asked, status, failure))
 		claimed = press && r.claim(now, k.Session)
 		r.pms = pms
 	})
@@ -74,7 +75,10 @@ func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 			return View{}, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
 		}
 	}
-	body, _ := v.record.disclosure() // as recorded when the call was claimed
+	body, err := s.openBody(ctx, v.record.stay)
+	if err != nil {
+		return View{}, err
+	}
 	failure := pms.CheckIn(ctx, a.Key, body)
 	if err := s.reach("after checkIn"); err != nil {
 		return View{}, err
@@ -89,6 +93,9 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error) {
 		return
 	}
 	r.stay.AttemptState = string(state)
+	if state != AttemptCalling {
+		r.stay.AttemptBody = nil
+	}
 	if state == AttemptAccepted {
 		r.stay.AcceptedAt = &now
 		return

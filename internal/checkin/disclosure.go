@@ -1,8 +1,12 @@
 package checkin
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
@@ -30,11 +34,32 @@ func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	return d, disclosed
 }
 
-// recordDisclosure records what a claimed checkIn call discloses, in the transaction that claims it: a call without an answer may have
-// arrived.
-func (r *record) recordDisclosure(tx *db.Tx) error {
-	_, disclosed := r.disclosure()
+func bodyPurpose(stayID string) string { return "checkIn/" + stayID }
+
+// sealBody stores the body of a claimed call and records what it discloses, in the transaction that claims the call: a call without an
+// answer may have arrived. Later calls under the same key send this body, also if guests changed their answers since.
+func (s *Service) sealBody(tx *db.Tx, r *record) error {
+	body, disclosed := r.disclosure()
+	raw, err := json.Marshal(body)
+	if err == nil {
+		r.stay.AttemptBody, err = s.Keys.Seal(tx.Context(), r.stay.PropertyID, bodyPurpose(r.stay.ID), raw)
+	}
+	if err != nil {
+		return fmt.Errorf("seal the body of checkIn of %s: %w", r.stay.ReservationID, err)
+	}
 	return guest.RecordDisclosures(tx, r.reservation, guest.WhyCheckIn, r.stay.AttemptKey, disclosed)
+}
+
+// openBody returns the body of the call that a check-in has claimed.
+func (s *Service) openBody(ctx context.Context, stay *ent.Stay) (body Disclosure, err error) {
+	raw, err := s.Keys.Open(ctx, stay.PropertyID, bodyPurpose(stay.ID), stay.AttemptBody)
+	if err == nil {
+		err = json.Unmarshal(raw, &body)
+	}
+	if err != nil {
+		return body, fmt.Errorf("open the body of checkIn of %s: %w", stay.ReservationID, err)
+	}
+	return body, nil
 }
 
 // personOf converts answers to the PMS's shape. The PMS's contract has no field for the others.

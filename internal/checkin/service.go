@@ -84,7 +84,7 @@ func (r *record) begin(origin string, now time.Time) {
 
 func (r *record) forgetAttempt() {
 	r.stay.AttemptKey, r.stay.AttemptSession, r.stay.AttemptState, r.stay.Attempts, r.stay.Refusal = "", "", "", 0, schema.StatusAnswer{}
-	r.stay.AttemptAt, r.stay.AcceptedAt = nil, nil
+	r.stay.AttemptAt, r.stay.AcceptedAt, r.stay.AttemptBody = nil, nil, nil
 }
 
 // mayAsk reports whether the PMS may be asked: the guest has begun, and checkIn is neither running nor accepted.

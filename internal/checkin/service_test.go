@@ -20,6 +20,7 @@ import (
 	entguest "latchkey.dev/ent/guest"
 	entmail "latchkey.dev/ent/mail"
 	entnotice "latchkey.dev/ent/notice"
+	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
@@ -46,6 +47,7 @@ type desk struct {
 	status  string // answer to getCheckInStatus
 	answer  func(w http.ResponseWriter, r *http.Request, call int)
 	asked   int
+	onAsked func()   // runs before getCheckInStatus answers
 	calls   []string // the key of each checkIn call
 	bodies  []string
 	effects map[string]int
@@ -63,8 +65,11 @@ func (p *desk) serve(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	if r.URL.Path == "/status" {
 		p.asked++
-		status := p.status
+		status, onAsked := p.status, p.onAsked
 		p.mu.Unlock()
+		if onAsked != nil {
+			onAsked()
+		}
 		if strings.HasPrefix(status, "{") {
 			_, _ = io.WriteString(w, status)
 			return
@@ -680,6 +685,26 @@ func (x *fixture) sign() {
 	}))
 }
 
+// A payment that arrives while getCheckInStatus is answered is asked about again at once.
+func TestPaymentDuringACall(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() {
+			x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}`
+			x.desk.onAsked = func() {
+				x.clock.Advance(time.Second)
+				x.push(reservation.Patch{reservation.Number: "paid"})
+				x.clock.Advance(time.Second)
+				x.desk.set(func() { x.desk.onAsked, x.desk.status = nil, `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+			}
+		})
+		x.do("start", x.start, checkin.Stopped, checkin.StopOwing)
+		x.sweep()
+		if asked, _, _ := x.desk.counts(); asked != 2 {
+			x.Errorf("the PMS was asked %d times, want once more after the payment", asked)
+		}
+	})
+}
+
 // Each guest shares for themselves: the main guest's consent discloses nothing of a companion. What a call discloses is recorded once,
 // also if the call is repeated.
 func TestDisclosure(t *testing.T) {
@@ -710,9 +735,13 @@ func TestDisclosure(t *testing.T) {
 			}
 		}
 		x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+		x.answer(map[string]string{"firstName": "Anna", "lastName": "Silva"}) // the first call may have arrived: its key keeps its body
 		x.do("press again", x.complete, checkin.Waiting)
 		if len(x.desk.bodies) != 2 {
 			x.Errorf("%d calls", len(x.desk.bodies))
+		}
+		if n := x.d.Read().Stay.Query().Where(entstay.AttemptBodyNotNil()).CountX(x.Context()); n != 0 {
+			x.Error("the body is kept after the PMS accepted")
 		}
 		want := `{"reservationId":"R1","mainCustomer":{"firstName":"Ana","lastName":"Silva","nationality":"PT"}}`
 		for i, body := range x.desk.bodies {

@@ -42,13 +42,13 @@ func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) err
 	if err := s.follow(tx, r); err != nil {
 		return View{}, err
 	}
-	if err := save(tx, r.stay, r.stored); err != nil {
-		return View{}, err
-	}
-	if r.claimed {
-		if err := r.recordDisclosure(tx); err != nil {
+	if r.claimed && len(r.stay.AttemptBody) == 0 {
+		if err := s.sealBody(tx, r); err != nil {
 			return View{}, err
 		}
+	}
+	if err := save(tx, r.stay, r.stored); err != nil {
+		return View{}, err
 	}
 	return r.view(tx.Now()), nil
 }
@@ -140,7 +140,7 @@ func (r *record) end(f Facts, step Step, now time.Time) {
 	default:
 		return
 	}
-	r.stay.EndedAt = &now
+	r.stay.EndedAt, r.stay.AttemptBody = &now, nil
 	if step.Stage != CheckedIn || f.BeganAt.IsZero() {
 		return
 	}
@@ -159,6 +159,11 @@ func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 	u := tx.Stay.Update().Where(entstay.PropertyID(row.PropertyID), entstay.ID(row.ID)).
 		SetBeganBy(row.BeganBy).SetCleared(row.Cleared).SetAnswer(row.Answer).SetAttemptKey(row.AttemptKey).SetAttemptSession(row.AttemptSession).SetAttemptState(row.AttemptState).
 		SetAttempts(row.Attempts).SetRefusal(row.Refusal).SetEndedBy(row.EndedBy)
+	if len(row.AttemptBody) == 0 {
+		u.ClearAttemptBody()
+	} else {
+		u.SetAttemptBody(row.AttemptBody)
+	}
 	for _, column := range []struct {
 		value *time.Time
 		set   func(time.Time) *ent.StayUpdate

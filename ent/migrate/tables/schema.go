@@ -1808,6 +1808,7 @@ var (
 		{Name: "attempt_session", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "attempt_state", Type: field.TypeString, Size: 16, Default: ""},
 		{Name: "attempts", Type: field.TypeInt, Default: 0},
+		{Name: "attempt_body", Type: field.TypeBytes, Nullable: true},
 		{Name: "refusal", Type: field.TypeJSON, Nullable: true},
 		{Name: "attempt_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "accepted_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1826,7 +1827,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "stays_reservations_reservation",
-				Columns:    []*schema.Column{StaysColumns[27]},
+				Columns:    []*schema.Column{StaysColumns[28]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1835,7 +1836,7 @@ var (
 			{
 				Name:    "stay_reservation_id",
 				Unique:  true,
-				Columns: []*schema.Column{StaysColumns[27]},
+				Columns: []*schema.Column{StaysColumns[28]},
 			},
 			{
 				Name:    "stay_property_id_began_at",
@@ -1853,7 +1854,7 @@ var (
 			{
 				Name:    "stay_ended_at_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[23], StaysColumns[27]},
+				Columns: []*schema.Column{StaysColumns[24], StaysColumns[28]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "ended_at IS NULL",
 				},
