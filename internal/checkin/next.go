@@ -59,7 +59,7 @@ const (
 // Intervals of a check-in.
 const (
 	askInterval = 2 * time.Minute  // while the room is not ready or the PMS does not answer
-	askFor      = 24 * time.Hour   // how long after the guest began the PMS is asked without the guest
+	askFor      = 24 * time.Hour   // how long after the guest began the PMS is asked and called without the guest
 	callTimeout = 30 * time.Second // after this time a call that left no result was interrupted by a crash
 	lateAfter   = time.Minute      // from acceptance to the PMS's change, before staff are notified
 	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one key
@@ -211,9 +211,12 @@ func (f Facts) nextOfCall() Step {
 	if f.Attempt.Failed {
 		s = Step{Stage: Stopped, Stops: []Stop{{Reason: StopNoAnswer, Retry: true}}, At: f.Attempt.At.Add(retryDelay(f.Attempt.Calls)), CanComplete: true}
 	}
-	if f.Now.Before(s.At) {
+	switch {
+	case f.Attempt.Failed && f.Now.After(f.BeganAt.Add(askFor)):
+		s.Do, s.At = DoNothing, time.Time{} // staff were notified, and the guest may press again
+	case f.Now.Before(s.At):
 		s.Do = DoWait
-	} else {
+	default:
 		s.Do = DoCall
 	}
 	return s

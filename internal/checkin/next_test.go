@@ -156,6 +156,9 @@ func TestNext(t *testing.T) {
 		"no answer to many calls": {func(f *Facts) {
 			f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 99, At: noon, Failed: true}
 		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
+		"no answer for a day: only the guest's press calls again": {func(f *Facts) {
+			f.BeganAt, f.Attempt = noon.Add(-25*time.Hour), Attempt{Key: key, State: AttemptCalling, Calls: 700, At: noon.Add(-time.Hour), Failed: true}
+		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), CanComplete: true}},
 		"no answer to checkIn, although the room is not ready any more": {func(f *Facts) {
 			f.Answer.RoomReady, f.Attempt = false, Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon, Failed: true}
 		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(5 * second), CanComplete: true}},
