@@ -94,10 +94,10 @@ func TestCompanionsCannotCheckIn(t *testing.T) {
 	w.must(err)
 	now, err := main.api().GetCheckIn(main.as, &guestv1.GetCheckInRequest{})
 	w.must(err)
-	if text := jsonOf(t, now); !strings.Contains(text, "84") {
+	if text := jsonOf(t, now); !strings.Contains(text, "84.00") {
 		t.Fatalf("the main guest does not read what is owed: %s", text)
 	}
-	if text := companion.everything(); strings.Contains(text, "84") || !strings.Contains(text, own) {
+	if text := companion.everything(); strings.Contains(text, "84.00") || !strings.Contains(text, own) {
 		t.Errorf("the companion reads %s", text)
 	}
 	api := companion.api()

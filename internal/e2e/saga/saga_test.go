@@ -175,9 +175,9 @@ func awaitMails(ctx context.Context, what string, holds func() (bool, error)) er
 func (r *run) judge(ctx context.Context) {
 	t := r.t
 	var mails []*propertyv1.Mail
-	err := awaitMails(ctx, "no mail waits", func() (ok bool, err error) {
+	err := awaitMails(ctx, "each guest has a mail with the code, and no mail waits", func() (ok bool, err error) {
 		mails, err = r.mails()
-		return err == nil && !slices.ContainsFunc(mails, isUnsent), err
+		return err == nil && !slices.ContainsFunc(mails, isUnsent) && countKeys(mails) >= len(r.guests), err
 	})
 	if err != nil {
 		t.Fatalf("%v: %s", err, list(mails))
@@ -193,6 +193,15 @@ func (r *run) judge(ctx context.Context) {
 	if t.Failed() {
 		t.Log(list(mails))
 	}
+}
+
+func countKeys(mails []*propertyv1.Mail) (n int) {
+	for _, m := range mails {
+		if m.GetKind() == "key" {
+			n++
+		}
+	}
+	return n
 }
 
 func isUnsent(m *propertyv1.Mail) bool { return m.GetState() == "waiting" || m.GetState() == "sending" }
@@ -214,7 +223,6 @@ func (r *run) judgeMails(mails []*propertyv1.Mail) {
 		}
 	}
 	once := map[string]bool{}
-	keys := 0
 	for _, m := range mails {
 		n := taken[m.GetId()+"@hotel.example"]
 		delete(taken, m.GetId()+"@hotel.example")
@@ -231,14 +239,11 @@ func (r *run) judgeMails(mails []*propertyv1.Mail) {
 			}
 			once[about] = true
 		}
-		if m.GetKind() == "key" {
-			keys++
-		}
 	}
 	for id := range taken {
 		r.t.Errorf("staff do not see the mail %s", id)
 	}
-	if keys != len(r.guests) {
+	if keys := countKeys(mails); keys != len(r.guests) {
 		r.t.Errorf("%d mails with a code for %d guests", keys, len(r.guests))
 	}
 }
