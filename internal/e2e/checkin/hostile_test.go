@@ -134,7 +134,7 @@ var misconducts = []misconduct{
 }
 
 // partnerSecrets are parts of what the PMS says and of where it is. Guests read none of them.
-var partnerSecrets = []string{"pmsBroken", "play page", "127.0.0.1", "check-in-status", "500"}
+var partnerSecrets = []string{"pmsBroken", "play page", "127.0.0.1", "check-in-status", "HTTP 500"}
 
 // Whatever the PMS does, the guest reads what to do, staff get a notice, no code is shown, and what the PMS said stays with staff. When the
 // PMS works again, the guest is checked in once.
