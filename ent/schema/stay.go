@@ -66,7 +66,8 @@ type ClearedStage struct {
 
 // StatusAnswer is what a PMS answered. It holds no guest data.
 type StatusAnswer struct {
-	At          string `json:"at"` // RFC 3339
+	At          string `json:"at"`                    // RFC 3339
+	Reservation string `json:"reservation,omitempty"` // updated_at of the reservation when the PMS was asked, RFC 3339
 	Source      string `json:"source,omitempty"`
 	OwingMinor  *int64 `json:"owingMinor,omitempty"`
 	Currency    string `json:"currency,omitempty"`

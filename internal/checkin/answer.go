@@ -23,16 +23,17 @@ func answerOf(a schema.StatusAnswer) *Answer {
 		return nil
 	}
 	at, _ := time.Parse(time.RFC3339Nano, a.At)
-	out := &Answer{At: at, NotRegistered: a.Source == fromReservation, Failure: StopReason(a.Reason), RoomReady: a.RoomReady != nil && *a.RoomReady}
+	about, _ := time.Parse(time.RFC3339Nano, a.Reservation)
+	out := &Answer{At: at, About: about, NotRegistered: a.Source == fromReservation, Failure: StopReason(a.Reason), RoomReady: a.RoomReady != nil && *a.RoomReady}
 	if a.OwingMinor != nil {
 		out.Owing = &money.Amount{Minor: *a.OwingMinor, Currency: a.Currency}
 	}
 	return out
 }
 
-// storedAnswer converts the result of getCheckInStatus.
-func storedAnswer(at time.Time, status Status, err error) schema.StatusAnswer {
-	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS}
+// storedAnswer converts the result of getCheckInStatus about a version of the reservation.
+func storedAnswer(at, about time.Time, status Status, err error) schema.StatusAnswer {
+	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Reservation: about.UTC().Format(time.RFC3339Nano), Source: fromPMS}
 	switch {
 	case errors.Is(err, ErrNotRegistered):
 		a.Source = fromReservation
@@ -74,8 +75,8 @@ func outcomeOf(err error) AttemptState {
 		return AttemptAtDesk
 	}
 	f, ok := fault.Of(err)
-	if !ok || f.Reason == PartnerUnavailable || f.Reason == fault.CanceledReason {
-		return AttemptCalling
+	if !ok || f.Reason != PartnerError || f.Meta[MetaUnreadable] != "" {
+		return AttemptCalling // the PMS was not reached, a setting is wrong, or the answer cannot be read
 	}
 	status, _ := strconv.Atoi(f.Meta[MetaStatus])
 	switch {

@@ -29,7 +29,7 @@ func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (v Vi
 	if err := s.reach("before getCheckInStatus"); err != nil {
 		return View{}, false, err
 	}
-	asked := s.DB.Clock().Now() // a change of the reservation during the call asks again
+	asked := s.DB.Clock().Now()
 	status, failure := pms.CheckInStatus(ctx, row.PmsID)
 	if err := s.reach("after getCheckInStatus"); err != nil {
 		return View{}, false, err
@@ -39,7 +39,7 @@ func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (v Vi
 		if !r.view(now).mayAsk() {
 			return // the PMS changed the reservation, or another guest of the stay was faster
 		}
-		r.storeAnswer(storedAnswer(asked, status, failure))
+		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure))
 		claimed = press && r.claim(now, k.Session)
 		r.pms = pms
 	})

@@ -26,6 +26,8 @@ const (
 	MetaMessage = "partnerMessage"
 	// MetaNotCalled marks the error of a call that was not made, for example because the circuit breaker was open.
 	MetaNotCalled = "notCalled"
+	// MetaUnreadable marks the error of an answer that exceeds the limits and whose status says nothing about the effect of the call.
+	MetaUnreadable = "unreadable"
 	// MetaStatus is the HTTP status of the PMS's answer.
 	MetaStatus = "partnerStatus"
 )

@@ -111,6 +111,7 @@ type Rules struct {
 // Answer is what the PMS answered to getCheckInStatus.
 type Answer struct {
 	At            time.Time
+	About         time.Time     // About is ChangedAt of the reservation when the PMS was asked
 	NotRegistered bool          // the last reservation data decide
 	Owing         *money.Amount // Owing is nil if the amount is not known
 	RoomReady     bool
@@ -331,10 +332,10 @@ func (f Facts) stops() []Stop {
 }
 
 // nextAsk decides when the PMS is asked again without the guest: at once after it changed a reservation that its answer holds
-// back, and every two minutes while the room is not ready or the PMS does not answer.
+// back (whatever the clock says: it may have been set back), and every two minutes while the room is not ready or the PMS does not answer.
 func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	held := slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() })
-	if held && !f.Answer.NotRegistered && f.Reservation.ChangedAt.After(f.Answer.At) {
+	if held && !f.Answer.NotRegistered && !f.Reservation.ChangedAt.Equal(f.Answer.About) {
 		return DoAsk, f.Now
 	}
 	if !slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() && s.Reason != StopOwing }) {

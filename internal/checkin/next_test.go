@@ -22,7 +22,7 @@ func ready() Facts {
 			State: "confirmed", Today: "2026-11-21", ArrivalOn: "2026-11-21", To: noon.Add(46 * time.Hour), ChangedAt: noon.Add(-time.Hour),
 		},
 		Rules:   Rules{IdentityCheck: "none", Signature: "none"},
-		Answer:  &Answer{At: noon.Add(-time.Second), Owing: new(eur(0)), RoomReady: true},
+		Answer:  &Answer{At: noon.Add(-time.Second), About: noon.Add(-time.Hour), Owing: new(eur(0)), RoomReady: true},
 		BeganAt: noon.Add(-time.Minute), BeganOn: "2026-11-21", ConfirmedOn: "2026-11-21", HouseRulesAccepted: true,
 	}
 }
@@ -89,12 +89,14 @@ func TestNext(t *testing.T) {
 				Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(1)), Retry: true}, {Reason: StopRoomNotReady, Retry: true}},
 				Do: DoWait, At: noon.Add(2*time.Minute - second), CanComplete: true,
 			}},
-		"the PMS answered with an error": {func(f *Facts) { *f.Answer = Answer{At: noon, Failure: StopPartnerError} },
+		"the PMS answered with an error": {func(f *Facts) { *f.Answer = Answer{At: noon, About: noon.Add(-time.Hour), Failure: StopPartnerError} },
 			Step{Stage: Stopped, Stops: retry(StopPartnerError), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
 		"an error, although owing is allowed": {func(f *Facts) {
-			*f.Answer, f.Rules.Policy.Owing = Answer{At: noon, Failure: StopPartnerError, Owing: new(eur(0)), RoomReady: true}, OwingAllowed
+			*f.Answer, f.Rules.Policy.Owing = Answer{At: noon, About: noon.Add(-time.Hour), Failure: StopPartnerError, Owing: new(eur(0)), RoomReady: true}, OwingAllowed
 		}, Step{Stage: Stopped, Stops: retry(StopPartnerError), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
-		"the PMS is silent": {func(f *Facts) { *f.Answer = Answer{At: noon, Failure: StopPartnerUnavailable} },
+		"the PMS is silent": {func(f *Facts) {
+			*f.Answer = Answer{At: noon, About: noon.Add(-time.Hour), Failure: StopPartnerUnavailable}
+		},
 			Step{Stage: Stopped, Stops: retry(StopPartnerUnavailable), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
 		"not registered":       {func(f *Facts) { *f.Answer = Answer{At: noon, NotRegistered: true} }, Step{Stage: Ready, CanComplete: true}},
 		"not registered, paid": {func(f *Facts) { *f.Answer, f.Reservation.Owing = Answer{At: noon, NotRegistered: true}, new(eur(0)) }, Step{Stage: Ready, CanComplete: true}},

@@ -47,7 +47,10 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step) error {
 		return fmt.Errorf("look for notices of a check-in: %w", err)
 	}
 	for _, kind := range open {
-		if _, still := want[kind]; still {
+		if params, still := want[kind]; still {
+			if err := notice.Renew(tx, r.noticeOf(kind, params)); err != nil { // the amount may have changed
+				return err
+			}
 			continue
 		}
 		if err := notice.Settle(tx, r.noticeKey(kind)); err != nil {
@@ -77,6 +80,10 @@ func (s *Service) tell(tx *db.Tx, r *record, kind string, params message.Params,
 		texts[name] = fmt.Sprint(value)
 	}
 	return s.mail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: texts})
+}
+
+func (r *record) noticeOf(kind string, params message.Params) notice.Notice {
+	return notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: r.noticeKey(kind)}
 }
 
 func (r *record) noticeKey(kind string) string { return r.stay.ReservationID + "/" + kind }

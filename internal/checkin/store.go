@@ -108,8 +108,11 @@ func (s *Service) follow(tx *db.Tx, r *record) error {
 		return err
 	}
 	r.stay.NextAskAt = nil
-	if step.Do != DoNothing {
+	switch {
+	case step.Do != DoNothing:
 		r.stay.NextAskAt = &step.At
+	case r.stay.BeganAt != nil && r.stay.EndedBy == "" && now.Before(f.Reservation.To):
+		r.stay.NextAskAt = &f.Reservation.To // the departure ends the check-in, with its notices and the body of a call
 	}
 	if changed := r.reservation.UpdatedAt; r.stay.EvaluatedAt == nil || !r.stay.EvaluatedAt.Equal(changed) {
 		r.stay.EvaluatedAt = &changed

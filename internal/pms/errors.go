@@ -78,6 +78,9 @@ func (e *CallError) Unwrap() error {
 	if e.Cause == CauseOpen || e.Cause == CauseBusy {
 		f = f.Put(checkin.MetaNotCalled, "true")
 	}
+	if e.Cause == CauseTooLarge && (e.Status == 0 || e.Status/100 == 2) {
+		f = f.Put(checkin.MetaUnreadable, "true")
+	}
 	return f
 }
 
