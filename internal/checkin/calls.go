@@ -17,44 +17,43 @@ import (
 const callLimit = 25 * time.Second
 
 // ask calls getCheckInStatus for a check-in and stores the answer. With press, the same transaction begins an attempt if the answer allows
-// it.
-func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (v View, claimed bool, err error) {
+// it: see [record.claimed].
+func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (View, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	row := before.record.reservation
 	pms, err := s.PMS(ctx, k.PropertyID, row.IntegrationID)
 	if err != nil {
-		return View{}, false, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
+		return View{}, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
 	}
 	if err := s.reach("before getCheckInStatus"); err != nil {
-		return View{}, false, err
+		return View{}, err
 	}
 	asked := s.DB.Clock().Now()
 	status, failure := pms.CheckInStatus(ctx, row.PmsID)
 	if err := s.reach("after getCheckInStatus"); err != nil {
-		return View{}, false, err
+		return View{}, err
 	}
-	v, err = s.writeCall(ctx, k, partner.GetCheckInStatus, failure, func(r *record, now time.Time) {
-		claimed = false
+	return s.writeCall(ctx, k, partner.GetCheckInStatus, failure, func(r *record, now time.Time) {
 		if !r.view(now).mayAsk() {
 			return // the PMS changed the reservation, or another guest of the stay was faster
 		}
 		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure))
-		claimed = press && r.claim(now, k.Session)
 		r.pms = pms
+		if press {
+			r.claim(now, k.Session)
+		}
 	})
-	return v, claimed && err == nil, err
 }
 
 // retry calls checkIn again under the key of the attempt, because the guest pressed.
 func (s *Service) retry(ctx context.Context, k Key) (View, error) {
-	claimed := false
 	v, err := s.write(ctx, k, func(r *record, now time.Time) {
-		if claimed = r.claimRetry(now, true); claimed {
+		if r.claimRetry(now, true); r.claimed {
 			r.stay.AttemptSession = k.Session
 		}
 	})
-	if err != nil || !claimed {
+	if err != nil || !v.record.claimed {
 		return v, err
 	}
 	return s.call(ctx, k, v)

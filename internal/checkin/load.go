@@ -27,7 +27,7 @@ type record struct {
 	complete    bool // complete means that there is a row for each guest of the party
 
 	pms             PMS  // pms is the PMS that was just asked, or nil
-	claimed         bool // claimed means that a call to checkIn was claimed
+	claimed         bool // claimed means that this transaction began a call to checkIn, which its caller makes
 	roomBecameReady bool // roomBecameReady means that the room is ready, and was not when the PMS was last asked
 }
 

@@ -5,42 +5,62 @@ import (
 	"fmt"
 	"time"
 
-	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
 )
 
-// Due lists check-ins of all properties that must be evaluated without the guest: their next question or call is due, or the
-// PMS has changed the reservation since.
-func Due(view *db.Tx, limit int) ([]Key, error) {
-	var out []Key
-	rows, err := view.Stay.Query().Where(entstay.NextAskAtLTE(view.Now())).Order(entstay.ByNextAskAt()).Limit(limit).
-		Select(entstay.FieldPropertyID, entstay.FieldReservationID).All(view.Context())
-	if err != nil {
-		return nil, fmt.Errorf("find check-ins that are due: %w", err)
+// Due lists check-ins of all properties that must be evaluated without the guest: the PMS has changed the reservation since, or
+// their next question or call is due. Of the latter, each integration gets its turn, so that one with many does not fill the list.
+func Due(view *db.Tx, limit int) (changed, due []Key, err error) {
+	if changed, err = keysOf(view, findChanged, limit); err != nil {
+		return nil, nil, fmt.Errorf("find check-ins whose reservation changed: %w", err)
 	}
-	for _, row := range rows {
-		out = append(out, Key{PropertyID: row.PropertyID, ReservationID: row.ReservationID})
+	if due, err = keysOf(view, findDue, view.Now(), limit); err != nil {
+		return nil, nil, fmt.Errorf("find check-ins that are due: %w", err)
 	}
-	changed, err := view.QueryContext(view.Context(), findChanged, limit)
-	if err != nil {
-		return nil, fmt.Errorf("find check-ins whose reservation changed: %w", err)
-	}
-	defer changed.Close()
-	for changed.Next() {
-		var k Key
-		if err := changed.Scan(&k.PropertyID, &k.ReservationID); err != nil {
-			return nil, fmt.Errorf("find check-ins whose reservation changed: %w", err)
-		}
-		out = append(out, k)
-	}
-	return out, changed.Err()
+	return changed, due, nil
 }
 
 // findChanged reads the open check-ins, which are few, and looks their reservations up.
 const findChanged = `SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.ended_at IS NULL AND (s.evaluated_at IS NULL OR s.evaluated_at <> r.updated_at) LIMIT $1`
 
-// Resume evaluates a check-in without the guest, and does what is due.
+const findDue = `SELECT property_id, reservation_id FROM (
+		SELECT s.property_id, s.reservation_id, s.next_ask_at, row_number() OVER (PARTITION BY r.integration_id ORDER BY s.next_ask_at) AS turn
+		FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id WHERE s.next_ask_at <= $1
+	) AS due ORDER BY turn, next_ask_at LIMIT $2`
+
+func keysOf(view *db.Tx, query string, args ...any) (out []Key, err error) {
+	rows, err := view.QueryContext(view.Context(), query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k Key
+		if err := rows.Scan(&k.PropertyID, &k.ReservationID); err != nil {
+			return nil, err
+		}
+		out = append(out, k)
+	}
+	return out, rows.Err()
+}
+
+// Evaluate stores what follows from the facts of a check-in without a call. It returns the integration whose PMS has to be called
+// next, or "".
+func (s *Service) Evaluate(ctx context.Context, k Key) (integrationID string, err error) {
+	v, err := s.Get(s.DB.View(ctx), k)
+	if err == nil && !v.callIsDue() {
+		v, err = s.write(ctx, k, func(*record, time.Time) {})
+	}
+	if err != nil || !v.callIsDue() {
+		return "", err
+	}
+	return v.record.reservation.IntegrationID, nil
+}
+
+func (v View) callIsDue() bool { return v.Do == DoAsk || v.Do == DoCall }
+
+// Resume evaluates a check-in without the guest, and makes the call that is due.
 func (s *Service) Resume(ctx context.Context, k Key) error {
 	v, err := s.Get(s.DB.View(ctx), k)
 	if err != nil {
@@ -48,11 +68,10 @@ func (s *Service) Resume(ctx context.Context, k Key) error {
 	}
 	switch v.Do {
 	case DoAsk:
-		_, _, err = s.ask(ctx, k, v, false)
+		_, err = s.ask(ctx, k, v, false)
 	case DoCall:
-		claimed := false
-		v, err = s.write(ctx, k, func(r *record, now time.Time) { claimed = r.claimRetry(now, false) })
-		if err == nil && claimed {
+		v, err = s.write(ctx, k, func(r *record, now time.Time) { r.claimRetry(now, false) })
+		if err == nil && v.record.claimed {
 			_, err = s.call(ctx, k, v)
 		}
 	case DoNothing, DoWait:

@@ -72,8 +72,7 @@ func (s *Service) Start(ctx context.Context, k Key, origin string) (View, error)
 	if err != nil || !v.mayAsk() {
 		return v, err
 	}
-	v, _, err = s.ask(ctx, k, v, false)
-	return v, err
+	return s.ask(ctx, k, v, false)
 }
 
 // begin records the beginning, and forgets a check-in that began before the PMS moved the stay to a later day.
@@ -111,8 +110,7 @@ func (s *Service) AskAgain(ctx context.Context, k Key) (View, error) {
 	case !v.mayAsk():
 		return v, nil
 	}
-	v, _, err = s.ask(ctx, k, v, false)
-	return v, err
+	return s.ask(ctx, k, v, false)
 }
 
 // ConfirmDetails records that the data of all guests is still right.
@@ -136,40 +134,37 @@ func (s *Service) Complete(ctx context.Context, k Key) (View, error) {
 	case v.Attempt.State == AttemptCalling:
 		return s.retry(ctx, k)
 	}
-	v, claimed, err := s.ask(ctx, k, v, true)
-	if err != nil || !claimed {
+	if v, err = s.ask(ctx, k, v, true); err != nil || !v.record.claimed {
 		return v, err
 	}
 	return s.call(ctx, k, v)
 }
 
-// claim begins a new attempt if nothing but the call is left, and reports whether it did. It decides on the reservation that
-// its transaction reads, so that a started reservation is never called.
-func (r *record) claim(now time.Time, session string) bool {
+// claim begins a new attempt if nothing but the call is left. It decides on the reservation that its transaction reads, so that
+// a started reservation is never called.
+func (r *record) claim(now time.Time, session string) {
 	f := r.facts(now)
 	if f.Attempt.State == AttemptCalling || f.Attempt.State == AttemptAccepted {
-		return false
+		return
 	}
 	f.Attempt = Attempt{}
 	if Next(f).Stage != Ready {
-		return false
+		return
 	}
 	r.forgetAttempt()
 	r.storeCall(id.New(id.Request), now)
 	r.stay.AttemptSession = session
-	return true
 }
 
-// claimRetry begins another call under the key of an attempt whose effect is not known, and reports whether it did. Without a
-// press, it waits until the call is due.
-func (r *record) claimRetry(now time.Time, pressed bool) bool {
+// claimRetry begins another call under the key of an attempt whose effect is not known. Without a press, it waits until the call
+// is due.
+func (r *record) claimRetry(now time.Time, pressed bool) {
 	f := r.facts(now)
 	step := Next(f)
 	if f.Attempt.State != AttemptCalling || step.Do != DoCall && !(pressed && step.CanComplete) {
-		return false
+		return
 	}
 	r.storeCall(f.Attempt.Key, now)
-	return true
 }
 
 // storeCall records a call before it is made.

@@ -228,12 +228,12 @@ func (x *fixture) complete() (checkin.View, error) { return x.service.Complete(x
 // sweep resumes what is due, as the worker does, and returns how many check-ins were due.
 func (x *fixture) sweep() int {
 	x.Helper()
-	due, err := checkin.Due(x.d.View(x.Context()), 100)
+	changed, due, err := checkin.Due(x.d.View(x.Context()), 100)
 	x.must(err)
-	for _, k := range due {
+	for _, k := range slices.Concat(changed, due) {
 		x.must(x.service.Resume(x.Context(), k))
 	}
-	return len(due)
+	return len(changed) + len(due)
 }
 
 // begin brings the check-in to the press.
@@ -784,6 +784,32 @@ func TestRoomReadyMail(t *testing.T) {
 		}
 		if n := x.d.Read().Mail.Query().Where(entmail.Kind("roomReady")).CountX(x.Context()); n != 1 {
 			x.Errorf("%d mails about the room", n)
+		}
+	})
+}
+
+// An integration with many due check-ins does not keep those of another from the list.
+func TestDueGivesEachIntegrationItsTurn(t *testing.T) {
+	each(t, func(x *fixture) {
+		due := func(integrationID string, number int, after time.Duration) {
+			id := fmt.Sprintf("rsv_%s_%d", integrationID, number)
+			dbtest.InsertOnce(x, x.d, "integrations", dbtest.Values{"id": integrationID, "property_id": propertyID})
+			dbtest.Insert(x, x.d, "reservations", dbtest.Values{"id": id, "property_id": propertyID, "integration_id": integrationID, "pms_id": id})
+			dbtest.Insert(x, x.d, "stays", dbtest.Values{"id": "sty_" + id, "property_id": propertyID, "reservation_id": id, "next_ask_at": x.clock.Now().Add(after)})
+		}
+		for i := range 5 {
+			due("int_1", i, -time.Hour)
+		}
+		due("int_2", 0, -time.Second)
+		due("int_2", 1, time.Second)
+		_, got, err := checkin.Due(x.d.View(x.Context()), 3)
+		x.must(err)
+		var ids []string
+		for _, k := range got {
+			ids = append(ids, k.ReservationID)
+		}
+		if len(ids) != 3 || !slices.Contains(ids, "rsv_int_2_0") || slices.Contains(ids, "rsv_int_2_1") {
+			x.Errorf("due: %v", ids)
 		}
 	})
 }

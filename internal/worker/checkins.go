@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
@@ -16,14 +17,12 @@ import (
 type CheckIns struct {
 	Service *checkin.Service
 	Log     *slog.Logger
-	Every   time.Duration // Every is the interval between sweeps; 0 means 3 s
+	Every   time.Duration // Every is the interval between looks for due check-ins; 0 means 3 s
 }
 
-// Limits of one sweep; the next sweep continues. A property's PMS that hangs delays only the check-ins of its property.
 const (
-	checkInBatch     = 500
-	checkInsAtOnce   = 4 // of one property
-	checkInSweepTime = 20 * time.Second
+	checkInBatch   = 500 // check-ins of one look; the next look continues
+	checkInsAtOnce = 4   // calls to one PMS at once
 )
 
 // Sweep resumes check-ins that are due. Only one process of an installation may run it: see [Lease].
@@ -33,38 +32,94 @@ func (c CheckIns) Sweep() Sweep {
 		every = 3 * time.Second
 	}
 	return Sweep{Name: "check-ins", Every: every, Run: func(ctx context.Context, d *db.DB) error {
-		due, err := checkin.Due(d.View(ctx), checkInBatch)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(ctx, checkInSweepTime)
-		defer cancel()
-		service := *c.Service
-		service.DB = d
-		limits := map[string]chan struct{}{}
-		for _, k := range due {
-			if limits[k.PropertyID] == nil {
-				limits[k.PropertyID] = make(chan struct{}, checkInsAtOnce)
+		run := checkInRun{log: c.Log, service: *c.Service, calling: map[checkin.Key]bool{}, limits: map[string]chan struct{}{}}
+		run.service.DB = d
+		defer run.all.Wait()
+		for {
+			if err := run.look(ctx); err != nil {
+				return err
+			}
+			if !clock.Sleep(ctx, withJitter(every)) {
+				return nil
 			}
 		}
-		var all sync.WaitGroup
-		for _, k := range due {
-			all.Go(func() { c.resume(ctx, &service, limits[k.PropertyID], k) })
-		}
-		all.Wait()
-		return nil
 	}}
 }
 
-func (c CheckIns) resume(ctx context.Context, service *checkin.Service, limit chan struct{}, k checkin.Key) {
-	select {
-	case limit <- struct{}{}:
-		defer func() { <-limit }()
-	case <-ctx.Done():
+// checkInRun resumes check-ins until its context ends. It evaluates one check-in after the other and does not wait for calls, so
+// that a PMS that hangs delays only calls to itself.
+type checkInRun struct {
+	log     *slog.Logger
+	service checkin.Service
+	all     sync.WaitGroup
+
+	mu      sync.Mutex
+	calling map[checkin.Key]bool     // calling are the check-ins whose call runs or waits for its turn
+	limits  map[string]chan struct{} // limits has the running calls by integration; it is used only by look
+}
+
+// look evaluates the check-ins that are due, and begins the calls that they need. A check-in whose call waits for its turn is
+// evaluated again only if the PMS has changed the reservation.
+func (run *checkInRun) look(ctx context.Context) error {
+	changed, due, err := checkin.Due(run.service.DB.View(ctx), checkInBatch)
+	if err != nil {
+		return err
+	}
+	for _, k := range changed {
+		run.evaluate(ctx, k)
+	}
+	for _, k := range due {
+		if !run.isCalling(k) {
+			run.evaluate(ctx, k)
+		}
+	}
+	return nil
+}
+
+func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
+	if ctx.Err() != nil {
 		return
 	}
-	err := service.Resume(ctx, k)
+	integrationID, err := run.service.Evaluate(ctx, k)
+	run.warn(ctx, k, err)
+	if err == nil && integrationID != "" && !run.isCalling(k) {
+		run.begin(ctx, integrationID, k)
+	}
+}
+
+func (run *checkInRun) isCalling(k checkin.Key) bool {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return run.calling[k]
+}
+
+// begin calls the PMS of a check-in when it is the turn of the call.
+func (run *checkInRun) begin(ctx context.Context, integrationID string, k checkin.Key) {
+	limit := run.limits[integrationID]
+	if limit == nil {
+		limit = make(chan struct{}, checkInsAtOnce)
+		run.limits[integrationID] = limit
+	}
+	run.mu.Lock()
+	run.calling[k] = true
+	run.mu.Unlock()
+	run.all.Go(func() {
+		defer func() {
+			run.mu.Lock()
+			defer run.mu.Unlock()
+			delete(run.calling, k)
+		}()
+		select {
+		case limit <- struct{}{}:
+			defer func() { <-limit }()
+			run.warn(ctx, k, run.service.Resume(ctx, k))
+		case <-ctx.Done():
+		}
+	})
+}
+
+func (run *checkInRun) warn(ctx context.Context, k checkin.Key, err error) {
 	if err != nil && ctx.Err() == nil && !fault.Has(err, fault.ReservationNotFound) {
-		c.Log.Warn("resuming a check-in failed; the next sweep retries", "property", k.PropertyID, "reservation", k.ReservationID, "error", err)
+		run.log.Warn("resuming a check-in failed; it is repeated", "property", k.PropertyID, "reservation", k.ReservationID, "error", err)
 	}
 }

@@ -14,7 +14,7 @@ const (
 var acrossProperties = map[string]string{
 	"guest.Authenticate":                  secret,
 	"kiosk.Authenticate":                  secret,
-	"checkin.Due":                         sweep,
+	"checkin.keysOf":                      sweep,
 	"checkin.EraseCanceled":               sweep,
 	"kiosk.Enrol":                         secret,
 	"kiosk.FindDoor":                      "the address of a QR code leads to its kiosk, and the row names the property",
