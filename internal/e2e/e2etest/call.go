@@ -66,18 +66,18 @@ const maxAnswerSize = 16 << 20
 // Dial connects clients to a server. They are closed when the test ends.
 func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 	t.Helper()
-	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
-	public, err := grpc.NewClient(grpcAddr, plain)
+	plain, bounded := grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(withTimeout)
+	public, err := grpc.NewClient(grpcAddr, plain, bounded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	local, err := grpc.NewClient("unix:"+socket, plain)
+	local, err := grpc.NewClient("unix:"+socket, plain, bounded)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &API{Base: "http://" + httpAddr, Public: public, Socket: local}
-	a.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}
-	a.local = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+	a.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: callTimeout}
+	a.local = &http.Client{Timeout: callTimeout, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
@@ -90,6 +90,19 @@ func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 		}
 	})
 	return a
+}
+
+// callTimeout is the timeout of each call. A call that the server never answers fails its test with the name of the RPC.
+const callTimeout = time.Minute
+
+func withTimeout(ctx context.Context, method string, req, res any, cc *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := call(ctx, method, req, res, cc, opts...)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%s: %w", method, err)
+	}
+	return err
 }
 
 // Call calls an RPC over a protocol. A refusal by the server is a valid Outcome. The error is for calls without a valid answer.

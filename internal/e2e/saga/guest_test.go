@@ -73,10 +73,10 @@ func (g *guest) checkIn(ctx context.Context) error {
 var linkSecret = regexp.MustCompile(`/g/l/([A-Za-z0-9_-]+)`)
 
 // open waits for a mail with a link that no device uses, and binds the device. If the answer was lost, the link counts as used by another
-// device, and the guest asks for a new one.
+// device, and the guest asks for a new one. If the mail was lost, staff send it again.
 func (g *guest) open(ctx context.Context) error {
 	var used []string
-	return awaitMails(ctx, g.number+" has opened a link", func() (bool, error) {
+	return g.w.awaitMails(ctx, g.number+" has opened a link", func() (bool, error) {
 		for _, text := range g.w.mailsTo(g.email) {
 			m := linkSecret.FindStringSubmatch(text)
 			if m == nil || slices.Contains(used, m[1]) {
@@ -97,7 +97,7 @@ func (g *guest) open(ctx context.Context) error {
 			}
 			return false, err
 		}
-		return false, errors.New("no mail with an unused link")
+		return false, errors.Join(errors.New("no mail with an unused link"), g.w.resendLost())
 	})
 }
 

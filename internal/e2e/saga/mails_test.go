@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"mime/quotedprintable"
 	"net/mail"
+	"slices"
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -78,6 +79,30 @@ func (w *world) mails() (all []*propertyv1.Mail, err error) {
 		}
 	}
 }
+
+// resendLost sends each mail with a link again that has failed and that the mail server did not take, as staff do who read the notice.
+func (w *world) resendLost() error {
+	mails, err := w.mails()
+	if err != nil {
+		return err
+	}
+	w.resending.Lock()
+	defer w.resending.Unlock()
+	for _, m := range mails {
+		lost := m.GetState() == "failed" && m.GetKind() != "key" && !w.resent[m.GetId()] &&
+			!slices.ContainsFunc(w.letters(), func(l letter) bool { return l.id == messageID(m) })
+		if !lost {
+			continue
+		}
+		if _, err := propertyv1.NewMailServiceClient(w.Public).ResendMail(w.asStaff(), &propertyv1.ResendMailRequest{Id: m.GetId()}); err != nil {
+			return err
+		}
+		w.resent[m.GetId()] = true
+	}
+	return nil
+}
+
+func messageID(m *propertyv1.Mail) string { return m.GetId() + "@hotel.example" }
 
 // notices lists the kinds of the property's notices about a subject.
 func (w *world) notices(subject string) (kinds []string) {

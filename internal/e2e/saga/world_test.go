@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/e2e/program"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/dbtest"
 	"latchkey.dev/internal/test/smtptest"
 )
 
@@ -24,11 +25,15 @@ import (
 type world struct {
 	*e2etest.API
 	t           *testing.T
+	engine      string
 	server      *program.Process
 	desk        *desk
 	mail        *smtptest.Server
 	staff       string
 	integration string
+
+	resending sync.Mutex
+	resent    map[string]bool // resent has the ids of the lost mails that staff sent again
 
 	mu     sync.Mutex
 	armed  string        // armed is the point at which the server is killed next, or empty
@@ -36,11 +41,11 @@ type world struct {
 }
 
 // open starts the property with a number of rooms, each with a lock.
-func open(t *testing.T, database string, rooms int) *world {
+func open(t *testing.T, engine string, rooms int) *world {
 	t.Helper()
 	dir := t.TempDir()
 	at := program.Ports(t, 5)
-	w := &world{t: t, mail: smtptest.Start(t, false)}
+	w := &world{t: t, engine: engine, resent: map[string]bool{}, mail: smtptest.Start(t, false)}
 	var spaces []sandbox.Space
 	var locks []string
 	for i := range rooms {
@@ -53,7 +58,7 @@ func open(t *testing.T, database string, rooms int) *world {
 		"--listen-http", at[0], "--listen-grpc", at[1], "--listen-bridge", at[2], "--listen-ops", at[3], "--drain", "10ms",
 		"--rate-per-minute", "100000000", "--rate-burst", "10000000", "--log-level", "warn",
 		"--partner-allow", hostOf(deskURL), "--mail-allow", fmt.Sprintf("127.0.0.1:%d", w.mail.Port))
-	w.server.Env = []string{"LATCHKEY_DATABASE=" + database}
+	w.server.Env = []string{"LATCHKEY_DATABASE=" + dbtest.URL(t, engine)}
 	w.must(w.server.Start(t.Context()))
 	w.API = e2etest.Dial(t, at[0], at[1], filepath.Join(dir, "data", "operator.sock"))
 	w.createProperty()
