@@ -19,7 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a page may take to reach an awaited state. It is long, because the machine of a test can be busy: a kiosk registers its service worker again after half a minute.
+// patience is how long a page may take to reach an awaited state. It is long, because the machine of a test can be busy: a kiosk registers
+// its service worker again after half a minute.
 const patience = time.Minute
 
 // Size is the size of a window in CSS pixels, and whether a finger is used in place of a mouse.
