@@ -16,9 +16,9 @@ import (
 // process takes the call for interrupted.
 const callLimit = 25 * time.Second
 
-// ask calls getCheckInStatus for a check-in and stores the answer. With press, the same transaction begins an attempt if the answer allows
-// it: see [record.claimed].
-func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (View, error) {
+// ask calls getCheckInStatus for a check-in and stores the answer. If the guest pressed "check in now" in a session, the same
+// transaction begins an attempt if the answer allows it: see [record.claimed].
+func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string) (View, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	row := before.record.reservation
@@ -40,17 +40,17 @@ func (s *Service) ask(ctx context.Context, k Key, before View, press bool) (View
 		}
 		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure))
 		r.pms = pms
-		if press {
-			r.claim(now, k.Session)
+		if pressedBy != "" {
+			r.claim(now, pressedBy)
 		}
 	})
 }
 
-// retry calls checkIn again under the key of the attempt, because the guest pressed.
-func (s *Service) retry(ctx context.Context, k Key) (View, error) {
+// retry calls checkIn again under the key of the attempt, because the guest pressed in a session.
+func (s *Service) retry(ctx context.Context, k Key, session string) (View, error) {
 	v, err := s.write(ctx, k, func(r *record, now time.Time) {
 		if r.claimRetry(now, true); r.claimed {
-			r.stay.AttemptSession = k.Session
+			r.stay.AttemptSession = session
 		}
 	})
 	if err != nil || !v.record.claimed {

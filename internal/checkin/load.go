@@ -14,7 +14,6 @@ import (
 // Key names a reservation of a property.
 type Key struct {
 	PropertyID, ReservationID string
-	Session                   string // Session is the guest's session that acts, or empty; it does not identify the stay
 }
 
 // record is all that is stored about a check-in.

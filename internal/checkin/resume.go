@@ -68,7 +68,7 @@ func (s *Service) Resume(ctx context.Context, k Key) error {
 	}
 	switch v.Do {
 	case DoAsk:
-		_, err = s.ask(ctx, k, v, false)
+		_, err = s.ask(ctx, k, v, "")
 	case DoCall:
 		v, err = s.write(ctx, k, func(r *record, now time.Time) { r.claimRetry(now, false) })
 		if err == nil && v.record.claimed {

@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/id"
@@ -61,18 +62,30 @@ func Of(p *guest.Party, now time.Time) (View, error) {
 	return r.view(now), nil
 }
 
-// Start records that the guest is at the property, and asks the PMS. The origin is mail, door or the id of a kiosk.
-func (s *Service) Start(ctx context.Context, k Key, origin string) (View, error) {
+// mainGuest returns the check-in of a session that may take its steps. A companion's session may not.
+func mainGuest(a actor.Actor) (Key, error) {
+	if a.Kind != actor.Guest || a.GuestID != "" {
+		return Key{}, guest.ErrMainGuestOnly
+	}
+	return Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}, nil
+}
+
+// Start records that the guest is at the property, and asks the PMS.
+func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
+	k, err := mainGuest(a)
+	if err != nil {
+		return View{}, err
+	}
 	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
 	v, err := s.write(ctx, k, func(r *record, now time.Time) {
 		if f := r.facts(now); Next(f).Stage == NotStarted && !f.begun() {
-			r.begin(origin, now)
+			r.begin(a.Origin, now)
 		}
 	})
 	if err != nil || !v.mayAsk() {
 		return v, err
 	}
-	return s.ask(ctx, k, v, false)
+	return s.ask(ctx, k, v, "")
 }
 
 // begin records the beginning, and forgets a check-in that began before the PMS moved the stay to a later day.
@@ -99,22 +112,33 @@ func (v View) mayAsk() bool {
 }
 
 // AskAgain asks the PMS again at once. A checkIn call whose effect is not known is repeated under its key.
-func (s *Service) AskAgain(ctx context.Context, k Key) (View, error) {
-	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
+func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
+	k, err := mainGuest(a)
+	if err != nil {
+		return View{}, err
+	}
+	return s.askAgain(context.WithoutCancel(ctx), k, a.ID) // a guest who closes the page does not interrupt a call
+}
+
+func (s *Service) askAgain(ctx context.Context, k Key, session string) (View, error) {
 	v, err := s.Get(s.DB.View(ctx), k)
 	switch {
 	case err != nil:
 		return View{}, err
 	case v.CanComplete && v.Attempt.State == AttemptCalling:
-		return s.retry(ctx, k)
+		return s.retry(ctx, k, session)
 	case !v.mayAsk():
 		return v, nil
 	}
-	return s.ask(ctx, k, v, false)
+	return s.ask(ctx, k, v, "")
 }
 
 // ConfirmDetails records that the data of all guests is still right.
-func (s *Service) ConfirmDetails(ctx context.Context, k Key) (View, error) {
+func (s *Service) ConfirmDetails(ctx context.Context, a actor.Actor) (View, error) {
+	k, err := mainGuest(a)
+	if err != nil {
+		return View{}, err
+	}
 	return s.write(ctx, k, func(r *record, now time.Time) {
 		if f := r.facts(now); Next(f).Stage != Ended && len(f.Party.MissingGuestIDs) == 0 {
 			r.stay.DetailsConfirmedAt = &now
@@ -123,7 +147,11 @@ func (s *Service) ConfirmDetails(ctx context.Context, k Key) (View, error) {
 }
 
 // Complete asks the PMS once more, and then to check the guest in. If something else is open, it changes nothing.
-func (s *Service) Complete(ctx context.Context, k Key) (View, error) {
+func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
+	k, err := mainGuest(a)
+	if err != nil {
+		return View{}, err
+	}
 	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
 	v, err := s.Get(s.DB.View(ctx), k)
 	switch {
@@ -132,9 +160,9 @@ func (s *Service) Complete(ctx context.Context, k Key) (View, error) {
 	case !v.CanComplete:
 		return v, nil
 	case v.Attempt.State == AttemptCalling:
-		return s.retry(ctx, k)
+		return s.retry(ctx, k, a.ID)
 	}
-	if v, err = s.ask(ctx, k, v, true); err != nil || !v.record.claimed {
+	if v, err = s.ask(ctx, k, v, a.ID); err != nil || !v.record.claimed {
 		return v, err
 	}
 	return s.call(ctx, k, v)

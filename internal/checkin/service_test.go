@@ -141,13 +141,18 @@ func (x *fixture) answer(names map[string]string) {
 			return err
 		}
 		for _, m := range p.Members {
-			a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
+			a := x.guest()
 			if _, err := guest.SaveStep(tx, x.service.Keys, a, m.Row.ID, rule.NameStep, names); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
+}
+
+// guest is the main guest's session.
+func (x *fixture) guest() actor.Actor {
+	return actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
 }
 
 // partner returns the PMS behind the desk, with or without its endpoints.
@@ -218,12 +223,12 @@ func (x *fixture) get() (checkin.View, error) {
 	return x.service.Get(x.d.View(x.Context()), x.key)
 }
 
-func (x *fixture) start() (checkin.View, error) { return x.service.Start(x.Context(), x.key, "mail") }
-func (x *fixture) again() (checkin.View, error) { return x.service.AskAgain(x.Context(), x.key) }
+func (x *fixture) start() (checkin.View, error) { return x.service.Start(x.Context(), x.guest()) }
+func (x *fixture) again() (checkin.View, error) { return x.service.AskAgain(x.Context(), x.guest()) }
 func (x *fixture) confirm() (checkin.View, error) {
-	return x.service.ConfirmDetails(x.Context(), x.key)
+	return x.service.ConfirmDetails(x.Context(), x.guest())
 }
-func (x *fixture) complete() (checkin.View, error) { return x.service.Complete(x.Context(), x.key) }
+func (x *fixture) complete() (checkin.View, error) { return x.service.Complete(x.Context(), x.guest()) }
 
 // sweep resumes what is due, as the worker does, and returns how many check-ins were due.
 func (x *fixture) sweep() int {
@@ -672,7 +677,7 @@ func (x *fixture) sign() {
 		if err != nil {
 			return err
 		}
-		a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
+		a := x.guest()
 		form, err := p.FormOf(a, p.Members[0].Row.ID)
 		if err != nil {
 			return err
@@ -712,7 +717,7 @@ func TestDisclosure(t *testing.T) {
 		x.push(reservation.Patch{reservation.Adults: 2})
 		x.settings(property.CheckInChange{MandatoryGroups: &[]string{"identity"}})
 		x.answer(map[string]string{"firstName": "Ana", "lastName": "Silva"})
-		a := actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: x.key.ReservationID, Origin: guest.OriginMail}
+		a := x.guest()
 		var members []guest.Member
 		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
 			p, err := guest.LoadParty(tx, x.service.Keys, propertyID, x.key.ReservationID)
@@ -811,6 +816,28 @@ func TestDueGivesEachIntegrationItsTurn(t *testing.T) {
 		if len(ids) != 3 || !slices.Contains(ids, "rsv_int_2_0") || slices.Contains(ids, "rsv_int_2_1") {
 			x.Errorf("due: %v", ids)
 		}
+	})
+}
+
+// A companion takes no step of the check-in, whatever edge the companion uses.
+func TestCompanionTakesNoStep(t *testing.T) {
+	each(t, func(x *fixture) {
+		companion := x.guest()
+		companion.GuestID = "gst_2"
+		staff := actor.Actor{Kind: actor.Staff, ID: "usr_1", PropertyID: propertyID, ReservationID: x.key.ReservationID}
+		for name, step := range map[string]func(context.Context, actor.Actor) (checkin.View, error){
+			"start": x.service.Start, "ask": x.service.AskAgain, "confirm": x.service.ConfirmDetails, "complete": x.service.Complete,
+		} {
+			for _, a := range []actor.Actor{companion, staff} {
+				if _, err := step(x.Context(), a); !fault.Has(err, fault.MainGuestOnly) {
+					x.Errorf("%s by %s: %v", name, a.Kind, err)
+				}
+			}
+		}
+		if asked, calls, _ := x.desk.counts(); asked+len(calls) != 0 {
+			x.Errorf("asked %d times, called %v", asked, calls)
+		}
+		x.do("afterwards", x.get, checkin.NotStarted)
 	})
 }
 

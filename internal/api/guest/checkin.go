@@ -9,7 +9,6 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
-	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/money"
 	"latchkey.dev/internal/reservation"
@@ -24,33 +23,33 @@ type CheckIns struct {
 
 // keyOf returns the key of the check-in of a guest's stay.
 func keyOf(a actor.Actor) checkin.Key {
-	return checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, Session: a.ID}
+	return checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}
 }
 
 func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest) (*guestv1.GetCheckInResponse, error) {
-	m, err := s.answer(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) {
-		return s.Service.Get(s.Service.DB.View(ctx), k)
+	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
+		return s.Service.Get(s.Service.DB.View(ctx), keyOf(a))
 	})
 	return &guestv1.GetCheckInResponse{Data: m}, err
 }
 
 func (s *CheckIns) StartCheckIn(ctx context.Context, _ *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
-	m, err := s.act(ctx, func(a actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Start(ctx, k, a.Origin) })
+	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Start(ctx, a) })
 	return &guestv1.StartCheckInResponse{Data: m}, err
 }
 
 func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
-	m, err := s.act(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.AskAgain(ctx, k) })
+	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.AskAgain(ctx, a) })
 	return &guestv1.AskAgainResponse{Data: m}, err
 }
 
 func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
-	m, err := s.act(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, k) })
+	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, a) })
 	return &guestv1.ConfirmDetailsResponse{Data: m}, err
 }
 
 func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
-	m, err := s.act(ctx, func(_ actor.Actor, k checkin.Key) (checkin.View, error) { return s.Service.Complete(ctx, k) })
+	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Complete(ctx, a) })
 	return &guestv1.CompleteCheckInResponse{Data: m}, err
 }
 
@@ -79,26 +78,16 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	return checkInMessage(v, a, address != ""), nil
 }
 
-func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
+func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View, error)) (*guestv1.CheckIn, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v, err := f(a, keyOf(a))
+	v, err := f(a)
 	if err != nil {
 		return nil, err
 	}
 	return s.message(ctx, a, v)
-}
-
-// act is answer for a step that only the main guest may take.
-func (s *CheckIns) act(ctx context.Context, f func(actor.Actor, checkin.Key) (checkin.View, error)) (*guestv1.CheckIn, error) {
-	return s.answer(ctx, func(a actor.Actor, k checkin.Key) (checkin.View, error) {
-		if a.GuestID != "" {
-			return checkin.View{}, guest.ErrMainGuestOnly
-		}
-		return f(a, k)
-	})
 }
 
 // checkInMessage converts a check-in to its protobuf message. A companion reads the stage, and of the rest only what concerns the
