@@ -64,7 +64,7 @@ type ClearedStage struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// StatusAnswer is what a PMS answered. It holds no guest data.
+// StatusAnswer is what a PMS answered.
 type StatusAnswer struct {
 	At          string `json:"at"`                    // RFC 3339
 	Reservation string `json:"reservation,omitempty"` // updated_at of the reservation when the PMS was asked, RFC 3339
@@ -73,9 +73,10 @@ type StatusAnswer struct {
 	Currency    string `json:"currency,omitempty"`
 	RoomReady   *bool  `json:"roomReady,omitempty"`
 	Reason      string `json:"reason,omitempty"`
-	PartnerText string `json:"partnerText,omitempty"`
-	PartnerCode string `json:"partnerCode,omitempty"`
 	Status      int    `json:"status,omitempty"`
+	// Said is the PMS's text about an error, sealed with the property's key, because it may name the guest. It is deleted when the
+	// check-in ends.
+	Said []byte `json:"said,omitempty"`
 }
 
 // Guest is one person of a stay.

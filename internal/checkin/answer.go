@@ -8,7 +8,6 @@ import (
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/money"
-	"latchkey.dev/internal/text"
 )
 
 // Sources of an answer.
@@ -31,8 +30,8 @@ func answerOf(a schema.StatusAnswer) *Answer {
 	return out
 }
 
-// storedAnswer converts the result of getCheckInStatus about a version of the reservation.
-func storedAnswer(at, about time.Time, status Status, err error) schema.StatusAnswer {
+// storedAnswer converts the result of getCheckInStatus about a version of the reservation, with the sealed text of its error.
+func storedAnswer(at, about time.Time, status Status, err error, said []byte) schema.StatusAnswer {
 	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Reservation: about.UTC().Format(time.RFC3339Nano), Source: fromPMS}
 	switch {
 	case errors.Is(err, ErrNotRegistered):
@@ -42,27 +41,11 @@ func storedAnswer(at, about time.Time, status Status, err error) schema.StatusAn
 		if fault.Has(err, PartnerUnavailable) {
 			a.Reason = string(StopPartnerUnavailable)
 		}
-		putPartnerText(&a, err)
+		a.Status, a.Said = statusOf(err), said
 	default:
 		a.OwingMinor, a.Currency, a.RoomReady = &status.Owing.Minor, status.Owing.Currency, &status.RoomReady
 	}
 	return a
-}
-
-// Limits of the PMS's texts, in bytes.
-const (
-	maxPartnerCode = 100
-	maxPartnerText = 500
-)
-
-// putPartnerText keeps what the PMS said, for staff.
-func putPartnerText(a *schema.StatusAnswer, err error) {
-	f, ok := fault.Of(err)
-	if !ok {
-		return
-	}
-	a.PartnerCode, a.PartnerText = text.Truncate(f.Meta[MetaReason], maxPartnerCode), text.Truncate(f.Meta[MetaMessage], maxPartnerText)
-	a.Status, _ = strconv.Atoi(f.Meta[MetaStatus])
 }
 
 // outcomeOf says what a checkIn call did to its attempt. Without a usable answer the attempt stays open, because its effect is
@@ -78,20 +61,28 @@ func outcomeOf(err error) AttemptState {
 	if !ok || f.Reason != PartnerError || f.Meta[MetaUnreadable] != "" {
 		return AttemptCalling // the PMS was not reached, a setting is wrong, or the answer cannot be read
 	}
-	status, _ := strconv.Atoi(f.Meta[MetaStatus])
-	switch {
+	switch status := statusOf(err); {
 	case status == 408, status == 409, status == 425, status == 429, status >= 500:
 		return AttemptCalling
 	}
 	return AttemptRefused
 }
 
-// refusalOf returns why a checkIn call did not succeed, with what the PMS said.
-func refusalOf(at time.Time, state AttemptState, err error) schema.StatusAnswer {
-	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused)}
+// refusalOf returns why a checkIn call did not succeed, with the sealed text of the PMS.
+func refusalOf(at time.Time, state AttemptState, err error, said []byte) schema.StatusAnswer {
+	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused), Status: statusOf(err), Said: said}
 	if state == AttemptCalling {
 		a.Reason = string(StopNoAnswer)
 	}
-	putPartnerText(&a, err)
 	return a
+}
+
+// statusOf returns the HTTP status of the PMS's answer, or 0.
+func statusOf(err error) int {
+	f, ok := fault.Of(err)
+	if !ok {
+		return 0
+	}
+	status, _ := strconv.Atoi(f.Meta[MetaStatus])
+	return status
 }

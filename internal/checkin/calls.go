@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"latchkey.dev/internal/db"
@@ -34,11 +33,15 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	if err := s.reach("after getCheckInStatus"); err != nil {
 		return View{}, err
 	}
+	said, err := s.sealSaid(ctx, k, failure)
+	if err != nil {
+		return View{}, err
+	}
 	return s.writeCall(ctx, k, partner.GetCheckInStatus, failure, func(r *record, now time.Time) {
 		if !r.view(now).mayAsk() {
 			return // the PMS changed the reservation, or another guest of the stay was faster
 		}
-		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure))
+		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure, said))
 		r.pms = pms
 		if pressedBy != "" {
 			r.claim(now, pressedBy)
@@ -82,11 +85,15 @@ func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 	if err := s.reach("after checkIn"); err != nil {
 		return View{}, err
 	}
-	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure) })
+	said, err := s.sealSaid(ctx, k, failure)
+	if err != nil {
+		return View{}, err
+	}
+	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure, said) })
 }
 
 // storeOutcome records the result of a call. A late result of an earlier call under the key counts only if it is definite.
-func (r *record) storeOutcome(a Attempt, now time.Time, failure error) {
+func (r *record) storeOutcome(a Attempt, now time.Time, failure error, said []byte) {
 	state := outcomeOf(failure)
 	if r.stay.AttemptKey != a.Key || r.stay.AttemptState != string(AttemptCalling) || state == AttemptCalling && r.stay.Attempts != a.Calls {
 		return
@@ -99,7 +106,7 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error) {
 		r.stay.AcceptedAt = &now
 		return
 	}
-	r.stay.Refusal = refusalOf(now, state, failure)
+	r.stay.Refusal = refusalOf(now, state, failure, said)
 }
 
 // writeCall is write for the result of a call. It also records the health of the endpoint.
@@ -119,8 +126,7 @@ func healthOf(failure error) string {
 	if failure == nil || !ok {
 		return ""
 	}
-	status, _ := strconv.Atoi(f.Meta[MetaStatus])
-	if status >= 400 && status < 500 && status != 401 && status != 403 || f.Meta[MetaNotCalled] != "" {
+	if status := statusOf(failure); status >= 400 && status < 500 && status != 401 && status != 403 || f.Meta[MetaNotCalled] != "" {
 		return ""
 	}
 	return f.Message

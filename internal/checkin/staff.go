@@ -1,6 +1,7 @@
 package checkin
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -20,28 +21,29 @@ type StopFacts struct {
 	Since                         time.Time
 }
 
-// FactsOf returns what staff see of a stop of the check-in.
-func (v View) FactsOf(stop Stop) StopFacts {
+// FactsOf returns what staff see of a stop of a check-in.
+func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, error) {
 	f := StopFacts{Since: v.BeganAt}
 	if kind := stopNotices[stop.Reason]; !v.BeganAt.IsZero() {
 		f.Text = notice.Message(kind, v.record.stopParams(stop))
 	} else {
 		f.Text = stop.Message()
 	}
-	var said schema.StatusAnswer
+	var answer schema.StatusAnswer
 	switch {
 	case stop.Reason.isOfAnswer():
-		said = v.Row.Answer
+		answer = v.Row.Answer
 	case stop.Reason == StopCheckInRefused, stop.Reason == StopNoAnswer:
-		said = v.Row.Refusal
+		answer = v.Row.Refusal
 	case stop.Reason == StopAtDesk && v.Attempt.State == AttemptAtDesk:
 		f.Since = v.Attempt.At
 	}
-	if at, err := time.Parse(time.RFC3339Nano, said.At); err == nil {
+	if at, err := time.Parse(time.RFC3339Nano, answer.At); err == nil {
 		f.Since = at
 	}
-	f.PartnerReason, f.PartnerMessage, f.Status = said.PartnerCode, said.PartnerText, said.Status
-	return f
+	words, err := s.openSaid(ctx, v.Row, answer.Said)
+	f.PartnerReason, f.PartnerMessage, f.Status = words.Reason, words.Message, answer.Status
+	return f, err
 }
 
 // ClearStage records that a member of staff cleared a stage of the law, or refused it with a reason.

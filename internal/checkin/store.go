@@ -104,6 +104,9 @@ func (s *Service) follow(tx *db.Tx, r *record) error {
 	if r.stay.EndedBy == "" {
 		r.end(f, step, now)
 	}
+	if r.stay.EndedBy != "" { // also if the result of a call arrives after the end
+		r.stay.AttemptBody, r.stay.Answer.Said, r.stay.Refusal.Said = nil, nil, nil
+	}
 	if err := s.order(tx, r); err != nil {
 		return err
 	}
@@ -143,7 +146,7 @@ func (r *record) end(f Facts, step Step, now time.Time) {
 	default:
 		return
 	}
-	r.stay.EndedAt, r.stay.AttemptBody = &now, nil
+	r.stay.EndedAt = &now
 	if step.Stage != CheckedIn || f.BeganAt.IsZero() {
 		return
 	}

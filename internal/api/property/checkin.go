@@ -179,7 +179,8 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, r *propertyv1.GetCheckInReque
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.GetCheckInResponse{Data: staffCheckIn(v)}, nil
+	m, err := s.message(ctx, v)
+	return &propertyv1.GetCheckInResponse{Data: m}, err
 }
 
 func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageRequest) (*propertyv1.ClearStageResponse, error) {
@@ -194,7 +195,8 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.ClearStageResponse{Data: staffCheckIn(v)}, nil
+		m, err := s.message(tx.Context(), v)
+		return &propertyv1.ClearStageResponse{Data: m}, err
 	})
 }
 
@@ -216,8 +218,8 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 	})
 }
 
-// staffCheckIn converts a check-in with the facts for staff.
-func staffCheckIn(v checkin.View) *propertyv1.StaffCheckIn {
+// message converts a check-in with the facts for staff.
+func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
 		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.At(v.Row.NextAskAt),
 		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: convert.Time(v.Attempt.AcceptedAt),
@@ -235,7 +237,11 @@ func staffCheckIn(v checkin.View) *propertyv1.StaffCheckIn {
 		m.OwingCurrency = owing.Currency
 	}
 	for _, stop := range v.Stops {
-		m.Stops = append(m.Stops, staffStop(v, stop))
+		facts, err := s.Service.FactsOf(ctx, v, stop)
+		if err != nil {
+			return nil, err
+		}
+		m.Stops = append(m.Stops, staffStop(stop.Reason, facts))
 	}
 	for _, c := range v.Row.Cleared {
 		at, _ := time.Parse(time.RFC3339, c.At)
@@ -244,13 +250,12 @@ func staffCheckIn(v checkin.View) *propertyv1.StaffCheckIn {
 	for _, g := range v.People.Members {
 		m.Guests = append(m.Guests, staffGuest(g))
 	}
-	return m
+	return m, nil
 }
 
-func staffStop(v checkin.View, stop checkin.Stop) *propertyv1.StaffStop {
-	facts := v.FactsOf(stop)
+func staffStop(reason checkin.StopReason, facts checkin.StopFacts) *propertyv1.StaffStop {
 	return &propertyv1.StaffStop{
-		Reason: string(stop.Reason), Text: message.Reader{}.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
+		Reason: string(reason), Text: message.Reader{}.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
 		PartnerStatus: int32(facts.Status), Since: convert.Time(facts.Since),
 	}
 }
