@@ -13,6 +13,8 @@ type checkInCommands struct {
 
 	Show     checkInShow     `cmd:"" help:"Show where the check-in of a reservation is, and what holds it back."`
 	Clear    checkInClear    `cmd:"" help:"Clear or refuse the identity check or the signature of a guest."`
+	Ask      checkInAsk      `cmd:"" help:"Ask the PMS again at once, or repeat a checkIn call without an answer."`
+	EndCall  checkInEndCall  `cmd:"" name:"end-call" help:"End a checkIn call without an answer, if the PMS shows that the guest is not checked in."`
 	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
 	Settings checkInSettings `cmd:"" help:"Show or change the rules of self check-in."`
 	Rules    checkInRules    `cmd:"" help:"List the country rules that a property can choose."`
@@ -69,6 +71,41 @@ func (c *checkInClear) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := propertyv1.NewCheckInServiceClient(s.conn).ClearStage(s, &propertyv1.ClearStageRequest{
 			ReservationId: x.GetId(), Stage: c.Stage, RefuseBecause: c.Refuse,
 		})
+		return s.printAnswer(answer, err, func() { s.printCheckIn(answer.GetData()) })
+	})
+}
+
+type checkInAsk struct {
+	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+}
+
+func (c *checkInAsk) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).AskAgain(s, &propertyv1.AskAgainRequest{ReservationId: x.GetId()})
+		return s.printAnswer(answer, err, func() { s.printCheckIn(answer.GetData()) })
+	})
+}
+
+type checkInEndCall struct {
+	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+}
+
+func (checkInEndCall) Help() string {
+	return `Look at the PMS first. If the guest is checked in there, do not end the call: let the PMS send the reservation as started. If the
+guest is not checked in, end the call; the guest's next press makes another call under a new idempotency key.`
+}
+
+func (c *checkInEndCall) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).EndCall(s, &propertyv1.EndCallRequest{ReservationId: x.GetId()})
 		return s.printAnswer(answer, err, func() { s.printCheckIn(answer.GetData()) })
 	})
 }

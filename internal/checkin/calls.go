@@ -49,10 +49,10 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	})
 }
 
-// retry calls checkIn again under the key of the attempt, because the guest pressed in a session.
+// retry calls checkIn again under the key of the attempt, because the guest pressed in a session, or staff asked for it and session is "".
 func (s *Service) retry(ctx context.Context, k Key, session string) (View, error) {
 	v, err := s.write(ctx, k, func(r *record, now time.Time) {
-		if r.claimRetry(now, true); r.claimed {
+		if r.claimRetry(now, true); r.claimed && session != "" {
 			r.stay.AttemptSession = session
 		}
 	})

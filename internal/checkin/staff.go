@@ -67,6 +67,26 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 	})
 }
 
+// AskAgainAsStaff asks the PMS again at once. A checkIn call whose effect is not known is repeated under its key.
+func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
+	return s.askAgain(context.WithoutCancel(ctx), k, "")
+}
+
+// EndCall ends a checkIn call whose effect is not known, because a member of staff saw at the PMS that the guest is not checked in.
+// The guest's next press calls under another key.
+func (s *Service) EndCall(tx *db.Tx, k Key, by string) (View, error) {
+	return s.change(tx, k, func(tx *db.Tx, r *record) error {
+		unanswered := func(stop Stop) bool { return stop.Reason == StopNoAnswer }
+		if !slices.ContainsFunc(Next(r.facts(tx.Now())).Stops, unanswered) {
+			return fault.New(fault.Precondition, fault.NoUnansweredCall,
+				"no checkIn call of this stay waits for an answer of the PMS now; read the check-in to see where it is")
+		}
+		body := map[string]any{"reservationId": k.ReservationID, "by": by, "key": r.stay.AttemptKey, "calls": r.stay.Attempts}
+		r.forgetAttempt()
+		return event.Append(tx, event.Event{PropertyID: k.PropertyID, Subject: event.Inside(k.ReservationID), Kind: event.CallEnded, Body: body})
+	})
+}
+
 // ReadGuests returns a check-in with the data of its guests, and records who read them.
 func (s *Service) ReadGuests(tx *db.Tx, k Key, by string) (View, error) {
 	r, err := s.load(tx, k)

@@ -178,6 +178,8 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.CheckInService/ListCheckInRules":      {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.CheckInService/GetCheckIn":            {"property", "viewer", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ClearStage":            {"property", "operator", `{"reservationId":"rsv_0","stage":"signature"}`, notFound},
+	"latchkey.property.v1.CheckInService/AskAgain":              {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
+	"latchkey.property.v1.CheckInService/EndCall":               {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ResendInvitation":      {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/GetSignature":          {"property", "operator", `{"reservationId":"rsv_0","guestId":"gst_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ListGuests":            {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},

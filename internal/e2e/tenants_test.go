@@ -181,6 +181,8 @@ var probes = map[string]string{
 	"latchkey.guest.v1.SmartKeyService/Renew":                        `{"phoneId":"{phn}","possession":"AA=="}`,
 	"latchkey.property.v1.CheckInService/GetCheckIn":                 `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.CheckInService/ClearStage":                 `{"reservationId":"{rsv}","stage":"signature"}`,
+	"latchkey.property.v1.CheckInService/AskAgain":                   `{"reservationId":"{rsv}"}`,
+	"latchkey.property.v1.CheckInService/EndCall":                    `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.CheckInService/ResendInvitation":           `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.CheckInService/GetSignature":               `{"reservationId":"{rsv}","guestId":"{gst}"}`,
 	"latchkey.property.v1.CheckInService/ListGuests":                 `{"reservationId":"{rsv}"}`,

@@ -57,12 +57,13 @@ const (
 
 	PINShown     Kind = "stay.pinShown"        // a guest read the PIN of their stay
 	StageCleared Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
+	CallEnded    Kind = "checkIn.callEnded"    // staff ended a checkIn call without an answer
 	GuestsRead   Kind = "guests.read"          // staff read the data of a stay's guests
 )
 
 var internal = []Kind{
 	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
-	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, GuestsRead,
+	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, CallEnded, GuestsRead,
 }
 
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.

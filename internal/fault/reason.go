@@ -93,6 +93,7 @@ const (
 	DoorNotFound     Reason = "doorNotFound"
 	MainGuestOnly    Reason = "mainGuestOnly"
 	NotYourConsent   Reason = "notYourConsent"
+	NoUnansweredCall Reason = "noUnansweredCall"
 )
 
 // Reasons why one field is wrong.

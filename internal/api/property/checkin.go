@@ -200,6 +200,36 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 	})
 }
 
+// AskAgain asks the PMS again, outside of a transaction.
+func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) (*propertyv1.AskAgainResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Service.AskAgainAsStaff(ctx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()})
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.message(ctx, v)
+	return &propertyv1.AskAgainResponse{Data: m}, err
+}
+
+func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*propertyv1.EndCallResponse, error) {
+	who, _ := actor.From(ctx)
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndCallResponse, error) {
+		by, err := staffName(tx, who)
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.Service.EndCall(tx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()}, by)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.message(tx.Context(), v)
+		return &propertyv1.EndCallResponse{Data: m}, err
+	})
+}
+
 // ResendInvitation ends the booker's link, unless a device uses it, and mails a new one.
 func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInvitationRequest) (*propertyv1.ResendInvitationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendInvitationResponse, error) {

@@ -1614,6 +1614,190 @@ func (x *ClearStageResponse) GetData() *StaffCheckIn {
 	return nil
 }
 
+// AskAgainRequest names the reservation.
+type AskAgainRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskAgainRequest) Reset() {
+	*x = AskAgainRequest{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskAgainRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskAgainRequest) ProtoMessage() {}
+
+func (x *AskAgainRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskAgainRequest.ProtoReflect.Descriptor instead.
+func (*AskAgainRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *AskAgainRequest) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+// AskAgainResponse answers with the check-in.
+type AskAgainResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The check-in.
+	Data          *StaffCheckIn `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskAgainResponse) Reset() {
+	*x = AskAgainResponse{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskAgainResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskAgainResponse) ProtoMessage() {}
+
+func (x *AskAgainResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskAgainResponse.ProtoReflect.Descriptor instead.
+func (*AskAgainResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *AskAgainResponse) GetData() *StaffCheckIn {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// EndCallRequest names the reservation.
+type EndCallRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndCallRequest) Reset() {
+	*x = EndCallRequest{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndCallRequest) ProtoMessage() {}
+
+func (x *EndCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndCallRequest.ProtoReflect.Descriptor instead.
+func (*EndCallRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *EndCallRequest) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+// EndCallResponse answers with the check-in.
+type EndCallResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The check-in.
+	Data          *StaffCheckIn `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndCallResponse) Reset() {
+	*x = EndCallResponse{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndCallResponse) ProtoMessage() {}
+
+func (x *EndCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndCallResponse.ProtoReflect.Descriptor instead.
+func (*EndCallResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *EndCallResponse) GetData() *StaffCheckIn {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // ResendInvitationRequest names the reservation.
 type ResendInvitationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1625,7 +1809,7 @@ type ResendInvitationRequest struct {
 
 func (x *ResendInvitationRequest) Reset() {
 	*x = ResendInvitationRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1821,7 @@ func (x *ResendInvitationRequest) String() string {
 func (*ResendInvitationRequest) ProtoMessage() {}
 
 func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1834,7 @@ func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationRequest.ProtoReflect.Descriptor instead.
 func (*ResendInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResendInvitationRequest) GetReservationId() string {
@@ -1669,7 +1853,7 @@ type ResendInvitationResponse struct {
 
 func (x *ResendInvitationResponse) Reset() {
 	*x = ResendInvitationResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1681,7 +1865,7 @@ func (x *ResendInvitationResponse) String() string {
 func (*ResendInvitationResponse) ProtoMessage() {}
 
 func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1694,7 +1878,7 @@ func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationResponse.ProtoReflect.Descriptor instead.
 func (*ResendInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{26}
 }
 
 // ListGuestsRequest names the reservation.
@@ -1708,7 +1892,7 @@ type ListGuestsRequest struct {
 
 func (x *ListGuestsRequest) Reset() {
 	*x = ListGuestsRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1904,7 @@ func (x *ListGuestsRequest) String() string {
 func (*ListGuestsRequest) ProtoMessage() {}
 
 func (x *ListGuestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1917,7 @@ func (x *ListGuestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGuestsRequest.ProtoReflect.Descriptor instead.
 func (*ListGuestsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListGuestsRequest) GetReservationId() string {
@@ -1754,7 +1938,7 @@ type ListGuestsResponse struct {
 
 func (x *ListGuestsResponse) Reset() {
 	*x = ListGuestsResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1766,7 +1950,7 @@ func (x *ListGuestsResponse) String() string {
 func (*ListGuestsResponse) ProtoMessage() {}
 
 func (x *ListGuestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1779,7 +1963,7 @@ func (x *ListGuestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGuestsResponse.ProtoReflect.Descriptor instead.
 func (*ListGuestsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListGuestsResponse) GetData() *GuestList {
@@ -1800,7 +1984,7 @@ type GuestList struct {
 
 func (x *GuestList) Reset() {
 	*x = GuestList{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1812,7 +1996,7 @@ func (x *GuestList) String() string {
 func (*GuestList) ProtoMessage() {}
 
 func (x *GuestList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1825,7 +2009,7 @@ func (x *GuestList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GuestList.ProtoReflect.Descriptor instead.
 func (*GuestList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GuestList) GetList() []*GuestData {
@@ -1852,7 +2036,7 @@ type GuestData struct {
 
 func (x *GuestData) Reset() {
 	*x = GuestData{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +2048,7 @@ func (x *GuestData) String() string {
 func (*GuestData) ProtoMessage() {}
 
 func (x *GuestData) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +2061,7 @@ func (x *GuestData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GuestData.ProtoReflect.Descriptor instead.
 func (*GuestData) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GuestData) GetGuest() *StaffGuest {
@@ -1921,7 +2105,7 @@ type GetSignatureRequest struct {
 
 func (x *GetSignatureRequest) Reset() {
 	*x = GetSignatureRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1933,7 +2117,7 @@ func (x *GetSignatureRequest) String() string {
 func (*GetSignatureRequest) ProtoMessage() {}
 
 func (x *GetSignatureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1946,7 +2130,7 @@ func (x *GetSignatureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSignatureRequest.ProtoReflect.Descriptor instead.
 func (*GetSignatureRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetSignatureRequest) GetReservationId() string {
@@ -1974,7 +2158,7 @@ type GetSignatureResponse struct {
 
 func (x *GetSignatureResponse) Reset() {
 	*x = GetSignatureResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2170,7 @@ func (x *GetSignatureResponse) String() string {
 func (*GetSignatureResponse) ProtoMessage() {}
 
 func (x *GetSignatureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2183,7 @@ func (x *GetSignatureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSignatureResponse.ProtoReflect.Descriptor instead.
 func (*GetSignatureResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{28}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetSignatureResponse) GetData() *Signature {
@@ -2022,7 +2206,7 @@ type Signature struct {
 
 func (x *Signature) Reset() {
 	*x = Signature{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +2218,7 @@ func (x *Signature) String() string {
 func (*Signature) ProtoMessage() {}
 
 func (x *Signature) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +2231,7 @@ func (x *Signature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signature.ProtoReflect.Descriptor instead.
 func (*Signature) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{29}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Signature) GetSvg() string {
@@ -2223,6 +2407,14 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x05stage\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x1aR\ridentityCheckR\tsignatureR\x05stage\x12/\n" +
 	"\x0erefuse_because\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\rrefuseBecause\"L\n" +
 	"\x12ClearStageResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"C\n" +
+	"\x0fAskAgainRequest\x120\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"J\n" +
+	"\x10AskAgainResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"B\n" +
+	"\x0eEndCallRequest\x120\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"I\n" +
+	"\x0fEndCallResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"K\n" +
 	"\x17ResendInvitationRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"\x1a\n" +
@@ -2245,7 +2437,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SignatureR\x04data\"[\n" +
 	"\tSignature\x12\x15\n" +
 	"\x03svg\x18\x01 \x01(\tB\x03\x80\x01\x01R\x03svg\x127\n" +
-	"\tsigned_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt2\xbf\v\n" +
+	"\tsigned_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt2\xa1\x0e\n" +
 	"\x0eCheckInService\x12\xaa\x01\n" +
 	"\x12GetCheckInSettings\x12/.latchkey.property.v1.GetCheckInSettingsRequest\x1a0.latchkey.property.v1.GetCheckInSettingsResponse\"1\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/property/checkIn/settings\x12\xb7\x01\n" +
 	"\x15UpdateCheckInSettings\x122.latchkey.property.v1.UpdateCheckInSettingsRequest\x1a3.latchkey.property.v1.UpdateCheckInSettingsResponse\"5\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\":\x01*2\x1d/v1/property/checkIn/settings\x12\xa1\x01\n" +
@@ -2253,7 +2445,10 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
 	"GetCheckIn\x12'.latchkey.property.v1.GetCheckInRequest\x1a(.latchkey.property.v1.GetCheckInResponse\"F\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x024\x122/v1/property/reservations/{reservation_id}/checkIn\x12\xb9\x01\n" +
 	"\n" +
-	"ClearStage\x12'.latchkey.property.v1.ClearStageRequest\x1a(.latchkey.property.v1.ClearStageResponse\"X\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:clearStage\x12\xca\x01\n" +
+	"ClearStage\x12'.latchkey.property.v1.ClearStageRequest\x1a(.latchkey.property.v1.ClearStageResponse\"X\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:clearStage\x12\xaf\x01\n" +
+	"\bAskAgain\x12%.latchkey.property.v1.AskAgainRequest\x1a&.latchkey.property.v1.AskAgainResponse\"T\xaa\xbc\x18\n" +
+	"\x1a\boperator\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/checkIn:askAgain\x12\xad\x01\n" +
+	"\aEndCall\x12$.latchkey.property.v1.EndCallRequest\x1a%.latchkey.property.v1.EndCallResponse\"U\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02?:\x01*\":/v1/property/reservations/{reservation_id}/checkIn:endCall\x12\xca\x01\n" +
 	"\x10ResendInvitation\x12-.latchkey.property.v1.ResendInvitationRequest\x1a..latchkey.property.v1.ResendInvitationResponse\"W\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02A:\x01*\"</v1/property/reservations/{reservation_id}/invitation:resend\x12\xa8\x01\n" +
 	"\n" +
 	"ListGuests\x12'.latchkey.property.v1.ListGuestsRequest\x1a(.latchkey.property.v1.ListGuestsResponse\"G\xaa\xbc\x18\n" +
@@ -2273,7 +2468,7 @@ func file_latchkey_property_v1_checkin_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
 	(*OwnField)(nil),                      // 1: latchkey.property.v1.OwnField
@@ -2296,22 +2491,26 @@ var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*StaffGuest)(nil),                    // 18: latchkey.property.v1.StaffGuest
 	(*ClearStageRequest)(nil),             // 19: latchkey.property.v1.ClearStageRequest
 	(*ClearStageResponse)(nil),            // 20: latchkey.property.v1.ClearStageResponse
-	(*ResendInvitationRequest)(nil),       // 21: latchkey.property.v1.ResendInvitationRequest
-	(*ResendInvitationResponse)(nil),      // 22: latchkey.property.v1.ResendInvitationResponse
-	(*ListGuestsRequest)(nil),             // 23: latchkey.property.v1.ListGuestsRequest
-	(*ListGuestsResponse)(nil),            // 24: latchkey.property.v1.ListGuestsResponse
-	(*GuestList)(nil),                     // 25: latchkey.property.v1.GuestList
-	(*GuestData)(nil),                     // 26: latchkey.property.v1.GuestData
-	(*GetSignatureRequest)(nil),           // 27: latchkey.property.v1.GetSignatureRequest
-	(*GetSignatureResponse)(nil),          // 28: latchkey.property.v1.GetSignatureResponse
-	(*Signature)(nil),                     // 29: latchkey.property.v1.Signature
-	nil,                                   // 30: latchkey.property.v1.OwnField.LabelsEntry
-	(*timestamppb.Timestamp)(nil),         // 31: google.protobuf.Timestamp
-	(*v1.Person)(nil),                     // 32: latchkey.guest.v1.Person
+	(*AskAgainRequest)(nil),               // 21: latchkey.property.v1.AskAgainRequest
+	(*AskAgainResponse)(nil),              // 22: latchkey.property.v1.AskAgainResponse
+	(*EndCallRequest)(nil),                // 23: latchkey.property.v1.EndCallRequest
+	(*EndCallResponse)(nil),               // 24: latchkey.property.v1.EndCallResponse
+	(*ResendInvitationRequest)(nil),       // 25: latchkey.property.v1.ResendInvitationRequest
+	(*ResendInvitationResponse)(nil),      // 26: latchkey.property.v1.ResendInvitationResponse
+	(*ListGuestsRequest)(nil),             // 27: latchkey.property.v1.ListGuestsRequest
+	(*ListGuestsResponse)(nil),            // 28: latchkey.property.v1.ListGuestsResponse
+	(*GuestList)(nil),                     // 29: latchkey.property.v1.GuestList
+	(*GuestData)(nil),                     // 30: latchkey.property.v1.GuestData
+	(*GetSignatureRequest)(nil),           // 31: latchkey.property.v1.GetSignatureRequest
+	(*GetSignatureResponse)(nil),          // 32: latchkey.property.v1.GetSignatureResponse
+	(*Signature)(nil),                     // 33: latchkey.property.v1.Signature
+	nil,                                   // 34: latchkey.property.v1.OwnField.LabelsEntry
+	(*timestamppb.Timestamp)(nil),         // 35: google.protobuf.Timestamp
+	(*v1.Person)(nil),                     // 36: latchkey.guest.v1.Person
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	1,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
-	30, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
+	34, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
 	3,  // 2: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
 	4,  // 3: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
 	1,  // 4: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
@@ -2322,43 +2521,49 @@ var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	12, // 9: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
 	15, // 10: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	16, // 11: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
-	31, // 12: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	31, // 13: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
-	31, // 14: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
-	31, // 15: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
+	35, // 12: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	35, // 13: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
+	35, // 14: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
+	35, // 15: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
 	17, // 16: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
 	18, // 17: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	31, // 18: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	31, // 19: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	35, // 18: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	35, // 19: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
 	15, // 20: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	25, // 21: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
-	26, // 22: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
-	18, // 23: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
-	32, // 24: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
-	31, // 25: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
-	29, // 26: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
-	31, // 27: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
-	5,  // 28: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	7,  // 29: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	9,  // 30: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	13, // 31: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	19, // 32: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	21, // 33: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	23, // 34: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	27, // 35: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	6,  // 36: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	8,  // 37: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	10, // 38: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	14, // 39: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	20, // 40: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	22, // 41: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	24, // 42: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	28, // 43: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	36, // [36:44] is the sub-list for method output_type
-	28, // [28:36] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	15, // 21: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	15, // 22: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	29, // 23: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
+	30, // 24: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
+	18, // 25: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
+	36, // 26: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
+	35, // 27: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
+	33, // 28: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
+	35, // 29: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
+	5,  // 30: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	7,  // 31: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	9,  // 32: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	13, // 33: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	19, // 34: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	21, // 35: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	23, // 36: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	25, // 37: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	27, // 38: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	31, // 39: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	6,  // 40: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	8,  // 41: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	10, // 42: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	14, // 43: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	20, // 44: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	22, // 45: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	24, // 46: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	26, // 47: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	28, // 48: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	32, // 49: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	40, // [40:50] is the sub-list for method output_type
+	30, // [30:40] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
@@ -2374,7 +2579,7 @@ func file_latchkey_property_v1_checkin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_proto_rawDesc), len(file_latchkey_property_v1_checkin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,8 @@ const (
 	CheckInService_ListCheckInRules_FullMethodName      = "/latchkey.property.v1.CheckInService/ListCheckInRules"
 	CheckInService_GetCheckIn_FullMethodName            = "/latchkey.property.v1.CheckInService/GetCheckIn"
 	CheckInService_ClearStage_FullMethodName            = "/latchkey.property.v1.CheckInService/ClearStage"
+	CheckInService_AskAgain_FullMethodName              = "/latchkey.property.v1.CheckInService/AskAgain"
+	CheckInService_EndCall_FullMethodName               = "/latchkey.property.v1.CheckInService/EndCall"
 	CheckInService_ResendInvitation_FullMethodName      = "/latchkey.property.v1.CheckInService/ResendInvitation"
 	CheckInService_ListGuests_FullMethodName            = "/latchkey.property.v1.CheckInService/ListGuests"
 	CheckInService_GetSignature_FullMethodName          = "/latchkey.property.v1.CheckInService/GetSignature"
@@ -45,6 +47,13 @@ type CheckInServiceClient interface {
 	GetCheckIn(ctx context.Context, in *GetCheckInRequest, opts ...grpc.CallOption) (*GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(ctx context.Context, in *ClearStageRequest, opts ...grpc.CallOption) (*ClearStageResponse, error)
+	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
+	// Nothing is called before the guest has begun. A repeated request asks once more, which has no second effect at the PMS.
+	AskAgain(ctx context.Context, in *AskAgainRequest, opts ...grpc.CallOption) (*AskAgainResponse, error)
+	// Ends a checkIn call without an answer. Do this only if the PMS shows that the guest is not checked in: the guest's next press makes
+	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
+	// The caller's name is recorded.
+	EndCall(ctx context.Context, in *EndCallRequest, opts ...grpc.CallOption) (*EndCallResponse, error)
 	// Mails the booker a new link. The old one ends unless a device is bound to it.
 	ResendInvitation(ctx context.Context, in *ResendInvitationRequest, opts ...grpc.CallOption) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
@@ -111,6 +120,26 @@ func (c *checkInServiceClient) ClearStage(ctx context.Context, in *ClearStageReq
 	return out, nil
 }
 
+func (c *checkInServiceClient) AskAgain(ctx context.Context, in *AskAgainRequest, opts ...grpc.CallOption) (*AskAgainResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AskAgainResponse)
+	err := c.cc.Invoke(ctx, CheckInService_AskAgain_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *checkInServiceClient) EndCall(ctx context.Context, in *EndCallRequest, opts ...grpc.CallOption) (*EndCallResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndCallResponse)
+	err := c.cc.Invoke(ctx, CheckInService_EndCall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *checkInServiceClient) ResendInvitation(ctx context.Context, in *ResendInvitationRequest, opts ...grpc.CallOption) (*ResendInvitationResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResendInvitationResponse)
@@ -157,6 +186,13 @@ type CheckInServiceServer interface {
 	GetCheckIn(context.Context, *GetCheckInRequest) (*GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(context.Context, *ClearStageRequest) (*ClearStageResponse, error)
+	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
+	// Nothing is called before the guest has begun. A repeated request asks once more, which has no second effect at the PMS.
+	AskAgain(context.Context, *AskAgainRequest) (*AskAgainResponse, error)
+	// Ends a checkIn call without an answer. Do this only if the PMS shows that the guest is not checked in: the guest's next press makes
+	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
+	// The caller's name is recorded.
+	EndCall(context.Context, *EndCallRequest) (*EndCallResponse, error)
 	// Mails the booker a new link. The old one ends unless a device is bound to it.
 	ResendInvitation(context.Context, *ResendInvitationRequest) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
@@ -187,6 +223,12 @@ func (UnimplementedCheckInServiceServer) GetCheckIn(context.Context, *GetCheckIn
 }
 func (UnimplementedCheckInServiceServer) ClearStage(context.Context, *ClearStageRequest) (*ClearStageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ClearStage not implemented")
+}
+func (UnimplementedCheckInServiceServer) AskAgain(context.Context, *AskAgainRequest) (*AskAgainResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AskAgain not implemented")
+}
+func (UnimplementedCheckInServiceServer) EndCall(context.Context, *EndCallRequest) (*EndCallResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndCall not implemented")
 }
 func (UnimplementedCheckInServiceServer) ResendInvitation(context.Context, *ResendInvitationRequest) (*ResendInvitationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResendInvitation not implemented")
@@ -308,6 +350,42 @@ func _CheckInService_ClearStage_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CheckInService_AskAgain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AskAgainRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckInServiceServer).AskAgain(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CheckInService_AskAgain_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckInServiceServer).AskAgain(ctx, req.(*AskAgainRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CheckInService_EndCall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndCallRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckInServiceServer).EndCall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CheckInService_EndCall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckInServiceServer).EndCall(ctx, req.(*EndCallRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CheckInService_ResendInvitation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResendInvitationRequest)
 	if err := dec(in); err != nil {
@@ -388,6 +466,14 @@ var CheckInService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ClearStage",
 			Handler:    _CheckInService_ClearStage_Handler,
+		},
+		{
+			MethodName: "AskAgain",
+			Handler:    _CheckInService_AskAgain_Handler,
+		},
+		{
+			MethodName: "EndCall",
+			Handler:    _CheckInService_EndCall_Handler,
 		},
 		{
 			MethodName: "ResendInvitation",

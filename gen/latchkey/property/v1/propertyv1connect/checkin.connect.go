@@ -48,6 +48,10 @@ const (
 	// CheckInServiceClearStageProcedure is the fully-qualified name of the CheckInService's ClearStage
 	// RPC.
 	CheckInServiceClearStageProcedure = "/latchkey.property.v1.CheckInService/ClearStage"
+	// CheckInServiceAskAgainProcedure is the fully-qualified name of the CheckInService's AskAgain RPC.
+	CheckInServiceAskAgainProcedure = "/latchkey.property.v1.CheckInService/AskAgain"
+	// CheckInServiceEndCallProcedure is the fully-qualified name of the CheckInService's EndCall RPC.
+	CheckInServiceEndCallProcedure = "/latchkey.property.v1.CheckInService/EndCall"
 	// CheckInServiceResendInvitationProcedure is the fully-qualified name of the CheckInService's
 	// ResendInvitation RPC.
 	CheckInServiceResendInvitationProcedure = "/latchkey.property.v1.CheckInService/ResendInvitation"
@@ -71,6 +75,13 @@ type CheckInServiceClient interface {
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error)
+	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
+	// Nothing is called before the guest has begun. A repeated request asks once more, which has no second effect at the PMS.
+	AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error)
+	// Ends a checkIn call without an answer. Do this only if the PMS shows that the guest is not checked in: the guest's next press makes
+	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
+	// The caller's name is recorded.
+	EndCall(context.Context, *v1.EndCallRequest) (*v1.EndCallResponse, error)
 	// Mails the booker a new link. The old one ends unless a device is bound to it.
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
@@ -120,6 +131,18 @@ func NewCheckInServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(checkInServiceMethods.ByName("ClearStage")),
 			connect.WithClientOptions(opts...),
 		),
+		askAgain: connect.NewClient[v1.AskAgainRequest, v1.AskAgainResponse](
+			httpClient,
+			baseURL+CheckInServiceAskAgainProcedure,
+			connect.WithSchema(checkInServiceMethods.ByName("AskAgain")),
+			connect.WithClientOptions(opts...),
+		),
+		endCall: connect.NewClient[v1.EndCallRequest, v1.EndCallResponse](
+			httpClient,
+			baseURL+CheckInServiceEndCallProcedure,
+			connect.WithSchema(checkInServiceMethods.ByName("EndCall")),
+			connect.WithClientOptions(opts...),
+		),
 		resendInvitation: connect.NewClient[v1.ResendInvitationRequest, v1.ResendInvitationResponse](
 			httpClient,
 			baseURL+CheckInServiceResendInvitationProcedure,
@@ -148,6 +171,8 @@ type checkInServiceClient struct {
 	listCheckInRules      *connect.Client[v1.ListCheckInRulesRequest, v1.ListCheckInRulesResponse]
 	getCheckIn            *connect.Client[v1.GetCheckInRequest, v1.GetCheckInResponse]
 	clearStage            *connect.Client[v1.ClearStageRequest, v1.ClearStageResponse]
+	askAgain              *connect.Client[v1.AskAgainRequest, v1.AskAgainResponse]
+	endCall               *connect.Client[v1.EndCallRequest, v1.EndCallResponse]
 	resendInvitation      *connect.Client[v1.ResendInvitationRequest, v1.ResendInvitationResponse]
 	listGuests            *connect.Client[v1.ListGuestsRequest, v1.ListGuestsResponse]
 	getSignature          *connect.Client[v1.GetSignatureRequest, v1.GetSignatureResponse]
@@ -198,6 +223,24 @@ func (c *checkInServiceClient) ClearStage(ctx context.Context, req *v1.ClearStag
 	return nil, err
 }
 
+// AskAgain calls latchkey.property.v1.CheckInService.AskAgain.
+func (c *checkInServiceClient) AskAgain(ctx context.Context, req *v1.AskAgainRequest) (*v1.AskAgainResponse, error) {
+	response, err := c.askAgain.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// EndCall calls latchkey.property.v1.CheckInService.EndCall.
+func (c *checkInServiceClient) EndCall(ctx context.Context, req *v1.EndCallRequest) (*v1.EndCallResponse, error) {
+	response, err := c.endCall.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ResendInvitation calls latchkey.property.v1.CheckInService.ResendInvitation.
 func (c *checkInServiceClient) ResendInvitation(ctx context.Context, req *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error) {
 	response, err := c.resendInvitation.CallUnary(ctx, connect.NewRequest(req))
@@ -237,6 +280,13 @@ type CheckInServiceHandler interface {
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error)
+	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
+	// Nothing is called before the guest has begun. A repeated request asks once more, which has no second effect at the PMS.
+	AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error)
+	// Ends a checkIn call without an answer. Do this only if the PMS shows that the guest is not checked in: the guest's next press makes
+	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
+	// The caller's name is recorded.
+	EndCall(context.Context, *v1.EndCallRequest) (*v1.EndCallResponse, error)
 	// Mails the booker a new link. The old one ends unless a device is bound to it.
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
@@ -282,6 +332,18 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 		connect.WithSchema(checkInServiceMethods.ByName("ClearStage")),
 		connect.WithHandlerOptions(opts...),
 	)
+	checkInServiceAskAgainHandler := connect.NewUnaryHandlerSimple(
+		CheckInServiceAskAgainProcedure,
+		svc.AskAgain,
+		connect.WithSchema(checkInServiceMethods.ByName("AskAgain")),
+		connect.WithHandlerOptions(opts...),
+	)
+	checkInServiceEndCallHandler := connect.NewUnaryHandlerSimple(
+		CheckInServiceEndCallProcedure,
+		svc.EndCall,
+		connect.WithSchema(checkInServiceMethods.ByName("EndCall")),
+		connect.WithHandlerOptions(opts...),
+	)
 	checkInServiceResendInvitationHandler := connect.NewUnaryHandlerSimple(
 		CheckInServiceResendInvitationProcedure,
 		svc.ResendInvitation,
@@ -312,6 +374,10 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 			checkInServiceGetCheckInHandler.ServeHTTP(w, r)
 		case CheckInServiceClearStageProcedure:
 			checkInServiceClearStageHandler.ServeHTTP(w, r)
+		case CheckInServiceAskAgainProcedure:
+			checkInServiceAskAgainHandler.ServeHTTP(w, r)
+		case CheckInServiceEndCallProcedure:
+			checkInServiceEndCallHandler.ServeHTTP(w, r)
 		case CheckInServiceResendInvitationProcedure:
 			checkInServiceResendInvitationHandler.ServeHTTP(w, r)
 		case CheckInServiceListGuestsProcedure:
@@ -345,6 +411,14 @@ func (UnimplementedCheckInServiceHandler) GetCheckIn(context.Context, *v1.GetChe
 
 func (UnimplementedCheckInServiceHandler) ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.ClearStage is not implemented"))
+}
+
+func (UnimplementedCheckInServiceHandler) AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.AskAgain is not implemented"))
+}
+
+func (UnimplementedCheckInServiceHandler) EndCall(context.Context, *v1.EndCallRequest) (*v1.EndCallResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.EndCall is not implemented"))
 }
 
 func (UnimplementedCheckInServiceHandler) ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error) {

@@ -1,0 +1,125 @@
+package checkin_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/reservation"
+)
+
+func (x *fixture) endCall() (v checkin.View, err error) {
+	err = x.d.Write(x.Context(), func(tx *db.Tx) error {
+		v, err = x.service.EndCall(tx, x.key, "Marta")
+		return err
+	})
+	return v, err
+}
+
+func (x *fixture) askAsStaff() (checkin.View, error) {
+	return x.service.AskAgainAsStaff(x.Context(), x.key)
+}
+
+// Staff repeat a call without an answer under its key, also after the sweep has stopped. The session of the guest who pressed remains.
+func TestStaffRepeatACall(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.push(reservation.Patch{reservation.ToDate: "2026-11-28"})
+		x.desk.set(func() { x.desk.answer = status(http.StatusServiceUnavailable) })
+		x.begin()
+		x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+		x.clock.Advance(25 * time.Hour)
+		x.sweep()
+		x.do("a day later", x.get, checkin.Stopped, checkin.StopNoAnswer)
+		if x.sweep() != 0 {
+			x.Error("the sweep still repeats the call")
+		}
+		x.desk.set(func() { x.desk.answer = nil })
+		v := x.do("staff", x.askAsStaff, checkin.Waiting)
+		if _, calls, effects := x.desk.counts(); effects != 1 || len(calls) < 2 {
+			x.Errorf("called %v", calls)
+		}
+		if v.Row.AttemptSession != "ses_1" {
+			x.Errorf("session %q", v.Row.AttemptSession)
+		}
+		x.wantNotices("accepted")
+	})
+}
+
+// Staff ask getCheckInStatus again at once, for a guest who has begun.
+func TestStaffAskAgain(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.do("before the guest began", x.askAsStaff, checkin.NotStarted)
+		if asked, _, _ := x.desk.counts(); asked != 0 {
+			x.Errorf("asked %d times", asked)
+		}
+		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}` })
+		x.do("start", x.start, checkin.Stopped, checkin.StopOwing)
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+		x.do("staff", x.askAsStaff, checkin.ConfirmDetails)
+		x.wantNotices("paid")
+	})
+}
+
+// Staff end a call without an answer. Only the guest's press calls again, under another key. A late answer to the ended call changes nothing.
+func TestStaffEndACall(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() { x.desk.answer = status(http.StatusServiceUnavailable) })
+		x.begin()
+		refused := func(when string) {
+			x.Helper()
+			if _, err := x.endCall(); !fault.Has(err, fault.NoUnansweredCall) {
+				x.Errorf("%s: %v", when, err)
+			}
+		}
+		refused("before a call")
+		x.desk.set(func() {
+			x.desk.answer = func(w http.ResponseWriter, _ *http.Request, _ int) {
+				refused("while the call runs")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+		x.desk.set(func() { x.desk.answer = nil })
+		x.do("end", x.endCall, checkin.Ready)
+		x.wantNotices("ended")
+		refused("twice")
+		x.clock.Advance(time.Hour)
+		if x.sweep() != 0 {
+			x.Error("called without a press")
+		}
+		x.do("press again", x.complete, checkin.Waiting)
+		if _, calls, _ := x.desk.counts(); len(calls) != 2 || calls[0] == calls[1] {
+			x.Errorf("called %v", calls)
+		}
+		refused("after the PMS accepted")
+		rows := x.d.Read().Event.Query().Where(entevent.Kind(string(event.CallEnded))).AllX(x.Context())
+		if len(rows) != 1 || rows[0].Body["by"] != "Marta" || rows[0].Body["reservationId"] != x.key.ReservationID {
+			x.Errorf("recorded: %v", rows)
+		}
+	})
+}
+
+// An answer that arrives after staff ended its call does not decide about the next one.
+func TestAnswerAfterTheEndOfItsCall(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() { x.desk.answer = status(http.StatusServiceUnavailable) })
+		x.begin()
+		x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+		x.service.Interrupt(func(point string) error {
+			if point != "after checkIn" {
+				return nil
+			}
+			x.service.Interrupt(nil)
+			x.clock.Advance(time.Hour) // the process was suspended: another one repeated the call without success
+			x.must(x.service.Resume(x.Context(), x.key))
+			x.do("end", x.endCall, checkin.Ready)
+			return nil
+		})
+		x.do("a late refusal", x.askAsStaff, checkin.Ready)
+	})
+}
