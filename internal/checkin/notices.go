@@ -3,6 +3,7 @@ package checkin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -26,63 +27,99 @@ const (
 	helpNotice = "checkInHelp"
 )
 
+// mailInterval is the time in which staff get one mail about a kind of stop of a stay, if the stop comes and goes.
+const mailInterval = time.Hour
+
 // notify adds notices about new stops, and settles those of stops that are over.
 func (s *Service) notify(tx *db.Tx, r *record, step Step) error {
-	want := map[string]message.Params{}
-	if r.stay.BeganAt != nil {
-		for _, stop := range step.Stops {
-			want[stopNotices[stop.Reason]] = r.stopParams(stop)
-		}
-		if step.Late {
-			want[lateNotice] = r.params()
-		}
-	}
-	var keys []string
-	for _, kind := range stopNotices {
-		keys = append(keys, r.noticeKey(kind))
-	}
-	keys = append(keys, r.noticeKey(lateNotice))
-	open, err := tx.Notice.Query().Where(entnotice.PropertyID(r.stay.PropertyID), entnotice.OnceKeyIn(keys...)).Select(entnotice.FieldKind).Strings(tx.Context())
+	want := r.wantedNotices(step)
+	open, err := r.openNotices(tx)
 	if err != nil {
-		return fmt.Errorf("look for notices of a check-in: %w", err)
+		return err
 	}
 	for _, kind := range open {
-		if params, still := want[kind]; still {
-			if err := notice.Renew(tx, r.noticeOf(kind, params)); err != nil { // the amount may have changed
-				return err
-			}
-			continue
+		params, still := want[kind]
+		switch {
+		case still:
+			err = notice.Renew(tx, r.notice(kind, params)) // the amount may have changed
+		case kind == stopNotices[StopNoAnswer] && step.Stage == Calling:
+			// the answer to the repeated call decides
+		default:
+			err = notice.Settle(tx, r.noticeKey(kind))
 		}
-		if err := notice.Settle(tx, r.noticeKey(kind)); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	for kind, params := range want {
+	for _, kind := range slices.Sorted(maps.Keys(want)) {
 		if slices.Contains(open, kind) {
 			continue
 		}
-		if err := s.tell(tx, r, kind, params, r.noticeKey(kind)); err != nil {
+		n := r.notice(kind, want[kind])
+		recent, err := isRecent(tx, n, mailInterval)
+		if err == nil {
+			err = s.notifyStaff(tx, n, !recent)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell adds a notice and mails it to the property's staff.
-func (s *Service) tell(tx *db.Tx, r *record, kind string, params message.Params, onceKey string) error {
-	n := notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: onceKey}
-	if err := notice.Add(tx, n); err != nil {
-		return err
+// wantedNotices returns the kinds of notices that follow from a decision, with their parameters.
+func (r *record) wantedNotices(step Step) map[string]message.Params {
+	want := map[string]message.Params{}
+	if r.stay.BeganAt == nil {
+		return want
 	}
-	said := notice.Message(kind, params)
-	texts := map[string]string{"kind": said.Kind}
-	for name, value := range said.Params {
-		texts[name] = fmt.Sprint(value)
+	for _, stop := range step.Stops {
+		want[stopNotices[stop.Reason]] = r.stopParams(stop)
 	}
-	return s.mail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: texts})
+	if step.Late {
+		want[lateNotice] = r.params()
+	}
+	return want
 }
 
-func (r *record) noticeOf(kind string, params message.Params) notice.Notice {
+// openNotices returns the kinds of the notices about the check-in that are not settled.
+func (r *record) openNotices(tx *db.Tx) ([]string, error) {
+	keys := []string{r.noticeKey(lateNotice)}
+	for _, kind := range stopNotices {
+		keys = append(keys, r.noticeKey(kind))
+	}
+	open, err := tx.Notice.Query().Where(entnotice.PropertyID(r.stay.PropertyID), entnotice.OnceKeyIn(keys...)).Select(entnotice.FieldKind).Strings(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("look for notices of a check-in: %w", err)
+	}
+	return open, nil
+}
+
+// notifyStaff adds a notice, and mails it to the property's staff if mailed is set.
+func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
+	if err := notice.Add(tx, n); err != nil || !mailed {
+		return err
+	}
+	text := notice.Message(n.Kind, n.Params)
+	params := map[string]string{"kind": text.Kind}
+	for name, value := range text.Params {
+		params[name] = fmt.Sprint(value)
+	}
+	return s.mail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: params})
+}
+
+// isRecent reports whether there is a notice of the same kind about the same stay that is younger than an interval.
+func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) {
+	recent, err := tx.Notice.Query().Where(entnotice.PropertyID(n.PropertyID), entnotice.Subject(n.Subject), entnotice.Kind(n.Kind),
+		entnotice.CreatedAtGT(tx.Now().Add(-interval))).Exist(tx.Context())
+	if err != nil {
+		return false, fmt.Errorf("look for notices of a check-in: %w", err)
+	}
+	return recent, nil
+}
+
+// notice returns a notice about the check-in that is open until it is settled.
+func (r *record) notice(kind string, params message.Params) notice.Notice {
 	return notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: r.noticeKey(kind)}
 }
 
@@ -123,14 +160,12 @@ func (s *Service) RequestHelp(ctx context.Context, k Key) error {
 		if err != nil {
 			return err
 		}
-		recent, err := tx.Notice.Query().Where(entnotice.PropertyID(k.PropertyID), entnotice.Subject(k.ReservationID), entnotice.Kind(helpNotice),
-			entnotice.CreatedAtGT(tx.Now().Add(-helpInterval))).Exist(tx.Context())
-		if err != nil {
-			return fmt.Errorf("look for a call for help: %w", err)
+		n := r.notice(helpNotice, r.params())
+		n.OnceKey = "" // each call for help is a notice of its own
+		recent, err := isRecent(tx, n, helpInterval)
+		if err != nil || recent {
+			return err
 		}
-		if recent {
-			return nil
-		}
-		return s.tell(tx, r, helpNotice, r.params(), "")
+		return s.notifyStaff(tx, n, true)
 	})
 }

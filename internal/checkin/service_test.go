@@ -19,7 +19,6 @@ import (
 
 	entguest "latchkey.dev/ent/guest"
 	entmail "latchkey.dev/ent/mail"
-	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/ent/schema"
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/actor"
@@ -895,19 +894,6 @@ func TestTextOfThePMSIsSealed(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestHelp(t *testing.T) {
-	each(t, func(x *fixture) {
-		for range 3 {
-			x.must(x.service.RequestHelp(x.Context(), x.key))
-		}
-		x.clock.Advance(6 * time.Minute)
-		x.must(x.service.RequestHelp(x.Context(), x.key))
-		if n := x.d.Read().Notice.Query().Where(entnotice.Kind("checkInHelp")).CountX(x.Context()); n != 2 {
-			x.Errorf("%d notices", n)
-		}
-	})
 }
 
 // The answers of a canceled stay are kept for 30 days after the latest cancelation, whatever the state was before.
