@@ -40,6 +40,8 @@ type Guest struct {
 	SharingSetAt *time.Time `json:"sharing_set_at,omitempty"`
 	// Of a decision in a session that rests on two facts: that session. The decision covers only the answers given in it.
 	SharingSession string `json:"sharing_session,omitempty"`
+	// The guest who decided.
+	SharingBy string `json:"sharing_by,omitempty"`
 	// InvitedAt holds the value of the "invited_at" field.
 	InvitedAt *time.Time `json:"invited_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
@@ -60,7 +62,7 @@ func (*Guest) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case guest.FieldPosition:
 			values[i] = new(sql.NullInt64)
-		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession:
+		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession, guest.FieldSharingBy:
 			values[i] = new(sql.NullString)
 		case guest.FieldSharingSetAt, guest.FieldInvitedAt, guest.FieldUpdatedAt, guest.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -154,6 +156,12 @@ func (_m *Guest) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.SharingSession = value.String
 			}
+		case guest.FieldSharingBy:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field sharing_by", values[i])
+			} else if value.Valid {
+				_m.SharingBy = value.String
+			}
 		case guest.FieldInvitedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field invited_at", values[i])
@@ -244,6 +252,9 @@ func (_m *Guest) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("sharing_session=")
 	builder.WriteString(_m.SharingSession)
+	builder.WriteString(", ")
+	builder.WriteString("sharing_by=")
+	builder.WriteString(_m.SharingBy)
 	builder.WriteString(", ")
 	if v := _m.InvitedAt; v != nil {
 		builder.WriteString("invited_at=")

@@ -134,6 +134,20 @@ func (_c *GuestCreate) SetNillableSharingSession(v *string) *GuestCreate {
 	return _c
 }
 
+// SetSharingBy sets the "sharing_by" field.
+func (_c *GuestCreate) SetSharingBy(v string) *GuestCreate {
+	_c.mutation.SetSharingBy(v)
+	return _c
+}
+
+// SetNillableSharingBy sets the "sharing_by" field if the given value is not nil.
+func (_c *GuestCreate) SetNillableSharingBy(v *string) *GuestCreate {
+	if v != nil {
+		_c.SetSharingBy(*v)
+	}
+	return _c
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (_c *GuestCreate) SetInvitedAt(v time.Time) *GuestCreate {
 	_c.mutation.SetInvitedAt(v)
@@ -237,6 +251,10 @@ func (_c *GuestCreate) defaults() {
 		v := guest.DefaultSharingSession
 		_c.mutation.SetSharingSession(v)
 	}
+	if _, ok := _c.mutation.SharingBy(); !ok {
+		v := guest.DefaultSharingBy
+		_c.mutation.SetSharingBy(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := guest.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -287,6 +305,14 @@ func (_c *GuestCreate) check() error {
 	if v, ok := _c.mutation.SharingSession(); ok {
 		if err := guest.SharingSessionValidator(v); err != nil {
 			return &ValidationError{Name: "sharing_session", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_session": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.SharingBy(); !ok {
+		return &ValidationError{Name: "sharing_by", err: errors.New(`ent: missing required field "Guest.sharing_by"`)}
+	}
+	if v, ok := _c.mutation.SharingBy(); ok {
+		if err := guest.SharingByValidator(v); err != nil {
+			return &ValidationError{Name: "sharing_by", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_by": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
@@ -375,6 +401,10 @@ func (_c *GuestCreate) createSpec() (*Guest, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.SharingSession(); ok {
 		_spec.SetField(guest.FieldSharingSession, field.TypeString, value)
 		_node.SharingSession = value
+	}
+	if value, ok := _c.mutation.SharingBy(); ok {
+		_spec.SetField(guest.FieldSharingBy, field.TypeString, value)
+		_node.SharingBy = value
 	}
 	if value, ok := _c.mutation.InvitedAt(); ok {
 		_spec.SetField(guest.FieldInvitedAt, field.TypeTime, value)

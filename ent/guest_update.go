@@ -157,6 +157,20 @@ func (_u *GuestUpdate) SetNillableSharingSession(v *string) *GuestUpdate {
 	return _u
 }
 
+// SetSharingBy sets the "sharing_by" field.
+func (_u *GuestUpdate) SetSharingBy(v string) *GuestUpdate {
+	_u.mutation.SetSharingBy(v)
+	return _u
+}
+
+// SetNillableSharingBy sets the "sharing_by" field if the given value is not nil.
+func (_u *GuestUpdate) SetNillableSharingBy(v *string) *GuestUpdate {
+	if v != nil {
+		_u.SetSharingBy(*v)
+	}
+	return _u
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (_u *GuestUpdate) SetInvitedAt(v time.Time) *GuestUpdate {
 	_u.mutation.SetInvitedAt(v)
@@ -236,6 +250,11 @@ func (_u *GuestUpdate) check() error {
 			return &ValidationError{Name: "sharing_session", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_session": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.SharingBy(); ok {
+		if err := guest.SharingByValidator(v); err != nil {
+			return &ValidationError{Name: "sharing_by", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_by": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -297,6 +316,9 @@ func (_u *GuestUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.SharingSession(); ok {
 		_spec.SetField(guest.FieldSharingSession, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.SharingBy(); ok {
+		_spec.SetField(guest.FieldSharingBy, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.InvitedAt(); ok {
 		_spec.SetField(guest.FieldInvitedAt, field.TypeTime, value)
@@ -459,6 +481,20 @@ func (_u *GuestUpdateOne) SetNillableSharingSession(v *string) *GuestUpdateOne {
 	return _u
 }
 
+// SetSharingBy sets the "sharing_by" field.
+func (_u *GuestUpdateOne) SetSharingBy(v string) *GuestUpdateOne {
+	_u.mutation.SetSharingBy(v)
+	return _u
+}
+
+// SetNillableSharingBy sets the "sharing_by" field if the given value is not nil.
+func (_u *GuestUpdateOne) SetNillableSharingBy(v *string) *GuestUpdateOne {
+	if v != nil {
+		_u.SetSharingBy(*v)
+	}
+	return _u
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (_u *GuestUpdateOne) SetInvitedAt(v time.Time) *GuestUpdateOne {
 	_u.mutation.SetInvitedAt(v)
@@ -551,6 +587,11 @@ func (_u *GuestUpdateOne) check() error {
 			return &ValidationError{Name: "sharing_session", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_session": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.SharingBy(); ok {
+		if err := guest.SharingByValidator(v); err != nil {
+			return &ValidationError{Name: "sharing_by", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_by": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -629,6 +670,9 @@ func (_u *GuestUpdateOne) sqlSave(ctx context.Context) (_node *Guest, err error)
 	}
 	if value, ok := _u.mutation.SharingSession(); ok {
 		_spec.SetField(guest.FieldSharingSession, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.SharingBy(); ok {
+		_spec.SetField(guest.FieldSharingBy, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.InvitedAt(); ok {
 		_spec.SetField(guest.FieldInvitedAt, field.TypeTime, value)

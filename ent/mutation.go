@@ -14061,6 +14061,7 @@ type GuestMutation struct {
 	appendshared_groups []string
 	sharing_set_at      *time.Time
 	sharing_session     *string
+	sharing_by          *string
 	invited_at          *time.Time
 	updated_at          *time.Time
 	created_at          *time.Time
@@ -14645,6 +14646,42 @@ func (m *GuestMutation) ResetSharingSession() {
 	m.sharing_session = nil
 }
 
+// SetSharingBy sets the "sharing_by" field.
+func (m *GuestMutation) SetSharingBy(s string) {
+	m.sharing_by = &s
+}
+
+// SharingBy returns the value of the "sharing_by" field in the mutation.
+func (m *GuestMutation) SharingBy() (r string, exists bool) {
+	v := m.sharing_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSharingBy returns the old "sharing_by" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldSharingBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSharingBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSharingBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSharingBy: %w", err)
+	}
+	return oldValue.SharingBy, nil
+}
+
+// ResetSharingBy resets all changes to the "sharing_by" field.
+func (m *GuestMutation) ResetSharingBy() {
+	m.sharing_by = nil
+}
+
 // SetInvitedAt sets the "invited_at" field.
 func (m *GuestMutation) SetInvitedAt(t time.Time) {
 	m.invited_at = &t
@@ -14813,7 +14850,7 @@ func (m *GuestMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestMutation) Fields() []string {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 15)
 	if m.property_id != nil {
 		fields = append(fields, guest.FieldPropertyID)
 	}
@@ -14846,6 +14883,9 @@ func (m *GuestMutation) Fields() []string {
 	}
 	if m.sharing_session != nil {
 		fields = append(fields, guest.FieldSharingSession)
+	}
+	if m.sharing_by != nil {
+		fields = append(fields, guest.FieldSharingBy)
 	}
 	if m.invited_at != nil {
 		fields = append(fields, guest.FieldInvitedAt)
@@ -14886,6 +14926,8 @@ func (m *GuestMutation) Field(name string) (ent.Value, bool) {
 		return m.SharingSetAt()
 	case guest.FieldSharingSession:
 		return m.SharingSession()
+	case guest.FieldSharingBy:
+		return m.SharingBy()
 	case guest.FieldInvitedAt:
 		return m.InvitedAt()
 	case guest.FieldUpdatedAt:
@@ -14923,6 +14965,8 @@ func (m *GuestMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldSharingSetAt(ctx)
 	case guest.FieldSharingSession:
 		return m.OldSharingSession(ctx)
+	case guest.FieldSharingBy:
+		return m.OldSharingBy(ctx)
 	case guest.FieldInvitedAt:
 		return m.OldInvitedAt(ctx)
 	case guest.FieldUpdatedAt:
@@ -15014,6 +15058,13 @@ func (m *GuestMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSharingSession(v)
+		return nil
+	case guest.FieldSharingBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSharingBy(v)
 		return nil
 	case guest.FieldInvitedAt:
 		v, ok := value.(time.Time)
@@ -15165,6 +15216,9 @@ func (m *GuestMutation) ResetField(name string) error {
 		return nil
 	case guest.FieldSharingSession:
 		m.ResetSharingSession()
+		return nil
+	case guest.FieldSharingBy:
+		m.ResetSharingBy()
 		return nil
 	case guest.FieldInvitedAt:
 		m.ResetInvitedAt()

@@ -640,8 +640,14 @@ func init() {
 	guest.DefaultSharingSession = guestDescSharingSession.Default.(string)
 	// guest.SharingSessionValidator is a validator for the "sharing_session" field. It is called by the builders before save.
 	guest.SharingSessionValidator = guestDescSharingSession.Validators[0].(func(string) error)
+	// guestDescSharingBy is the schema descriptor for sharing_by field.
+	guestDescSharingBy := guestFields[12].Descriptor()
+	// guest.DefaultSharingBy holds the default value on creation for the sharing_by field.
+	guest.DefaultSharingBy = guestDescSharingBy.Default.(string)
+	// guest.SharingByValidator is a validator for the "sharing_by" field. It is called by the builders before save.
+	guest.SharingByValidator = guestDescSharingBy.Validators[0].(func(string) error)
 	// guestDescCreatedAt is the schema descriptor for created_at field.
-	guestDescCreatedAt := guestFields[14].Descriptor()
+	guestDescCreatedAt := guestFields[15].Descriptor()
 	// guest.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guest.DefaultCreatedAt = guestDescCreatedAt.Default.(func() time.Time)
 	// guestDescID is the schema descriptor for id field.

@@ -35,6 +35,8 @@ const (
 	FieldSharingSetAt = "sharing_set_at"
 	// FieldSharingSession holds the string denoting the sharing_session field in the database.
 	FieldSharingSession = "sharing_session"
+	// FieldSharingBy holds the string denoting the sharing_by field in the database.
+	FieldSharingBy = "sharing_by"
 	// FieldInvitedAt holds the string denoting the invited_at field in the database.
 	FieldInvitedAt = "invited_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
@@ -59,6 +61,7 @@ var Columns = []string{
 	FieldSharedGroups,
 	FieldSharingSetAt,
 	FieldSharingSession,
+	FieldSharingBy,
 	FieldInvitedAt,
 	FieldUpdatedAt,
 	FieldCreatedAt,
@@ -93,6 +96,10 @@ var (
 	DefaultSharingSession string
 	// SharingSessionValidator is a validator for the "sharing_session" field. It is called by the builders before save.
 	SharingSessionValidator func(string) error
+	// DefaultSharingBy holds the default value on creation for the "sharing_by" field.
+	DefaultSharingBy string
+	// SharingByValidator is a validator for the "sharing_by" field. It is called by the builders before save.
+	SharingByValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -150,6 +157,11 @@ func BySharingSetAt(opts ...sql.OrderTermOption) OrderOption {
 // BySharingSession orders the results by the sharing_session field.
 func BySharingSession(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSharingSession, opts...).ToFunc()
+}
+
+// BySharingBy orders the results by the sharing_by field.
+func BySharingBy(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSharingBy, opts...).ToFunc()
 }
 
 // ByInvitedAt orders the results by the invited_at field.

@@ -114,6 +114,11 @@ func SharingSession(v string) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldSharingSession, v))
 }
 
+// SharingBy applies equality check predicate on the "sharing_by" field. It's identical to SharingByEQ.
+func SharingBy(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldSharingBy, v))
+}
+
 // InvitedAt applies equality check predicate on the "invited_at" field. It's identical to InvitedAtEQ.
 func InvitedAt(v time.Time) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldInvitedAt, v))
@@ -567,6 +572,71 @@ func SharingSessionEqualFold(v string) predicate.Guest {
 // SharingSessionContainsFold applies the ContainsFold predicate on the "sharing_session" field.
 func SharingSessionContainsFold(v string) predicate.Guest {
 	return predicate.Guest(sql.FieldContainsFold(FieldSharingSession, v))
+}
+
+// SharingByEQ applies the EQ predicate on the "sharing_by" field.
+func SharingByEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldSharingBy, v))
+}
+
+// SharingByNEQ applies the NEQ predicate on the "sharing_by" field.
+func SharingByNEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldNEQ(FieldSharingBy, v))
+}
+
+// SharingByIn applies the In predicate on the "sharing_by" field.
+func SharingByIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldIn(FieldSharingBy, vs...))
+}
+
+// SharingByNotIn applies the NotIn predicate on the "sharing_by" field.
+func SharingByNotIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldNotIn(FieldSharingBy, vs...))
+}
+
+// SharingByGT applies the GT predicate on the "sharing_by" field.
+func SharingByGT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGT(FieldSharingBy, v))
+}
+
+// SharingByGTE applies the GTE predicate on the "sharing_by" field.
+func SharingByGTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGTE(FieldSharingBy, v))
+}
+
+// SharingByLT applies the LT predicate on the "sharing_by" field.
+func SharingByLT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLT(FieldSharingBy, v))
+}
+
+// SharingByLTE applies the LTE predicate on the "sharing_by" field.
+func SharingByLTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLTE(FieldSharingBy, v))
+}
+
+// SharingByContains applies the Contains predicate on the "sharing_by" field.
+func SharingByContains(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContains(FieldSharingBy, v))
+}
+
+// SharingByHasPrefix applies the HasPrefix predicate on the "sharing_by" field.
+func SharingByHasPrefix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasPrefix(FieldSharingBy, v))
+}
+
+// SharingByHasSuffix applies the HasSuffix predicate on the "sharing_by" field.
+func SharingByHasSuffix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasSuffix(FieldSharingBy, v))
+}
+
+// SharingByEqualFold applies the EqualFold predicate on the "sharing_by" field.
+func SharingByEqualFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEqualFold(FieldSharingBy, v))
+}
+
+// SharingByContainsFold applies the ContainsFold predicate on the "sharing_by" field.
+func SharingByContainsFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContainsFold(FieldSharingBy, v))
 }
 
 // InvitedAtEQ applies the EQ predicate on the "invited_at" field.

@@ -98,6 +98,7 @@ func (Guest) Fields() []ent.Field {
 		field.Strings("shared_groups").Optional().Comment("Groups of fields that the PMS may get of this guest, as the guest said, or an adult for a minor."),
 		maybe("sharing_set_at"),
 		field.String("sharing_session").MaxRuneLen(40).Default("").Comment("Of a decision in a session that rests on two facts: that session. The decision covers only the answers given in it."),
+		field.String("sharing_by").MaxRuneLen(40).Default("").Comment("The guest who decided."),
 		maybe("invited_at"),
 		maybe("updated_at"),
 		created(),

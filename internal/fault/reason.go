@@ -116,11 +116,12 @@ const (
 
 // Reasons why an answer of a guest's form is wrong.
 const (
-	NotADate     Reason = "notADate"
-	NotPossible  Reason = "notPossible"
-	NotACountry  Reason = "notACountry"
-	NotAnOption  Reason = "notAnOption"
-	NotAnAddress Reason = "notAnAddress"
-	NotAPhone    Reason = "notAPhone"
-	BadCharacter Reason = "badCharacter"
+	NotADate      Reason = "notADate"
+	NotPossible   Reason = "notPossible"
+	NotACountry   Reason = "notACountry"
+	NotAnOption   Reason = "notAnOption"
+	NotAnAddress  Reason = "notAnAddress"
+	NotAPhone     Reason = "notAPhone"
+	BadCharacter  Reason = "badCharacter"
+	NotYourAnswer Reason = "notYourAnswer"
 )

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	entguest "latchkey.dev/ent/guest"
@@ -18,6 +19,7 @@ var (
 	ErrMainGuestOnly = fault.New(fault.Denied, fault.MainGuestOnly, "only the main guest of the stay can do this")
 	errMailOnly      = fault.New(fault.Denied, fault.MainGuestOnly, "companions are invited and removed only on the device that opened the link of the mail")
 	errCheckedIn     = fault.New(fault.Denied, fault.MainGuestOnly, "the stay is checked in: use the link of the mail, or ask the desk")
+	errOtherAddress  = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link that went to another address: remove the guest first, or ask the desk")
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
@@ -113,6 +115,9 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 	}
 	if p.IsMinor(m) && (p.IsMinor(p.Members[0]) || p.Members[0].Answers[rule.BirthDate] == "" && p.Members[0].Row.Child) {
 		return errMinor
+	}
+	if m.hasActed() && !strings.EqualFold(m.invitedTo, address) {
+		return errOtherAddress // a reader of that address could read, change and share the companion's answers
 	}
 	if err := RevokeLinks(tx, a.PropertyID, a.ReservationID, guestID, false); err != nil {
 		return err

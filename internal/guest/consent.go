@@ -15,6 +15,7 @@ import (
 var (
 	errNotYourConsent = fault.New(fault.Denied, fault.NotYourConsent, "adults decide themselves what is shared of them: send this guest a link of their own")
 	errAnswersHidden  = fault.New(fault.Denied, fault.NotYourConsent, "the answers were given on another device: decide there what is shared of them")
+	errOwnAnswers     = fault.New(fault.Denied, fault.NotYourAnswer, "this guest answered on a link of their own: only they change their answers, and what decides whether these are asked")
 	errMinorShares    = fault.New(fault.Denied, fault.NotYourConsent, "an adult main guest decides what is shared of a minor: ask them, or the desk")
 )
 
@@ -25,9 +26,9 @@ var (
 //	a companion's                the companion, a minor        only to share nothing
 //	the main guest's             the main guest, an adult      yes
 //	the main guest's             the main guest, a minor       only to share nothing
-//	the main guest's, an adult   a minor                       yes
+//	the main guest's, an adult   a minor, see [age.isWard]     yes
 //	the main guest's, a minor    a minor                       no
-//	the main guest's             an adult companion            no
+//	the main guest's             another companion             no
 //	resting on two facts         as above, if all that was said of the guest was said in this session: it may be a stranger's
 func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 	if a.Origin != OriginMail {
@@ -41,7 +42,7 @@ func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 		return errMinorShares
 	case own:
 		return nil
-	case !p.IsMinor(m):
+	case !p.isWard(m):
 		return errNotYourConsent
 	case p.IsMinor(caller):
 		return errMinorShares
@@ -93,7 +94,7 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, gr
 		session = ""
 	}
 	err = tx.Guest.Update().Where(entguest.PropertyID(a.PropertyID), entguest.ID(m.Row.ID)).
-		SetSharedGroups(groups).SetSharingSetAt(tx.Now()).SetSharingSession(session).Exec(tx.Context())
+		SetSharedGroups(groups).SetSharingSetAt(tx.Now()).SetSharingSession(session).SetSharingBy(p.callerMember(a).Row.ID).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store what a guest shares: %w", err)
 	}

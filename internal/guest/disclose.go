@@ -30,7 +30,7 @@ func (s Sharing) Groups() []rule.Group {
 
 // SharingOf returns what decides about a guest of the party. The caller adds whether the party checks in or stays.
 func (p *Party) SharingOf(m Member) Sharing {
-	s := Sharing{Decided: m.Row.SharingSetAt != nil, Shared: m.Row.SharedGroups, Mandatory: p.Settings.MandatoryGroups, Answers: m.Answers}
+	s := Sharing{Decided: p.HasDecided(m), Shared: m.Row.SharedGroups, Mandatory: p.Settings.MandatoryGroups, Answers: m.Answers}
 	if m.Row.SharingSession != "" {
 		s.Answers = m.answersOf(m.Row.SharingSession)
 	}

@@ -21,6 +21,7 @@ type Form struct {
 	Asks   []rule.Ask
 	law    *rule.Rule
 	viewer actor.Actor
+	ward   bool
 }
 
 // FormOf returns the form of a guest.
@@ -29,17 +30,21 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Law(), viewer: a}, nil
+	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Law(), viewer: a, ward: p.isWard(m)}, nil
 }
 
 // Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session
-// rests on two facts only: a person who knows a number and a name must not read the rest.
+// rests on two facts only: a person who knows a number and a name must not read the rest. Withheld from the main guest is also what an
+// adult companion answered on a link of their own.
 func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	value = f.Member.Answers[field]
-	if value == "" || f.viewer.Origin == OriginMail || field == rule.FirstName || field == rule.LastName || f.Member.by[field] == f.viewer.ID {
+	switch {
+	case value == "", field == rule.FirstName, field == rule.LastName, f.Member.by[field] == f.viewer.ID:
 		return value, false
+	case f.viewer.Origin != OriginMail, !f.ward && !callerOf(f.viewer, f.Member.Row).mayChange(f.Member.own[field]):
+		return "", true
 	}
-	return "", true
+	return value, false
 }
 
 // IsMissing reports whether a required answer is missing.
@@ -70,8 +75,8 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 
 // answer returns a guest with the answers of a step, or all wrong fields.
 func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
-	m := form.Member
-	m.Answers, m.by = maps.Clone(m.Answers), maps.Clone(m.by)
+	m, who := form.Member, callerOf(form.viewer, form.Member.Row)
+	m.Answers, m.by, m.own = maps.Clone(m.Answers), maps.Clone(m.by), maps.Clone(m.own)
 	zone, err := clock.Zone(p.Property.TimeZone)
 	if err != nil {
 		return Member{}, err
@@ -90,10 +95,20 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: problemReasons[problem], Message: text})
 			continue
 		}
-		if _, withheld := form.Value(field); value == "" && withheld {
+		shown, withheld := form.Value(field)
+		if value == "" && withheld {
 			continue // the caller does not see the answer, so an empty field keeps it
 		}
+		if !who.mayChange(m.own[field]) {
+			if withheld || value != shown {
+				wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.NotYourAnswer, Message: "was answered by the guest on a link of their own: only this guest changes it"})
+			}
+			continue
+		}
 		m.Answers[field], m.by[field] = value, form.viewer.ID
+		if who == theGuest && m.Row.Role == Companion {
+			m.own[field] = true
+		}
 	}
 	asks := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty())
 	for _, ask := range asks {
@@ -105,6 +120,11 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 		return Member{}, fault.Fields(wrong...)
 	}
 	dropUnasked(m, asks)
+	for field := range form.Member.own {
+		if m.Answers[field] == "" && !who.mayChange(true) {
+			return Member{}, errOwnAnswers
+		}
+	}
 	m.Missing = nil
 	if p.fillsIn(m) {
 		m.Missing = rule.Missing(p.Rules, ruleGuest(m), p.ruleParty())
@@ -118,6 +138,7 @@ func dropUnasked(m Member, asks []rule.Ask) {
 		if value == "" || !slices.ContainsFunc(asks, func(a rule.Ask) bool { return a.Field == field }) {
 			delete(m.Answers, field)
 			delete(m.by, field)
+			delete(m.own, field)
 		}
 	}
 }

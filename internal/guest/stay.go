@@ -195,6 +195,8 @@ type person struct {
 	Answers rule.Answers `json:"answers"`
 	// By has the session that gave each answer, because a session from a kiosk or a door does not see answers of others.
 	By map[rule.Field]string `json:"by,omitempty"`
+	// Own has the answers that a companion gave on a link of their own. Only the companion changes them.
+	Own map[rule.Field]bool `json:"own,omitempty"`
 	// InvitedTo is the address to which a companion's link was mailed.
 	InvitedTo string `json:"invitedTo,omitempty"`
 	// MailTo is the address to which the mails of the main guest go if the PMS has none.
@@ -206,7 +208,7 @@ type person struct {
 func personPurpose(guestID string) string { return "guest/" + guestID }
 
 func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, error) {
-	p := person{Answers: rule.Answers{}, By: map[rule.Field]string{}}
+	p := person{Answers: rule.Answers{}, By: map[rule.Field]string{}, Own: map[rule.Field]bool{}}
 	if len(g.Person) == 0 {
 		return p, nil
 	}
@@ -219,6 +221,9 @@ func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, 
 	}
 	if p.By == nil {
 		p.By = map[rule.Field]string{}
+	}
+	if p.Own == nil {
+		p.Own = map[rule.Field]bool{}
 	}
 	return p, nil
 }

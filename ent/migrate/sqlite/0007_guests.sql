@@ -45,7 +45,7 @@ CREATE INDEX `disclosure_property_id` ON `disclosures` (`property_id`);
 -- create index "disclosure_guest_id" to table: "disclosures"
 CREATE INDEX `disclosure_guest_id` ON `disclosures` (`guest_id`);
 -- create "guests" table
-CREATE TABLE `guests` (`id` text NOT NULL, `property_id` text NOT NULL, `role` text NOT NULL, `child` bool NOT NULL DEFAULT (false), `position` integer NOT NULL DEFAULT (0), `person` blob NULL, `complete` bool NOT NULL DEFAULT (false), `from_profile` bool NOT NULL DEFAULT (false), `shared_groups` json NULL, `sharing_set_at` datetime NULL, `sharing_session` text NOT NULL DEFAULT (''), `invited_at` datetime NULL, `updated_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guests_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE NO ACTION);
+CREATE TABLE `guests` (`id` text NOT NULL, `property_id` text NOT NULL, `role` text NOT NULL, `child` bool NOT NULL DEFAULT (false), `position` integer NOT NULL DEFAULT (0), `person` blob NULL, `complete` bool NOT NULL DEFAULT (false), `from_profile` bool NOT NULL DEFAULT (false), `shared_groups` json NULL, `sharing_set_at` datetime NULL, `sharing_session` text NOT NULL DEFAULT (''), `sharing_by` text NOT NULL DEFAULT (''), `invited_at` datetime NULL, `updated_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guests_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE NO ACTION);
 -- create index "guest_reservation_id" to table: "guests"
 CREATE INDEX `guest_reservation_id` ON `guests` (`reservation_id`);
 -- create index "guest_property_id" to table: "guests"

@@ -631,6 +631,7 @@ var (
 		{Name: "shared_groups", Type: field.TypeJSON, Nullable: true},
 		{Name: "sharing_set_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "sharing_session", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "sharing_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "invited_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "updated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -644,7 +645,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guests_reservations_reservation",
-				Columns:    []*schema.Column{GuestsColumns[14]},
+				Columns:    []*schema.Column{GuestsColumns[15]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -653,7 +654,7 @@ var (
 			{
 				Name:    "guest_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestsColumns[14]},
+				Columns: []*schema.Column{GuestsColumns[15]},
 			},
 			{
 				Name:    "guest_property_id",

@@ -59,7 +59,10 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	for _, m := range p.Visible(a) {
 		g := &guestv1.StayGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Invited: m.Row.InvitedAt != nil}
 		if p.Trusts(a) {
-			g.Minor, g.SharedGroups, g.SharingSetAt = p.IsMinor(m), m.Row.SharedGroups, convert.At(m.Row.SharingSetAt)
+			g.Minor = p.IsMinor(m)
+			if p.HasDecided(m) {
+				g.SharedGroups, g.SharingSetAt = m.Row.SharedGroups, convert.At(m.Row.SharingSetAt)
+			}
 			g.MayShare = p.MayShare(a, m)
 			g.FirstName, g.LastName = m.Answers[rule.FirstName], m.Answers[rule.LastName]
 		}
@@ -174,7 +177,7 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 		if len(p.Settings.MandatoryGroups) == 0 || len(own) == 0 || !p.MayShare(a, own[0]) {
 			return list
 		}
-		return add(list, "sharing", own[0].Row.SharingSetAt != nil)
+		return add(list, "sharing", p.HasDecided(own[0]))
 	}
 	if a.GuestID != "" {
 		return shares()
@@ -210,13 +213,13 @@ func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 	if len(own) == 0 {
 		return nil
 	}
-	said := own[0].Row
+	said, decided := own[0].Row, p.HasDecided(own[0])
 	for _, name := range p.Settings.MandatoryGroups {
 		g := &guestv1.SharedGroup{Name: name}
 		for _, f := range rule.Groups[rule.Group(name)] {
 			g.Fields = append(g.Fields, string(f))
 		}
-		if said.SharingSetAt != nil {
+		if decided {
 			shared := slices.Contains(said.SharedGroups, name)
 			g.Shared = &shared
 		}

@@ -267,6 +267,9 @@ const (
 	Reason_REASON_NOT_A_PHONE Reason = 147
 	// The answer has a control character.
 	Reason_REASON_BAD_CHARACTER Reason = 148
+	// The guest answered on a link of their own. Only this guest changes the answer, and what decides whether it is asked. 403 if no field is
+	// named.
+	Reason_REASON_NOT_YOUR_ANSWER Reason = 154
 	// 409. No checkIn call of this stay waits for an answer of the PMS.
 	Reason_REASON_NO_UNANSWERED_CALL Reason = 153
 )
@@ -392,6 +395,7 @@ var (
 		146: "REASON_NOT_AN_ADDRESS",
 		147: "REASON_NOT_A_PHONE",
 		148: "REASON_BAD_CHARACTER",
+		154: "REASON_NOT_YOUR_ANSWER",
 		153: "REASON_NO_UNANSWERED_CALL",
 	}
 	Reason_value = map[string]int32{
@@ -513,6 +517,7 @@ var (
 		"REASON_NOT_AN_ADDRESS":            146,
 		"REASON_NOT_A_PHONE":               147,
 		"REASON_BAD_CHARACTER":             148,
+		"REASON_NOT_YOUR_ANSWER":           154,
 		"REASON_NO_UNANSWERED_CALL":        153,
 	}
 )
@@ -657,7 +662,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xeb\x18\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\x88\x19\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -777,7 +782,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x14REASON_NOT_AN_OPTION\x10\x91\x01\x12\x1a\n" +
 	"\x15REASON_NOT_AN_ADDRESS\x10\x92\x01\x12\x17\n" +
 	"\x12REASON_NOT_A_PHONE\x10\x93\x01\x12\x19\n" +
-	"\x14REASON_BAD_CHARACTER\x10\x94\x01\x12\x1e\n" +
+	"\x14REASON_BAD_CHARACTER\x10\x94\x01\x12\x1b\n" +
+	"\x16REASON_NOT_YOUR_ANSWER\x10\x9a\x01\x12\x1e\n" +
 	"\x19REASON_NO_UNANSWERED_CALL\x10\x99\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (

@@ -374,8 +374,8 @@ type FormField struct {
 	Label string `protobuf:"bytes,7,opt,name=label,proto3" json:"label,omitempty"`
 	// The most characters.
 	MaxLength int32 `protobuf:"varint,8,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
-	// There is an answer, which this session may not see: it was given in another session, and this one rests on two facts only. An empty
-	// answer keeps it.
+	// There is an answer, which this session may not see: it was given in another session, and this one rests on two facts only, or an adult
+	// companion gave it on a link of their own. An empty answer keeps it.
 	Withheld bool `protobuf:"varint,9,opt,name=withheld,proto3" json:"withheld,omitempty"`
 	// Why it is asked: law, decides (the answer decides what the law asks, and is not on the law's form) or property.
 	Reason string `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -39,7 +39,8 @@ const (
 type FormServiceClient interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(ctx context.Context, in *GetFormRequest, opts ...grpc.CallOption) (*GetFormResponse, error)
-	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
+	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
+	// link of their own is changed only by the companion.
 	SaveStep(ctx context.Context, in *SaveStepRequest, opts ...grpc.CallOption) (*SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
@@ -178,7 +179,8 @@ func (c *formServiceClient) SetSharing(ctx context.Context, in *SetSharingReques
 type FormServiceServer interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(context.Context, *GetFormRequest) (*GetFormResponse, error)
-	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
+	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
+	// link of their own is changed only by the companion.
 	SaveStep(context.Context, *SaveStepRequest) (*SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.

@@ -63,7 +63,8 @@ const (
 type FormServiceClient interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(context.Context, *v1.GetFormRequest) (*v1.GetFormResponse, error)
-	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
+	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
+	// link of their own is changed only by the companion.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
@@ -268,7 +269,8 @@ func (c *formServiceClient) SetSharing(ctx context.Context, req *v1.SetSharingRe
 type FormServiceHandler interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(context.Context, *v1.GetFormRequest) (*v1.GetFormResponse, error)
-	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then.
+	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
+	// link of their own is changed only by the companion.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
