@@ -46,8 +46,9 @@ type fakeAPI struct {
 	stay     *guestv1.Stay
 	form     *guestv1.Form
 	answers  map[string]string
-	wrong    []fault.Field // with which the next SaveStep is refused
-	keys     []string      // idempotency keys of calls that change something
+	wrong    []fault.Field            // with which the next SaveStep is refused
+	keys     []string                 // idempotency keys of calls that change something
+	sent     map[string]proto.Message // the request of each idempotency key
 	revealed int
 	pins     *guestv1.Pins
 	choices  []*guestv1.Choice
@@ -82,8 +83,8 @@ func newFake() *fakeAPI {
 	yes := true
 	return &fakeAPI{
 		now:     time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-		answers: map[string]string{},
-		pins:    &guestv1.Pins{Pin: thePin, Gates: []*guestv1.GatePin{{GateId: "gat_1", Name: "Gate", Pin: "991122"}}},
+		answers: map[string]string{}, sent: map[string]proto.Message{},
+		pins: &guestv1.Pins{Pin: thePin, Gates: []*guestv1.GatePin{{GateId: "gat_1", Name: "Gate", Pin: "991122"}}},
 		stay: &guestv1.Stay{
 			Id: "rsv_1", Property: theProperty, Number: "8790", State: "confirmed", From: at(21, 15), To: at(23, 11), SpaceName: "Bed 1", ParentSpaceName: "Room 204",
 			Guests:     []*guestv1.StayGuest{{Id: "gst_1", Role: "main", FirstName: "Ana", LastName: "Silva"}, {Id: "gst_2", Role: "companion", Invited: true}},
@@ -123,6 +124,20 @@ func (f *fakeAPI) call(ctx context.Context, token string) error {
 	if c.key != "" {
 		f.keys = append(f.keys, c.key)
 	}
+	return nil
+}
+
+// once is call for a change. Like the service it refuses a key that was used for another request.
+func (f *fakeAPI) once(ctx context.Context, r proto.Message) error {
+	if err := f.call(ctx, staySession); err != nil {
+		return err
+	}
+	c, _ := ctx.Value(fakeKey{}).(fakeCall)
+	key := string(r.ProtoReflect().Descriptor().FullName()) + " " + c.key
+	if before := f.sent[key]; c.key != "" && before != nil && !proto.Equal(before, r) {
+		return fault.New(fault.Invalid, fault.IdempotencyKeyReused, "this key was used for another request")
+	}
+	f.sent[key] = proto.Clone(r)
 	return nil
 }
 
@@ -253,7 +268,7 @@ func (f *fakeAPI) GetForm(ctx context.Context, r *guestv1.GetFormRequest, _ ...g
 }
 
 func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ...grpc.CallOption) (*guestv1.SaveStepResponse, error) {
-	if err := f.call(ctx, staySession); err != nil {
+	if err := f.once(ctx, r); err != nil {
 		return nil, err
 	}
 	if wrong := f.wrong; len(wrong) > 0 {
@@ -304,17 +319,20 @@ func (f *fakeAPI) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRu
 }
 
 func (f *fakeAPI) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest, _ ...grpc.CallOption) (*guestv1.SetSharingResponse, error) {
+	if err := f.once(ctx, r); err != nil {
+		return nil, err
+	}
 	for _, g := range f.stay.GetGuests() {
 		if g.GetId() == r.GetGuestId() {
 			g.SharedGroups = r.GetGroups()
-			return &guestv1.SetSharingResponse{}, f.call(ctx, staySession)
+			return &guestv1.SetSharingResponse{}, nil
 		}
 	}
 	for _, g := range f.stay.GetShared() {
 		on := strings.Contains(strings.Join(r.GetGroups(), " "), g.GetName())
 		g.Shared = &on
 	}
-	return &guestv1.SetSharingResponse{}, f.call(ctx, staySession)
+	return &guestv1.SetSharingResponse{}, nil
 }
 
 func (f *fakeAPI) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest, _ ...grpc.CallOption) (*guestv1.GetCheckInResponse, error) {
@@ -473,7 +491,10 @@ func plain(html string) string {
 }
 
 // formOfLink is the form on the page of a mail's link.
-func formOfLink() url.Values { return form("key", "ABCDEFGHIJKLMNOPQRSTUVWXYZ") }
+func formOfLink() url.Values { return form("key", pageKey) }
+
+// pageKey is a key as pages put it into their forms.
+const pageKey = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 func form(kv ...string) url.Values {
 	v := url.Values{}

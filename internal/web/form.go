@@ -203,7 +203,7 @@ func (s *site) saveStep(x *exchange) error {
 	}
 	saved, err := s.api.Forms.SaveStep(x.as(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted})
 	if err != nil {
-		if wrong := s.api.Fault(err); wrong.Kind == fault.Invalid {
+		if wrong := s.api.Fault(err); wrong.Kind == fault.Invalid && len(wrong.Fields) > 0 {
 			return x.step(http.StatusUnprocessableEntity, f, step, posted, wrong.Fields)
 		}
 		return err

@@ -26,7 +26,9 @@ func TestGuestFlow(t *testing.T) {
 		t.Fatalf("the form opens at %q", a.moved)
 	}
 	b.shows("/g/stays/rsv_1/form/gst_1/name", "What is your name?", "RD 933/2021", "23 November 2029", "Step 1 of 5")
-	b.moves("/g/stays/rsv_1/form/gst_1/name", form("firstName", "Ana", "lastName", " Silva "), "/g/stays/rsv_1/form/gst_1/birth")
+	b.moves("/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", "Siva"), "/g/stays/rsv_1/form/gst_1/birth")
+	// The guest goes back to the same page and corrects an answer.
+	b.moves("/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", " Silva "), "/g/stays/rsv_1/form/gst_1/birth")
 	b.moves("/g/stays/rsv_1/form/gst_1/birth", form("birthDate.day", "7", "birthDate.month", "Mar.", "birthDate.year", "1990", "sex", "F"), "/g/stays/rsv_1/form/gst_1/document")
 	if f.answers["lastName"] != "Silva" || f.answers["birthDate"] != "1990-03-07" {
 		t.Errorf("saved: %v", f.answers)
@@ -37,7 +39,7 @@ func TestGuestFlow(t *testing.T) {
 	child := f.stay.GetGuests()[1]
 	child.Minor, child.MayShare = true, true
 	b.shows("/g/stays/rsv_1/form/share", "The same for a child without a name yet")
-	b.moves("/g/stays/rsv_1/form/share", form("share.contact", "yes", "minor.gst_2", "yes"), "/g/stays/rsv_1")
+	b.moves("/g/stays/rsv_1/form/share", form("key", pageKey, "share.contact", "yes", "minor.gst_2", "yes"), "/g/stays/rsv_1")
 	if !slices.Equal(child.GetSharedGroups(), []string{"contact"}) {
 		t.Errorf("shared of the child: %v", child.GetSharedGroups())
 	}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,25 +97,31 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-// A form sends its own key, and sends it again if it is sent again. A key of another form is not passed on.
+// The same form sent twice has the same idempotency key. Other answers have another key. A key that no page made is not passed on.
 func TestFormKeys(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
 	page := b.shows("/g/l/" + linkSecret)
-	key := regexp.MustCompile(`name="key" value="([^"]+)"`).FindStringSubmatch(page.body)
-	if key == nil {
+	found := regexp.MustCompile(`name="key" value="([^"]+)"`).FindStringSubmatch(page.body)
+	if found == nil {
 		t.Fatal("the form has no key")
 	}
-	b.moves("/g/l/"+linkSecret, form("key", key[1]), "/g/stays/rsv_1")
-	b.moves("/g/stays/rsv_1/form/arrival", form("key", key[1], "time", "15:00"), "/g/stays/rsv_1")
-	b.moves("/g/stays/rsv_1/form/arrival", form("key", "short"), "/g/stays/rsv_1")
-	for _, sent := range f.keys {
-		if sent != key[1] {
-			t.Errorf("the key %q was sent", sent)
-		}
+	key, arrival := found[1], "/g/stays/rsv_1/form/arrival"
+	b.moves("/g/l/"+linkSecret, form("key", key), "/g/stays/rsv_1")
+	keyOf := func(sent url.Values) string {
+		f.keys = nil
+		b.moves(arrival, sent, "/g/stays/rsv_1")
+		return strings.Join(slices.Compact(f.keys), " ")
 	}
-	if len(f.keys) < 2 {
-		t.Errorf("keys: %v", f.keys)
+	at15 := keyOf(form("key", key, "time", "15:00"))
+	if again := keyOf(form("key", key, "time", "15:00")); at15 == "" || again != at15 {
+		t.Errorf("the same form was sent with the keys %q and %q", at15, again)
+	}
+	if at16 := keyOf(form("key", key, "time", "16:00")); at16 == at15 {
+		t.Errorf("other answers were sent with the same key %q", at16)
+	}
+	if guessed := keyOf(form("key", "short")); guessed != "" {
+		t.Errorf("the key %q was sent", guessed)
 	}
 }
 

@@ -165,7 +165,7 @@ func (s *site) saveSharing(x *exchange) error {
 		if x.value("minor."+g.GetId()) == "yes" {
 			of.Groups = req.GetGroups()
 		}
-		if _, err := s.api.Forms.SetSharing(x.as(), of); err != nil {
+		if _, err := s.api.Forms.SetSharing(x.asPart(x.token, g.GetId()), of); err != nil {
 			return err
 		}
 	}
