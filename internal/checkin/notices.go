@@ -150,6 +150,9 @@ func (stop Stop) Message() message.Message {
 	return m
 }
 
+// MailsWhenReady reports whether a guest with an address is mailed when the room is ready. A guest is mailed once for each beginning.
+func (v View) MailsWhenReady() bool { return v.Row.RoomReadyMailedAt == nil }
+
 // helpInterval is the time in which repeated calls for help make one notice.
 const helpInterval = 5 * time.Minute
 

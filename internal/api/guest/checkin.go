@@ -112,7 +112,7 @@ func checkInMessage(v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn
 		m.NextAskAt = convert.Time(v.At)
 	}
 	for _, stop := range v.Stops {
-		m.Stops = append(m.Stops, stopMessage(stop, mailed))
+		m.Stops = append(m.Stops, stopMessage(stop, mailed && v.MailsWhenReady()))
 	}
 	return m
 }
