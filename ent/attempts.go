@@ -21,6 +21,8 @@ type Attempts struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// BeganAt holds the value of the "began_at" field.
 	BeganAt time.Time `json:"began_at,omitempty"`
+	// LastAt holds the value of the "last_at" field.
+	LastAt time.Time `json:"last_at,omitempty"`
 	// Since began_at.
 	Count        int `json:"count,omitempty"`
 	selectValues sql.SelectValues
@@ -35,7 +37,7 @@ func (*Attempts) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case attempts.FieldID, attempts.FieldPropertyID:
 			values[i] = new(sql.NullString)
-		case attempts.FieldBeganAt:
+		case attempts.FieldBeganAt, attempts.FieldLastAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -69,6 +71,12 @@ func (_m *Attempts) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field began_at", values[i])
 			} else if value.Valid {
 				_m.BeganAt = value.Time
+			}
+		case attempts.FieldLastAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field last_at", values[i])
+			} else if value.Valid {
+				_m.LastAt = value.Time
 			}
 		case attempts.FieldCount:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -117,6 +125,9 @@ func (_m *Attempts) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("began_at=")
 	builder.WriteString(_m.BeganAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	builder.WriteString("last_at=")
+	builder.WriteString(_m.LastAt.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("count=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Count))

@@ -32,6 +32,12 @@ func (_c *AttemptsCreate) SetBeganAt(v time.Time) *AttemptsCreate {
 	return _c
 }
 
+// SetLastAt sets the "last_at" field.
+func (_c *AttemptsCreate) SetLastAt(v time.Time) *AttemptsCreate {
+	_c.mutation.SetLastAt(v)
+	return _c
+}
+
 // SetCount sets the "count" field.
 func (_c *AttemptsCreate) SetCount(v int) *AttemptsCreate {
 	_c.mutation.SetCount(v)
@@ -106,6 +112,9 @@ func (_c *AttemptsCreate) check() error {
 	if _, ok := _c.mutation.BeganAt(); !ok {
 		return &ValidationError{Name: "began_at", err: errors.New(`ent: missing required field "Attempts.began_at"`)}
 	}
+	if _, ok := _c.mutation.LastAt(); !ok {
+		return &ValidationError{Name: "last_at", err: errors.New(`ent: missing required field "Attempts.last_at"`)}
+	}
 	if _, ok := _c.mutation.Count(); !ok {
 		return &ValidationError{Name: "count", err: errors.New(`ent: missing required field "Attempts.count"`)}
 	}
@@ -156,6 +165,10 @@ func (_c *AttemptsCreate) createSpec() (*Attempts, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.BeganAt(); ok {
 		_spec.SetField(attempts.FieldBeganAt, field.TypeTime, value)
 		_node.BeganAt = value
+	}
+	if value, ok := _c.mutation.LastAt(); ok {
+		_spec.SetField(attempts.FieldLastAt, field.TypeTime, value)
+		_node.LastAt = value
 	}
 	if value, ok := _c.mutation.Count(); ok {
 		_spec.SetField(attempts.FieldCount, field.TypeInt, value)

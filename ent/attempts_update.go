@@ -43,6 +43,20 @@ func (_u *AttemptsUpdate) SetNillableBeganAt(v *time.Time) *AttemptsUpdate {
 	return _u
 }
 
+// SetLastAt sets the "last_at" field.
+func (_u *AttemptsUpdate) SetLastAt(v time.Time) *AttemptsUpdate {
+	_u.mutation.SetLastAt(v)
+	return _u
+}
+
+// SetNillableLastAt sets the "last_at" field if the given value is not nil.
+func (_u *AttemptsUpdate) SetNillableLastAt(v *time.Time) *AttemptsUpdate {
+	if v != nil {
+		_u.SetLastAt(*v)
+	}
+	return _u
+}
+
 // SetCount sets the "count" field.
 func (_u *AttemptsUpdate) SetCount(v int) *AttemptsUpdate {
 	_u.mutation.ResetCount()
@@ -114,6 +128,9 @@ func (_u *AttemptsUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.BeganAt(); ok {
 		_spec.SetField(attempts.FieldBeganAt, field.TypeTime, value)
 	}
+	if value, ok := _u.mutation.LastAt(); ok {
+		_spec.SetField(attempts.FieldLastAt, field.TypeTime, value)
+	}
 	if value, ok := _u.mutation.Count(); ok {
 		_spec.SetField(attempts.FieldCount, field.TypeInt, value)
 	}
@@ -152,6 +169,20 @@ func (_u *AttemptsUpdateOne) SetBeganAt(v time.Time) *AttemptsUpdateOne {
 func (_u *AttemptsUpdateOne) SetNillableBeganAt(v *time.Time) *AttemptsUpdateOne {
 	if v != nil {
 		_u.SetBeganAt(*v)
+	}
+	return _u
+}
+
+// SetLastAt sets the "last_at" field.
+func (_u *AttemptsUpdateOne) SetLastAt(v time.Time) *AttemptsUpdateOne {
+	_u.mutation.SetLastAt(v)
+	return _u
+}
+
+// SetNillableLastAt sets the "last_at" field if the given value is not nil.
+func (_u *AttemptsUpdateOne) SetNillableLastAt(v *time.Time) *AttemptsUpdateOne {
+	if v != nil {
+		_u.SetLastAt(*v)
 	}
 	return _u
 }
@@ -256,6 +287,9 @@ func (_u *AttemptsUpdateOne) sqlSave(ctx context.Context) (_node *Attempts, err 
 	}
 	if value, ok := _u.mutation.BeganAt(); ok {
 		_spec.SetField(attempts.FieldBeganAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.LastAt(); ok {
+		_spec.SetField(attempts.FieldLastAt, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.Count(); ok {
 		_spec.SetField(attempts.FieldCount, field.TypeInt, value)

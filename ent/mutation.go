@@ -2017,6 +2017,7 @@ type AttemptsMutation struct {
 	id            *string
 	property_id   *string
 	began_at      *time.Time
+	last_at       *time.Time
 	count         *int
 	addcount      *int
 	clearedFields map[string]struct{}
@@ -2201,6 +2202,42 @@ func (m *AttemptsMutation) ResetBeganAt() {
 	m.began_at = nil
 }
 
+// SetLastAt sets the "last_at" field.
+func (m *AttemptsMutation) SetLastAt(t time.Time) {
+	m.last_at = &t
+}
+
+// LastAt returns the value of the "last_at" field in the mutation.
+func (m *AttemptsMutation) LastAt() (r time.Time, exists bool) {
+	v := m.last_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastAt returns the old "last_at" field's value of the Attempts entity.
+// If the Attempts object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AttemptsMutation) OldLastAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastAt: %w", err)
+	}
+	return oldValue.LastAt, nil
+}
+
+// ResetLastAt resets all changes to the "last_at" field.
+func (m *AttemptsMutation) ResetLastAt() {
+	m.last_at = nil
+}
+
 // SetCount sets the "count" field.
 func (m *AttemptsMutation) SetCount(i int) {
 	m.count = &i
@@ -2291,12 +2328,15 @@ func (m *AttemptsMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *AttemptsMutation) Fields() []string {
-	fields := make([]string, 0, 3)
+	fields := make([]string, 0, 4)
 	if m.property_id != nil {
 		fields = append(fields, attempts.FieldPropertyID)
 	}
 	if m.began_at != nil {
 		fields = append(fields, attempts.FieldBeganAt)
+	}
+	if m.last_at != nil {
+		fields = append(fields, attempts.FieldLastAt)
 	}
 	if m.count != nil {
 		fields = append(fields, attempts.FieldCount)
@@ -2313,6 +2353,8 @@ func (m *AttemptsMutation) Field(name string) (ent.Value, bool) {
 		return m.PropertyID()
 	case attempts.FieldBeganAt:
 		return m.BeganAt()
+	case attempts.FieldLastAt:
+		return m.LastAt()
 	case attempts.FieldCount:
 		return m.Count()
 	}
@@ -2328,6 +2370,8 @@ func (m *AttemptsMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldPropertyID(ctx)
 	case attempts.FieldBeganAt:
 		return m.OldBeganAt(ctx)
+	case attempts.FieldLastAt:
+		return m.OldLastAt(ctx)
 	case attempts.FieldCount:
 		return m.OldCount(ctx)
 	}
@@ -2352,6 +2396,13 @@ func (m *AttemptsMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetBeganAt(v)
+		return nil
+	case attempts.FieldLastAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastAt(v)
 		return nil
 	case attempts.FieldCount:
 		v, ok := value.(int)
@@ -2429,6 +2480,9 @@ func (m *AttemptsMutation) ResetField(name string) error {
 		return nil
 	case attempts.FieldBeganAt:
 		m.ResetBeganAt()
+		return nil
+	case attempts.FieldLastAt:
+		m.ResetLastAt()
 		return nil
 	case attempts.FieldCount:
 		m.ResetCount()

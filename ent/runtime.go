@@ -137,7 +137,7 @@ func init() {
 	// attempts.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
 	attempts.PropertyIDValidator = attemptsDescPropertyID.Validators[0].(func(string) error)
 	// attemptsDescCount is the schema descriptor for count field.
-	attemptsDescCount := attemptsFields[3].Descriptor()
+	attemptsDescCount := attemptsFields[4].Descriptor()
 	// attempts.DefaultCount holds the default value on creation for the count field.
 	attempts.DefaultCount = attemptsDescCount.Default.(int)
 	// attemptsDescID is the schema descriptor for id field.

@@ -15,6 +15,8 @@ const (
 	FieldPropertyID = "property_id"
 	// FieldBeganAt holds the string denoting the began_at field in the database.
 	FieldBeganAt = "began_at"
+	// FieldLastAt holds the string denoting the last_at field in the database.
+	FieldLastAt = "last_at"
 	// FieldCount holds the string denoting the count field in the database.
 	FieldCount = "count"
 	// Table holds the table name of the attempts in the database.
@@ -26,6 +28,7 @@ var Columns = []string{
 	FieldID,
 	FieldPropertyID,
 	FieldBeganAt,
+	FieldLastAt,
 	FieldCount,
 }
 
@@ -64,6 +67,11 @@ func ByPropertyID(opts ...sql.OrderTermOption) OrderOption {
 // ByBeganAt orders the results by the began_at field.
 func ByBeganAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldBeganAt, opts...).ToFunc()
+}
+
+// ByLastAt orders the results by the last_at field.
+func ByLastAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLastAt, opts...).ToFunc()
 }
 
 // ByCount orders the results by the count field.

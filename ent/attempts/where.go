@@ -74,6 +74,11 @@ func BeganAt(v time.Time) predicate.Attempts {
 	return predicate.Attempts(sql.FieldEQ(FieldBeganAt, v))
 }
 
+// LastAt applies equality check predicate on the "last_at" field. It's identical to LastAtEQ.
+func LastAt(v time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldEQ(FieldLastAt, v))
+}
+
 // Count applies equality check predicate on the "count" field. It's identical to CountEQ.
 func Count(v int) predicate.Attempts {
 	return predicate.Attempts(sql.FieldEQ(FieldCount, v))
@@ -182,6 +187,46 @@ func BeganAtLT(v time.Time) predicate.Attempts {
 // BeganAtLTE applies the LTE predicate on the "began_at" field.
 func BeganAtLTE(v time.Time) predicate.Attempts {
 	return predicate.Attempts(sql.FieldLTE(FieldBeganAt, v))
+}
+
+// LastAtEQ applies the EQ predicate on the "last_at" field.
+func LastAtEQ(v time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldEQ(FieldLastAt, v))
+}
+
+// LastAtNEQ applies the NEQ predicate on the "last_at" field.
+func LastAtNEQ(v time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldNEQ(FieldLastAt, v))
+}
+
+// LastAtIn applies the In predicate on the "last_at" field.
+func LastAtIn(vs ...time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldIn(FieldLastAt, vs...))
+}
+
+// LastAtNotIn applies the NotIn predicate on the "last_at" field.
+func LastAtNotIn(vs ...time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldNotIn(FieldLastAt, vs...))
+}
+
+// LastAtGT applies the GT predicate on the "last_at" field.
+func LastAtGT(v time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldGT(FieldLastAt, v))
+}
+
+// LastAtGTE applies the GTE predicate on the "last_at" field.
+func LastAtGTE(v time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldGTE(FieldLastAt, v))
+}
+
+// LastAtLT applies the LT predicate on the "last_at" field.
+func LastAtLT(v time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldLT(FieldLastAt, v))
+}
+
+// LastAtLTE applies the LTE predicate on the "last_at" field.
+func LastAtLTE(v time.Time) predicate.Attempts {
+	return predicate.Attempts(sql.FieldLTE(FieldLastAt, v))
 }
 
 // CountEQ applies the EQ predicate on the "count" field.

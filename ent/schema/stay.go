@@ -229,6 +229,7 @@ func (Attempts) Fields() []ent.Field {
 		field.String("id").MaxRuneLen(64).Immutable(),
 		property(),
 		moment("began_at"),
+		moment("last_at"),
 		field.Int("count").Default(0).Comment("Since began_at."),
 	}
 }

@@ -31,26 +31,32 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservatio
 		source, origin = q.Address, OriginDoor
 	}
 	var all []counter
-	add := func(b budget, what ...string) {
-		id := hex.EncodeToString(keys.MAC("attempts", append([]string{q.PropertyID, origin, b.name}, what...)...))
-		all = append(all, counter{id, tally{budget: b}})
+	add := func(l limit, what ...string) {
+		id := hex.EncodeToString(keys.MAC("attempts", append([]string{q.PropertyID, origin, l.name}, what...)...))
+		all = append(all, counter{id, tally{limit: l}})
 	}
 	add(atSource, source)
+	add(givenBack, source, foldNumber(q.Number))
 	for _, number := range q.numbers(rows) {
-		add(bookingAtSource, source, number)
-		add(booking, number)
+		if q.KioskID != "" {
+			add(bookingAtKiosks, number)
+			continue
+		}
+		add(bookingAtNetwork, source, number)
+		add(bookingAtDoors, number)
 	}
 	if q.KioskID == "" {
 		add(atProperty)
-		add(propertyPace)
 	}
 	return all, loadTallies(tx, q.PropertyID, all)
 }
 
 // numbers returns the typed number and the other numbers of the reservations that have it, so that a booking with two numbers has
-// one budget.
+// one limit. They are at least two, so that an unknown number costs as much work as a booking with two. No typed number has a space after
+// [foldNumber].
 func (q Search) numbers(rows []*ent.Reservation) []string {
-	out := []string{foldNumber(q.Number)}
+	typed := foldNumber(q.Number)
+	out := []string{typed}
 	for _, row := range rows {
 		out = append(out, foldNumber(row.PmsNumber))
 		if row.ChannelNumber != nil {
@@ -58,7 +64,11 @@ func (q Search) numbers(rows []*ent.Reservation) []string {
 		}
 	}
 	slices.Sort(out)
-	return slices.DeleteFunc(slices.Compact(out), func(number string) bool { return number == "" && len(rows) > 0 })
+	out = slices.DeleteFunc(slices.Compact(out), func(number string) bool { return number == "" && len(rows) > 0 })
+	if len(out) < 2 {
+		out = append(out, "no other number than "+typed)
+	}
+	return out
 }
 
 // loadTallies reads the counts of the present periods.
@@ -74,7 +84,7 @@ func loadTallies(tx *db.Tx, propertyID string, counters []counter) error {
 	for _, row := range rows {
 		c := &counters[slices.Index(ids, row.ID)]
 		if tx.Now().Before(row.BeganAt.Add(c.within)) {
-			c.began, c.count = row.BeganAt, row.Count
+			c.began, c.last, c.count = row.BeganAt, row.LastAt, row.Count
 		}
 	}
 	return nil
@@ -89,27 +99,44 @@ func waitOfCounters(counters []counter, now time.Time) time.Duration {
 }
 
 // recordFailure counts a failed search, in the database so that a restart forgets nothing. Staff are notified once in each period
-// whose budget is used up.
+// in which searches begin to wait.
 func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
-	insert := entsql.Insert(entattempts.Table).
-		Columns(entattempts.FieldID, entattempts.FieldPropertyID, entattempts.FieldBeganAt, entattempts.FieldCount).
-		OnConflict(entsql.ConflictColumns(entattempts.FieldID), entsql.ResolveWithNewValues())
-	usedUp := false
-	for _, c := range counters {
-		t := c.fail(tx.Now())
-		insert.Values(c.id, q.PropertyID, t.began, t.count)
-		usedUp = usedUp || t.count == t.failures && t.budget != propertyPace
+	slows := false
+	for i, c := range counters {
+		counters[i].tally = c.fail(tx.Now())
+		slows = slows || counters[i].beginsToSlow()
 	}
-	if _, err := tx.Insert(insert); err != nil {
-		return fmt.Errorf("count a failed search: %w", err)
-	}
-	if !usedUp {
-		return nil
+	if err := q.store(tx, counters); err != nil || !slows {
+		return err
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: q.PropertyID, Kind: "searchesFailed", Subject: q.KioskID,
 		Params: message.Params{"place": q.Place, "at": tx.Now(), "number": shownNumber(q.Number)},
 	})
+}
+
+// giveBack subtracts what failed at the source for this number before the search found the stay.
+func (q Search) giveBack(tx *db.Tx, counters []counter) error {
+	source, returned := &counters[0], &counters[1]
+	if returned.count == 0 {
+		return nil
+	}
+	source.count = max(source.count-returned.count, 0)
+	returned.count = 0
+	return q.store(tx, slices.DeleteFunc(counters[:2:2], func(c counter) bool { return c.began.IsZero() }))
+}
+
+func (q Search) store(tx *db.Tx, counters []counter) error {
+	insert := entsql.Insert(entattempts.Table).
+		Columns(entattempts.FieldID, entattempts.FieldPropertyID, entattempts.FieldBeganAt, entattempts.FieldLastAt, entattempts.FieldCount).
+		OnConflict(entsql.ConflictColumns(entattempts.FieldID), entsql.ResolveWithNewValues())
+	for _, c := range counters {
+		insert.Values(c.id, q.PropertyID, c.began, c.last, c.count)
+	}
+	if _, err := tx.Insert(insert); err != nil {
+		return fmt.Errorf("count failed searches: %w", err)
+	}
+	return nil
 }
 
 func tooManyAttempts(wait time.Duration) error {

@@ -2,52 +2,83 @@ package guest
 
 import "time"
 
-// budget is how many searches may fail within a period, which begins with the first failure.
-type budget struct {
-	name     string
-	failures int
-	within   time.Duration
+// limit slows failed searches down. It counts the failures of a period, which begins with the first one. From some counts on, the next
+// search waits for a pause after the latest failure. No limit closes a search for the rest of the period.
+type limit struct {
+	name   string
+	within time.Duration
+	pauses []pause // the shortest first
 }
 
-// Budgets of failed searches by two facts. A search that finds a stay costs nothing.
+// pause is how long a search waits after the latest failure, if the period has at least so many failures.
+type pause struct {
+	failures int
+	lasts    time.Duration
+}
+
+// Limits of failed searches by two facts. A search that has to wait compares nothing and counts nothing.
 //
-// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). Kiosks and QR codes have separate budgets for
-// bookings, so guesses from afar never close a kiosk. A booking is one budget, whichever of its numbers is typed. The property's
-// budget counts QR codes only, and slows them down instead of closing them.
+// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). Kiosks and QR codes have separate limits for bookings, so
+// guesses from afar never slow a kiosk. A booking has one limit, whichever of its numbers is typed. A search that finds a stay costs
+// nothing, and gives the source back what failed there for the same number: a guest who mistypes does not slow the next guest. The limit
+// of the booking gets nothing back, because its number may be that of a group, of whom one member guesses the names of others.
 //
-// What a guesser can try, if all budgets are used up without a pause:
+// How often a guesser can fail, who searches as soon as each pause is over, and however often the server starts (TestGuesses):
 //
-//	one source on one booking      5 in 15 minutes, at most the day's 20
-//	all QR codes on one booking    20 a day
-//	all kiosks on one booking      20 a day
-//	one source on all bookings     10 in 10 minutes = 1,440 a day
-//	all QR codes on all bookings   50 in an hour, then 1 a minute: at most 110 an hour = 2,640 a day
+//	                                  an hour   a day
+//	all kiosks on one booking              10      62
+//	one source on all bookings             21     504
+//	one network on one booking              8      21
+//	all networks on one booking            30      53
+//	all networks on all bookings          109   2,616
 //
-// So a guesser who knows a number and types the most frequent family names needs a day for 20 of them. Where the ten most frequent
-// names are those of 5 % of the people (United States), 20 names find less than one guest in ten; where three names are those of 45 %
-// (Korea), they find most. A budget that resisted there would also refuse guests who mistype. A name is therefore no secret:
-// two facts show no answers of others, and no PIN of a guest who is in: see [Party.Trusts] and [RevealPINs].
+// The chance of a guesser at a kiosk within an hour:
+//   - Who knows no number has 21 pairs. Of numbers of five digits, of which 200 are in use, one in 500 is in use, and the most frequent
+//     family name is that of one guest in 120 (United States): 21 / (500 × 120), below 1 in 2,800. Numbers of channels have ten digits:
+//     below 1 in 10^8.
+//   - Who knows one number has 10 names. The ten most frequent names are those of 5 % of the people in the United States; three are those
+//     of 45 % in Korea. A limit that resisted there would refuse guests who mistype.
+//   - Who knows 21 numbers, because a PMS counts them up, finds one of the 21 stays with a chance of 21 / 120, below 1 in 5.
+//
+// So a name is no secret: two facts show no answers of others, and no PIN of a guest who is in: see [Party.Trusts] and [RevealPINs].
+//
+// How long a guesser delays the guest, who has both facts:
+//   - At a kiosk, at most 5 minutes after the last guess for other bookings, and 10 minutes after the last for this one; 30 minutes if these
+//     went on for two and a half hours. The guesser has to stand at the kiosk.
+//   - On a phone, the guesses of one other network do not delay the guest. Those of many do, as long as they go on, and at most an hour
+//     after the last. The kiosk, the link of the mail and the desk do not wait for that.
 var (
-	atSource        = budget{"source", 10, 10 * time.Minute}
-	bookingAtSource = budget{"bookingAtSource", 5, 15 * time.Minute}
-	booking         = budget{"booking", 20, 24 * time.Hour}
-	atProperty      = budget{"property", 50, time.Hour}
-	propertyPace    = budget{"propertyPace", 1, time.Minute}
+	atSource         = limit{"source", time.Hour, []pause{{10, 5 * time.Minute}}}
+	bookingAtKiosks  = limit{"bookingAtKiosks", 24 * time.Hour, []pause{{5, 10 * time.Minute}, {20, 30 * time.Minute}}}
+	bookingAtNetwork = limit{"bookingAtNetwork", 24 * time.Hour, []pause{{5, 15 * time.Minute}, {10, 2 * time.Hour}}}
+	bookingAtDoors   = limit{"bookingAtDoors", 24 * time.Hour, []pause{{30, time.Hour}}}
+	atProperty       = limit{"property", time.Hour, []pause{{50, time.Minute}}}
+	// givenBack counts what a source gets back when a search finds the stay. It delays nothing.
+	givenBack = limit{"givenBack", atSource.within, nil}
 )
 
-// tally is how much of a budget is used.
+// tally is what a limit counted in its period.
 type tally struct {
-	budget
-	began time.Time
-	count int
+	limit
+	began, last time.Time
+	count       int
 }
 
-// wait returns how long a budget is used up; 0: it is not.
-func (t tally) wait(now time.Time) time.Duration {
-	if t.count < t.failures {
-		return 0
+// pause returns how long the next search waits after the latest failure.
+func (t tally) pause() (lasts time.Duration) {
+	for _, p := range t.pauses {
+		if t.count >= p.failures {
+			lasts = p.lasts
+		}
 	}
-	return max(t.began.Add(t.within).Sub(now), 0)
+	return lasts
+}
+
+// wait returns how long the next search waits from now; 0: it does not. A pause ends with the period, and a latest failure in the future,
+// because a clock was wrong, does not lengthen it.
+func (t tally) wait(now time.Time) time.Duration {
+	pause := t.pause()
+	return max(min(t.last.Add(pause).Sub(now), t.began.Add(t.within).Sub(now), pause), 0)
 }
 
 // fail returns a tally after one more failure.
@@ -55,22 +86,18 @@ func (t tally) fail(now time.Time) tally {
 	if t.count == 0 || !now.Before(t.began.Add(t.within)) {
 		t.began, t.count = now, 0
 	}
+	t.last = now
 	t.count++
 	return t
 }
 
-// waitOf returns how long a search has to wait; 0: it may go on. The pace counts only while the property's budget is used up.
-func waitOf(tallies []tally, now time.Time) time.Duration {
-	var wait, property, pace time.Duration
+// beginsToSlow reports whether the latest failure is the first after which a search waits.
+func (t tally) beginsToSlow() bool { return len(t.pauses) > 0 && t.count == t.pauses[0].failures }
+
+// waitOf returns how long a search has to wait; 0: it may go on.
+func waitOf(tallies []tally, now time.Time) (wait time.Duration) {
 	for _, t := range tallies {
-		switch t.budget {
-		case atProperty:
-			property = t.wait(now)
-		case propertyPace:
-			pace = t.wait(now)
-		default:
-			wait = max(wait, t.wait(now))
-		}
+		wait = max(wait, t.wait(now))
 	}
-	return max(wait, min(property, pace))
+	return wait
 }

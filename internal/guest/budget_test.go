@@ -7,24 +7,29 @@ import (
 
 func TestWaitOf(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	used := func(b budget, count int, ago time.Duration) tally { return tally{b, now.Add(-ago), count} }
+	began := func(l limit, ago time.Duration, count int, last time.Duration) tally {
+		return tally{l, now.Add(-ago), now.Add(-last), count}
+	}
 	for name, c := range map[string]struct {
 		tallies []tally
 		want    time.Duration
 	}{
-		"nothing used":                         {[]tally{{budget: atSource}, {budget: booking}, {budget: atProperty}, {budget: propertyPace}}, 0},
-		"one failure is left at the source":    {[]tally{used(atSource, 9, time.Minute)}, 0},
-		"the source is used up":                {[]tally{used(atSource, 10, time.Minute)}, 9 * time.Minute},
-		"the source's period is over":          {[]tally{used(atSource, 10, 10*time.Minute)}, 0},
-		"the booking at this source":           {[]tally{used(bookingAtSource, 5, 5*time.Minute)}, 10 * time.Minute},
-		"the booking at all sources":           {[]tally{used(booking, 20, time.Hour)}, 23 * time.Hour},
-		"the longest counts":                   {[]tally{used(booking, 20, time.Hour), used(atSource, 10, 0)}, 23 * time.Hour},
-		"a pace without a used up budget":      {[]tally{used(atProperty, 49, 0), used(propertyPace, 1, 0)}, 0},
-		"a used up property slows down":        {[]tally{used(atProperty, 50, time.Minute), used(propertyPace, 1, 20*time.Second)}, 40 * time.Second},
-		"a used up property is not closed":     {[]tally{used(atProperty, 5000, time.Minute), used(propertyPace, 1, time.Minute)}, 0},
-		"the pace ends with the hour":          {[]tally{used(atProperty, 50, 59*time.Minute+50*time.Second), used(propertyPace, 1, 0)}, 10 * time.Second},
-		"the property's hour is over":          {[]tally{used(atProperty, 50, time.Hour), used(propertyPace, 1, 0)}, 0},
-		"a source's limit stands with no pace": {[]tally{used(atSource, 10, 0), used(atProperty, 50, 0), used(propertyPace, 0, 0)}, 10 * time.Minute},
+		"nothing failed":                      {[]tally{{limit: atSource}, {limit: bookingAtKiosks}, {limit: atProperty}}, 0},
+		"one failure is left at the source":   {[]tally{began(atSource, time.Minute, 9, 0)}, 0},
+		"the source waits":                    {[]tally{began(atSource, 9*time.Minute, 10, time.Minute)}, 4 * time.Minute},
+		"the source is not closed":            {[]tally{began(atSource, 20*time.Minute, 500, 5*time.Minute)}, 0},
+		"the pause ends with the period":      {[]tally{began(atSource, 58*time.Minute, 10, 0)}, 2 * time.Minute},
+		"the period is over":                  {[]tally{began(atSource, time.Hour, 10, 0)}, 0},
+		"the booking at the kiosks":           {[]tally{began(bookingAtKiosks, time.Hour, 5, time.Minute)}, 9 * time.Minute},
+		"the booking, after many":             {[]tally{began(bookingAtKiosks, time.Hour, 20, time.Minute)}, 29 * time.Minute},
+		"the booking from one network":        {[]tally{began(bookingAtNetwork, time.Hour, 10, 0)}, 2 * time.Hour},
+		"29 failures from afar":               {[]tally{began(bookingAtDoors, time.Hour, 29, 0)}, 0},
+		"the longest counts":                  {[]tally{began(bookingAtKiosks, time.Hour, 20, 0), began(atSource, time.Minute, 10, 0)}, 30 * time.Minute},
+		"what is given back delays nothing":   {[]tally{began(givenBack, time.Minute, 500, 0)}, 0},
+		"a clock that was an hour ahead":      {[]tally{began(atSource, time.Minute, 10, -time.Hour)}, 5 * time.Minute},
+		"a period that began in the future":   {[]tally{began(atSource, -time.Hour, 10, -time.Hour)}, 5 * time.Minute},
+		"the property slows after 50":         {[]tally{began(atProperty, time.Minute, 50, 20*time.Second)}, 40 * time.Second},
+		"the property slows and never closes": {[]tally{began(atProperty, time.Minute, 5000, time.Minute)}, 0},
 	} {
 		if got := waitOf(c.tallies, now); got != c.want {
 			t.Errorf("%s: waits %s; want %s", name, got, c.want)
@@ -32,36 +37,52 @@ func TestWaitOf(t *testing.T) {
 	}
 }
 
-// The numbers in the comment at the budgets are true: a guesser at every limit fails so often in a day.
-func TestGuessesADay(t *testing.T) {
+// guesses returns how many searches of a guesser fail who searches as soon as the pauses are over.
+func guesses(limits []limit, during time.Duration) (failed int) {
 	start := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	tallies := make([]tally, len(limits))
+	for i, l := range limits {
+		tallies[i].limit = l
+	}
+	for now := start; now.Before(start.Add(during)); {
+		if wait := waitOf(tallies, now); wait > 0 {
+			now = now.Add(wait)
+			continue
+		}
+		for i := range tallies {
+			tallies[i] = tallies[i].fail(now)
+		}
+		failed++
+	}
+	return failed
+}
+
+// The numbers in the comment at the limits are true.
+func TestGuesses(t *testing.T) {
 	for name, c := range map[string]struct {
-		budgets []budget
-		want    int
+		limits    []limit
+		hour, day int
 	}{
-		"one source on one booking":    {[]budget{atSource, bookingAtSource, booking}, 20},
-		"all sources on one booking":   {[]budget{booking}, 20},
-		"one source on all bookings":   {[]budget{atSource}, 1440},
-		"all QR codes on all bookings": {[]budget{atProperty, propertyPace}, 24 * 110},
+		"all kiosks on one booking":    {[]limit{bookingAtKiosks}, 10, 62},
+		"one kiosk on one booking":     {[]limit{atSource, bookingAtKiosks}, 10, 62},
+		"one source on all bookings":   {[]limit{atSource}, 21, 504},
+		"one network on one booking":   {[]limit{atSource, bookingAtNetwork, bookingAtDoors}, 8, 21},
+		"all networks on one booking":  {[]limit{bookingAtDoors}, 30, 53},
+		"all networks on all bookings": {[]limit{atProperty}, 109, 2616},
 	} {
-		tallies := make([]tally, len(c.budgets))
-		for i, b := range c.budgets {
-			tallies[i].budget = b
+		if hour, day := guesses(c.limits, time.Hour), guesses(c.limits, 24*time.Hour); hour != c.hour || day != c.day {
+			t.Errorf("%s: %d guesses in an hour and %d in a day; the comment says %d and %d", name, hour, day, c.hour, c.day)
 		}
-		failed := 0
-		for now := start; now.Before(start.Add(24 * time.Hour)); {
-			if wait := waitOf(tallies, now); wait > 0 {
-				now = now.Add(wait)
-				continue
-			}
-			for i := range tallies {
-				tallies[i] = tallies[i].fail(now)
-			}
-			failed++
-		}
-		if failed > c.want || failed < c.want*9/10 {
-			t.Errorf("%s: %d guesses a day; the comment says %d", name, failed, c.want)
-		}
+	}
+}
+
+// One network never fails so often that it slows others.
+func TestOneNetworkSlowsNoOther(t *testing.T) {
+	if n := guesses([]limit{bookingAtNetwork}, bookingAtDoors.within); n >= bookingAtDoors.pauses[0].failures {
+		t.Errorf("one network fails %d times for one booking", n)
+	}
+	if n := guesses([]limit{atSource}, atProperty.within); n >= atProperty.pauses[0].failures {
+		t.Errorf("one network fails %d times at a property", n)
 	}
 }
 

@@ -73,6 +73,9 @@ func Find(tx *db.Tx, keys *keyring.Ring, q Search) (found Found, refused, err er
 		return Found{}, errStayNotFound, q.recordFailure(tx, counters)
 	case 1:
 		s, err := q.begin(tx, keys, matches[0].row)
+		if err == nil {
+			err = q.giveBack(tx, counters)
+		}
 		return Found{Session: &s}, nil, err
 	}
 	for _, m := range matches {

@@ -3,7 +3,7 @@ ALTER TABLE "conflicts" ADD COLUMN "parameters" jsonb NULL;
 -- modify "integrations" table
 ALTER TABLE "integrations" ADD COLUMN "invitations_at" timestamptz NULL;
 -- create "attempts" table
-CREATE TABLE "attempts" ("id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "attempts_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+CREATE TABLE "attempts" ("id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "last_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "attempts_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "attempts_began_at" to table: "attempts"
 CREATE INDEX "attempts_began_at" ON "attempts" ("began_at");
 -- create index "attempts_property_id" to table: "attempts"

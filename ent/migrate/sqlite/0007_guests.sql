@@ -29,7 +29,7 @@ CREATE INDEX `reservation_canceled_at` ON `reservations` (`canceled_at`) WHERE c
 -- create index "reservation_property_id_state" to table: "reservations"
 CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
 -- create "attempts" table
-CREATE TABLE `attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `attempts_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
+CREATE TABLE `attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `last_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `attempts_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "attempts_property_id" to table: "attempts"
 CREATE INDEX `attempts_property_id` ON `attempts` (`property_id`);
 -- create index "attempts_began_at" to table: "attempts"

@@ -101,6 +101,7 @@ var (
 	AttemptsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "began_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "last_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "count", Type: field.TypeInt, Default: 0},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
@@ -112,7 +113,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "attempts_properties_property",
-				Columns:    []*schema.Column{AttemptsColumns[3]},
+				Columns:    []*schema.Column{AttemptsColumns[4]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -121,7 +122,7 @@ var (
 			{
 				Name:    "attempts_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{AttemptsColumns[3]},
+				Columns: []*schema.Column{AttemptsColumns[4]},
 			},
 			{
 				Name:    "attempts_began_at",

@@ -43,7 +43,7 @@ type LinkServiceClient interface {
 	GetDoor(ctx context.Context, in *GetDoorRequest, opts ...grpc.CallOption) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
-	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
+	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
 	FindStay(ctx context.Context, in *FindStayRequest, opts ...grpc.CallOption) (*FindStayResponse, error)
 }
 
@@ -122,7 +122,7 @@ type LinkServiceServer interface {
 	GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
-	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
+	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
 	FindStay(context.Context, *FindStayRequest) (*FindStayResponse, error)
 	mustEmbedUnimplementedLinkServiceServer()
 }

@@ -41,7 +41,7 @@ type KioskServiceClient interface {
 	GetKiosk(ctx context.Context, in *GetKioskRequest, opts ...grpc.CallOption) (*GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
 	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
-	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
+	// restarts, with tooManyAttempts: the next search waits, and nothing is closed. Failed attempts at QR codes do not count here.
 	FindStay(ctx context.Context, in *FindStayRequest, opts ...grpc.CallOption) (*FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(ctx context.Context, in *RequestHelpRequest, opts ...grpc.CallOption) (*RequestHelpResponse, error)
@@ -107,7 +107,7 @@ type KioskServiceServer interface {
 	GetKiosk(context.Context, *GetKioskRequest) (*GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
 	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
-	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
+	// restarts, with tooManyAttempts: the next search waits, and nothing is closed. Failed attempts at QR codes do not count here.
 	FindStay(context.Context, *FindStayRequest) (*FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(context.Context, *RequestHelpRequest) (*RequestHelpResponse, error)

@@ -57,7 +57,7 @@ type LinkServiceClient interface {
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
-	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
+	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 }
 
@@ -171,7 +171,7 @@ type LinkServiceHandler interface {
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
-	// per client network, per reservation and network, and per reservation and day. Many at one property slow its QR codes down.
+	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 }
 

@@ -55,7 +55,7 @@ type KioskServiceClient interface {
 	GetKiosk(context.Context, *v1.GetKioskRequest) (*v1.GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
 	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
-	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
+	// restarts, with tooManyAttempts: the next search waits, and nothing is closed. Failed attempts at QR codes do not count here.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(context.Context, *v1.RequestHelpRequest) (*v1.RequestHelpResponse, error)
@@ -151,7 +151,7 @@ type KioskServiceHandler interface {
 	GetKiosk(context.Context, *v1.GetKioskRequest) (*v1.GetKioskResponse, error)
 	// Finds a reservation by two facts and answers with a short session for it, or with choices. A wrong name and an unknown
 	// number answer alike, with stayNotFound. Failed attempts are limited per kiosk and per reservation, also over
-	// restarts, with tooManyAttempts. Failed attempts elsewhere do not count here.
+	// restarts, with tooManyAttempts: the next search waits, and nothing is closed. Failed attempts at QR codes do not count here.
 	FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error)
 	// Says that a guest at the tablet needs help, before or without a reservation. Staff get a notice.
 	RequestHelp(context.Context, *v1.RequestHelpRequest) (*v1.RequestHelpResponse, error)
