@@ -41567,6 +41567,7 @@ type StayMutation struct {
 	arrival_time            *string
 	arrival_set_at          *time.Time
 	house_rules_accepted_at *time.Time
+	form_completed_at       *time.Time
 	keep_profile            *bool
 	began_by                *string
 	began_at                *time.Time
@@ -42051,6 +42052,55 @@ func (m *StayMutation) HouseRulesAcceptedAtCleared() bool {
 func (m *StayMutation) ResetHouseRulesAcceptedAt() {
 	m.house_rules_accepted_at = nil
 	delete(m.clearedFields, stay.FieldHouseRulesAcceptedAt)
+}
+
+// SetFormCompletedAt sets the "form_completed_at" field.
+func (m *StayMutation) SetFormCompletedAt(t time.Time) {
+	m.form_completed_at = &t
+}
+
+// FormCompletedAt returns the value of the "form_completed_at" field in the mutation.
+func (m *StayMutation) FormCompletedAt() (r time.Time, exists bool) {
+	v := m.form_completed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFormCompletedAt returns the old "form_completed_at" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldFormCompletedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFormCompletedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFormCompletedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFormCompletedAt: %w", err)
+	}
+	return oldValue.FormCompletedAt, nil
+}
+
+// ClearFormCompletedAt clears the value of the "form_completed_at" field.
+func (m *StayMutation) ClearFormCompletedAt() {
+	m.form_completed_at = nil
+	m.clearedFields[stay.FieldFormCompletedAt] = struct{}{}
+}
+
+// FormCompletedAtCleared returns if the "form_completed_at" field was cleared in this mutation.
+func (m *StayMutation) FormCompletedAtCleared() bool {
+	_, ok := m.clearedFields[stay.FieldFormCompletedAt]
+	return ok
+}
+
+// ResetFormCompletedAt resets all changes to the "form_completed_at" field.
+func (m *StayMutation) ResetFormCompletedAt() {
+	m.form_completed_at = nil
+	delete(m.clearedFields, stay.FieldFormCompletedAt)
 }
 
 // SetKeepProfile sets the "keep_profile" field.
@@ -42999,7 +43049,7 @@ func (m *StayMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StayMutation) Fields() []string {
-	fields := make([]string, 0, 28)
+	fields := make([]string, 0, 29)
 	if m.property_id != nil {
 		fields = append(fields, stay.FieldPropertyID)
 	}
@@ -43023,6 +43073,9 @@ func (m *StayMutation) Fields() []string {
 	}
 	if m.house_rules_accepted_at != nil {
 		fields = append(fields, stay.FieldHouseRulesAcceptedAt)
+	}
+	if m.form_completed_at != nil {
+		fields = append(fields, stay.FieldFormCompletedAt)
 	}
 	if m.keep_profile != nil {
 		fields = append(fields, stay.FieldKeepProfile)
@@ -43108,6 +43161,8 @@ func (m *StayMutation) Field(name string) (ent.Value, bool) {
 		return m.ArrivalSetAt()
 	case stay.FieldHouseRulesAcceptedAt:
 		return m.HouseRulesAcceptedAt()
+	case stay.FieldFormCompletedAt:
+		return m.FormCompletedAt()
 	case stay.FieldKeepProfile:
 		return m.KeepProfile()
 	case stay.FieldBeganBy:
@@ -43173,6 +43228,8 @@ func (m *StayMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldArrivalSetAt(ctx)
 	case stay.FieldHouseRulesAcceptedAt:
 		return m.OldHouseRulesAcceptedAt(ctx)
+	case stay.FieldFormCompletedAt:
+		return m.OldFormCompletedAt(ctx)
 	case stay.FieldKeepProfile:
 		return m.OldKeepProfile(ctx)
 	case stay.FieldBeganBy:
@@ -43277,6 +43334,13 @@ func (m *StayMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetHouseRulesAcceptedAt(v)
+		return nil
+	case stay.FieldFormCompletedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFormCompletedAt(v)
 		return nil
 	case stay.FieldKeepProfile:
 		v, ok := value.(bool)
@@ -43493,6 +43557,9 @@ func (m *StayMutation) ClearedFields() []string {
 	if m.FieldCleared(stay.FieldHouseRulesAcceptedAt) {
 		fields = append(fields, stay.FieldHouseRulesAcceptedAt)
 	}
+	if m.FieldCleared(stay.FieldFormCompletedAt) {
+		fields = append(fields, stay.FieldFormCompletedAt)
+	}
 	if m.FieldCleared(stay.FieldBeganAt) {
 		fields = append(fields, stay.FieldBeganAt)
 	}
@@ -43548,6 +43615,9 @@ func (m *StayMutation) ClearField(name string) error {
 		return nil
 	case stay.FieldHouseRulesAcceptedAt:
 		m.ClearHouseRulesAcceptedAt()
+		return nil
+	case stay.FieldFormCompletedAt:
+		m.ClearFormCompletedAt()
 		return nil
 	case stay.FieldBeganAt:
 		m.ClearBeganAt()
@@ -43616,6 +43686,9 @@ func (m *StayMutation) ResetField(name string) error {
 		return nil
 	case stay.FieldHouseRulesAcceptedAt:
 		m.ResetHouseRulesAcceptedAt()
+		return nil
+	case stay.FieldFormCompletedAt:
+		m.ResetFormCompletedAt()
 		return nil
 	case stay.FieldKeepProfile:
 		m.ResetKeepProfile()

@@ -1639,45 +1639,45 @@ func init() {
 	// stay.ArrivalTimeValidator is a validator for the "arrival_time" field. It is called by the builders before save.
 	stay.ArrivalTimeValidator = stayDescArrivalTime.Validators[0].(func(string) error)
 	// stayDescKeepProfile is the schema descriptor for keep_profile field.
-	stayDescKeepProfile := stayFields[9].Descriptor()
+	stayDescKeepProfile := stayFields[10].Descriptor()
 	// stay.DefaultKeepProfile holds the default value on creation for the keep_profile field.
 	stay.DefaultKeepProfile = stayDescKeepProfile.Default.(bool)
 	// stayDescBeganBy is the schema descriptor for began_by field.
-	stayDescBeganBy := stayFields[10].Descriptor()
+	stayDescBeganBy := stayFields[11].Descriptor()
 	// stay.DefaultBeganBy holds the default value on creation for the began_by field.
 	stay.DefaultBeganBy = stayDescBeganBy.Default.(string)
 	// stay.BeganByValidator is a validator for the "began_by" field. It is called by the builders before save.
 	stay.BeganByValidator = stayDescBeganBy.Validators[0].(func(string) error)
 	// stayDescAttemptKey is the schema descriptor for attempt_key field.
-	stayDescAttemptKey := stayFields[16].Descriptor()
+	stayDescAttemptKey := stayFields[17].Descriptor()
 	// stay.DefaultAttemptKey holds the default value on creation for the attempt_key field.
 	stay.DefaultAttemptKey = stayDescAttemptKey.Default.(string)
 	// stay.AttemptKeyValidator is a validator for the "attempt_key" field. It is called by the builders before save.
 	stay.AttemptKeyValidator = stayDescAttemptKey.Validators[0].(func(string) error)
 	// stayDescAttemptSession is the schema descriptor for attempt_session field.
-	stayDescAttemptSession := stayFields[17].Descriptor()
+	stayDescAttemptSession := stayFields[18].Descriptor()
 	// stay.DefaultAttemptSession holds the default value on creation for the attempt_session field.
 	stay.DefaultAttemptSession = stayDescAttemptSession.Default.(string)
 	// stay.AttemptSessionValidator is a validator for the "attempt_session" field. It is called by the builders before save.
 	stay.AttemptSessionValidator = stayDescAttemptSession.Validators[0].(func(string) error)
 	// stayDescAttemptState is the schema descriptor for attempt_state field.
-	stayDescAttemptState := stayFields[18].Descriptor()
+	stayDescAttemptState := stayFields[19].Descriptor()
 	// stay.DefaultAttemptState holds the default value on creation for the attempt_state field.
 	stay.DefaultAttemptState = stayDescAttemptState.Default.(string)
 	// stay.AttemptStateValidator is a validator for the "attempt_state" field. It is called by the builders before save.
 	stay.AttemptStateValidator = stayDescAttemptState.Validators[0].(func(string) error)
 	// stayDescAttempts is the schema descriptor for attempts field.
-	stayDescAttempts := stayFields[19].Descriptor()
+	stayDescAttempts := stayFields[20].Descriptor()
 	// stay.DefaultAttempts holds the default value on creation for the attempts field.
 	stay.DefaultAttempts = stayDescAttempts.Default.(int)
 	// stayDescEndedBy is the schema descriptor for ended_by field.
-	stayDescEndedBy := stayFields[24].Descriptor()
+	stayDescEndedBy := stayFields[25].Descriptor()
 	// stay.DefaultEndedBy holds the default value on creation for the ended_by field.
 	stay.DefaultEndedBy = stayDescEndedBy.Default.(string)
 	// stay.EndedByValidator is a validator for the "ended_by" field. It is called by the builders before save.
 	stay.EndedByValidator = stayDescEndedBy.Validators[0].(func(string) error)
 	// stayDescCreatedAt is the schema descriptor for created_at field.
-	stayDescCreatedAt := stayFields[28].Descriptor()
+	stayDescCreatedAt := stayFields[29].Descriptor()
 	// stay.DefaultCreatedAt holds the default value on creation for the created_at field.
 	stay.DefaultCreatedAt = stayDescCreatedAt.Default.(func() time.Time)
 	// stayDescID is the schema descriptor for id field.

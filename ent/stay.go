@@ -35,6 +35,8 @@ type Stay struct {
 	ArrivalSetAt *time.Time `json:"arrival_set_at,omitempty"`
 	// HouseRulesAcceptedAt holds the value of the "house_rules_accepted_at" field.
 	HouseRulesAcceptedAt *time.Time `json:"house_rules_accepted_at,omitempty"`
+	// FormCompletedAt holds the value of the "form_completed_at" field.
+	FormCompletedAt *time.Time `json:"form_completed_at,omitempty"`
 	// KeepProfile holds the value of the "keep_profile" field.
 	KeepProfile bool `json:"keep_profile,omitempty"`
 	// mail, door, or the id of a kiosk; empty: the check-in has not begun.
@@ -91,7 +93,7 @@ func (*Stay) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case stay.FieldID, stay.FieldPropertyID, stay.FieldReservationID, stay.FieldArrivalTime, stay.FieldBeganBy, stay.FieldAttemptKey, stay.FieldAttemptSession, stay.FieldAttemptState, stay.FieldEndedBy:
 			values[i] = new(sql.NullString)
-		case stay.FieldArrivalSetAt, stay.FieldHouseRulesAcceptedAt, stay.FieldBeganAt, stay.FieldDetailsConfirmedAt, stay.FieldNextAskAt, stay.FieldAttemptAt, stay.FieldAcceptedAt, stay.FieldEndedAt, stay.FieldEvaluatedAt, stay.FieldRoomReadyMailedAt, stay.FieldCreatedAt:
+		case stay.FieldArrivalSetAt, stay.FieldHouseRulesAcceptedAt, stay.FieldFormCompletedAt, stay.FieldBeganAt, stay.FieldDetailsConfirmedAt, stay.FieldNextAskAt, stay.FieldAttemptAt, stay.FieldAcceptedAt, stay.FieldEndedAt, stay.FieldEvaluatedAt, stay.FieldRoomReadyMailedAt, stay.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -163,6 +165,13 @@ func (_m *Stay) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.HouseRulesAcceptedAt = new(time.Time)
 				*_m.HouseRulesAcceptedAt = value.Time
+			}
+		case stay.FieldFormCompletedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field form_completed_at", values[i])
+			} else if value.Valid {
+				_m.FormCompletedAt = new(time.Time)
+				*_m.FormCompletedAt = value.Time
 			}
 		case stay.FieldKeepProfile:
 			if value, ok := values[i].(*sql.NullBool); !ok {
@@ -359,6 +368,11 @@ func (_m *Stay) String() string {
 	builder.WriteString(", ")
 	if v := _m.HouseRulesAcceptedAt; v != nil {
 		builder.WriteString("house_rules_accepted_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.FormCompletedAt; v != nil {
+		builder.WriteString("form_completed_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

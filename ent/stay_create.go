@@ -117,6 +117,20 @@ func (_c *StayCreate) SetNillableHouseRulesAcceptedAt(v *time.Time) *StayCreate 
 	return _c
 }
 
+// SetFormCompletedAt sets the "form_completed_at" field.
+func (_c *StayCreate) SetFormCompletedAt(v time.Time) *StayCreate {
+	_c.mutation.SetFormCompletedAt(v)
+	return _c
+}
+
+// SetNillableFormCompletedAt sets the "form_completed_at" field if the given value is not nil.
+func (_c *StayCreate) SetNillableFormCompletedAt(v *time.Time) *StayCreate {
+	if v != nil {
+		_c.SetFormCompletedAt(*v)
+	}
+	return _c
+}
+
 // SetKeepProfile sets the "keep_profile" field.
 func (_c *StayCreate) SetKeepProfile(v bool) *StayCreate {
 	_c.mutation.SetKeepProfile(v)
@@ -627,6 +641,10 @@ func (_c *StayCreate) createSpec() (*Stay, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.HouseRulesAcceptedAt(); ok {
 		_spec.SetField(stay.FieldHouseRulesAcceptedAt, field.TypeTime, value)
 		_node.HouseRulesAcceptedAt = &value
+	}
+	if value, ok := _c.mutation.FormCompletedAt(); ok {
+		_spec.SetField(stay.FieldFormCompletedAt, field.TypeTime, value)
+		_node.FormCompletedAt = &value
 	}
 	if value, ok := _c.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)

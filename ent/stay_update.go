@@ -141,6 +141,26 @@ func (_u *StayUpdate) ClearHouseRulesAcceptedAt() *StayUpdate {
 	return _u
 }
 
+// SetFormCompletedAt sets the "form_completed_at" field.
+func (_u *StayUpdate) SetFormCompletedAt(v time.Time) *StayUpdate {
+	_u.mutation.SetFormCompletedAt(v)
+	return _u
+}
+
+// SetNillableFormCompletedAt sets the "form_completed_at" field if the given value is not nil.
+func (_u *StayUpdate) SetNillableFormCompletedAt(v *time.Time) *StayUpdate {
+	if v != nil {
+		_u.SetFormCompletedAt(*v)
+	}
+	return _u
+}
+
+// ClearFormCompletedAt clears the value of the "form_completed_at" field.
+func (_u *StayUpdate) ClearFormCompletedAt() *StayUpdate {
+	_u.mutation.ClearFormCompletedAt()
+	return _u
+}
+
 // SetKeepProfile sets the "keep_profile" field.
 func (_u *StayUpdate) SetKeepProfile(v bool) *StayUpdate {
 	_u.mutation.SetKeepProfile(v)
@@ -591,6 +611,12 @@ func (_u *StayUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.HouseRulesAcceptedAtCleared() {
 		_spec.ClearField(stay.FieldHouseRulesAcceptedAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.FormCompletedAt(); ok {
+		_spec.SetField(stay.FieldFormCompletedAt, field.TypeTime, value)
+	}
+	if _u.mutation.FormCompletedAtCleared() {
+		_spec.ClearField(stay.FieldFormCompletedAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)
 	}
@@ -821,6 +847,26 @@ func (_u *StayUpdateOne) SetNillableHouseRulesAcceptedAt(v *time.Time) *StayUpda
 // ClearHouseRulesAcceptedAt clears the value of the "house_rules_accepted_at" field.
 func (_u *StayUpdateOne) ClearHouseRulesAcceptedAt() *StayUpdateOne {
 	_u.mutation.ClearHouseRulesAcceptedAt()
+	return _u
+}
+
+// SetFormCompletedAt sets the "form_completed_at" field.
+func (_u *StayUpdateOne) SetFormCompletedAt(v time.Time) *StayUpdateOne {
+	_u.mutation.SetFormCompletedAt(v)
+	return _u
+}
+
+// SetNillableFormCompletedAt sets the "form_completed_at" field if the given value is not nil.
+func (_u *StayUpdateOne) SetNillableFormCompletedAt(v *time.Time) *StayUpdateOne {
+	if v != nil {
+		_u.SetFormCompletedAt(*v)
+	}
+	return _u
+}
+
+// ClearFormCompletedAt clears the value of the "form_completed_at" field.
+func (_u *StayUpdateOne) ClearFormCompletedAt() *StayUpdateOne {
+	_u.mutation.ClearFormCompletedAt()
 	return _u
 }
 
@@ -1303,6 +1349,12 @@ func (_u *StayUpdateOne) sqlSave(ctx context.Context) (_node *Stay, err error) {
 	}
 	if _u.mutation.HouseRulesAcceptedAtCleared() {
 		_spec.ClearField(stay.FieldHouseRulesAcceptedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.FormCompletedAt(); ok {
+		_spec.SetField(stay.FieldFormCompletedAt, field.TypeTime, value)
+	}
+	if _u.mutation.FormCompletedAtCleared() {
+		_spec.ClearField(stay.FieldFormCompletedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)

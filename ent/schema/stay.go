@@ -24,6 +24,7 @@ func (Stay) Fields() []ent.Field {
 		field.String("arrival_time").MaxRuneLen(5).Default(""),
 		maybe("arrival_set_at"),
 		maybe("house_rules_accepted_at"),
+		maybe("form_completed_at"), // since when no required answer of the party is missing, as the latest event says
 		field.Bool("keep_profile").Default(false),
 
 		field.String("began_by").MaxRuneLen(40).Default("").Comment("mail, door, or the id of a kiosk; empty: the check-in has not begun."),

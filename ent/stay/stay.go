@@ -29,6 +29,8 @@ const (
 	FieldArrivalSetAt = "arrival_set_at"
 	// FieldHouseRulesAcceptedAt holds the string denoting the house_rules_accepted_at field in the database.
 	FieldHouseRulesAcceptedAt = "house_rules_accepted_at"
+	// FieldFormCompletedAt holds the string denoting the form_completed_at field in the database.
+	FieldFormCompletedAt = "form_completed_at"
 	// FieldKeepProfile holds the string denoting the keep_profile field in the database.
 	FieldKeepProfile = "keep_profile"
 	// FieldBeganBy holds the string denoting the began_by field in the database.
@@ -84,6 +86,7 @@ var Columns = []string{
 	FieldArrivalTime,
 	FieldArrivalSetAt,
 	FieldHouseRulesAcceptedAt,
+	FieldFormCompletedAt,
 	FieldKeepProfile,
 	FieldBeganBy,
 	FieldBeganAt,
@@ -207,6 +210,11 @@ func ByArrivalSetAt(opts ...sql.OrderTermOption) OrderOption {
 // ByHouseRulesAcceptedAt orders the results by the house_rules_accepted_at field.
 func ByHouseRulesAcceptedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldHouseRulesAcceptedAt, opts...).ToFunc()
+}
+
+// ByFormCompletedAt orders the results by the form_completed_at field.
+func ByFormCompletedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFormCompletedAt, opts...).ToFunc()
 }
 
 // ByKeepProfile orders the results by the keep_profile field.

@@ -104,6 +104,11 @@ func HouseRulesAcceptedAt(v time.Time) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldHouseRulesAcceptedAt, v))
 }
 
+// FormCompletedAt applies equality check predicate on the "form_completed_at" field. It's identical to FormCompletedAtEQ.
+func FormCompletedAt(v time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldFormCompletedAt, v))
+}
+
 // KeepProfile applies equality check predicate on the "keep_profile" field. It's identical to KeepProfileEQ.
 func KeepProfile(v bool) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldKeepProfile, v))
@@ -572,6 +577,56 @@ func HouseRulesAcceptedAtIsNil() predicate.Stay {
 // HouseRulesAcceptedAtNotNil applies the NotNil predicate on the "house_rules_accepted_at" field.
 func HouseRulesAcceptedAtNotNil() predicate.Stay {
 	return predicate.Stay(sql.FieldNotNull(FieldHouseRulesAcceptedAt))
+}
+
+// FormCompletedAtEQ applies the EQ predicate on the "form_completed_at" field.
+func FormCompletedAtEQ(v time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldFormCompletedAt, v))
+}
+
+// FormCompletedAtNEQ applies the NEQ predicate on the "form_completed_at" field.
+func FormCompletedAtNEQ(v time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldNEQ(FieldFormCompletedAt, v))
+}
+
+// FormCompletedAtIn applies the In predicate on the "form_completed_at" field.
+func FormCompletedAtIn(vs ...time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldIn(FieldFormCompletedAt, vs...))
+}
+
+// FormCompletedAtNotIn applies the NotIn predicate on the "form_completed_at" field.
+func FormCompletedAtNotIn(vs ...time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldNotIn(FieldFormCompletedAt, vs...))
+}
+
+// FormCompletedAtGT applies the GT predicate on the "form_completed_at" field.
+func FormCompletedAtGT(v time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldGT(FieldFormCompletedAt, v))
+}
+
+// FormCompletedAtGTE applies the GTE predicate on the "form_completed_at" field.
+func FormCompletedAtGTE(v time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldGTE(FieldFormCompletedAt, v))
+}
+
+// FormCompletedAtLT applies the LT predicate on the "form_completed_at" field.
+func FormCompletedAtLT(v time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldLT(FieldFormCompletedAt, v))
+}
+
+// FormCompletedAtLTE applies the LTE predicate on the "form_completed_at" field.
+func FormCompletedAtLTE(v time.Time) predicate.Stay {
+	return predicate.Stay(sql.FieldLTE(FieldFormCompletedAt, v))
+}
+
+// FormCompletedAtIsNil applies the IsNil predicate on the "form_completed_at" field.
+func FormCompletedAtIsNil() predicate.Stay {
+	return predicate.Stay(sql.FieldIsNull(FieldFormCompletedAt))
+}
+
+// FormCompletedAtNotNil applies the NotNil predicate on the "form_completed_at" field.
+func FormCompletedAtNotNil() predicate.Stay {
+	return predicate.Stay(sql.FieldNotNull(FieldFormCompletedAt))
 }
 
 // KeepProfileEQ applies the EQ predicate on the "keep_profile" field.

@@ -10,6 +10,7 @@ import (
 
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
@@ -30,7 +31,7 @@ const (
 // mailInterval is the time in which staff get one mail about a kind of stop of a stay, if the stop comes and goes.
 const mailInterval = time.Hour
 
-// notify adds notices about new stops, and settles those of stops that are over.
+// notify adds notices and events about new stops, and settles the notices of stops that are over.
 func (s *Service) notify(tx *db.Tx, r *record, step Step) error {
 	want := r.wantedNotices(step)
 	open, err := r.openNotices(tx)
@@ -54,6 +55,11 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step) error {
 	for _, kind := range slices.Sorted(maps.Keys(want)) {
 		if slices.Contains(open, kind) {
 			continue
+		}
+		if reason := reasonOf(kind); reason != "" {
+			if err := r.appendEvent(tx, event.CheckInBlocked, "reason", string(reason)); err != nil {
+				return err
+			}
 		}
 		n := r.notice(kind, want[kind])
 		recent, err := isRecent(tx, n, mailInterval)
@@ -106,6 +112,16 @@ func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
 		params[name] = fmt.Sprint(value)
 	}
 	return s.mail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: params})
+}
+
+// reasonOf returns the reason of a stop that a kind of notice is about, or "".
+func reasonOf(kind string) StopReason {
+	for reason, k := range stopNotices {
+		if k == kind {
+			return reason
+		}
+	}
+	return ""
 }
 
 // isRecent reports whether there is a notice of the same kind about the same stay that is younger than an interval.

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/ent/schema"
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 )
@@ -120,7 +121,39 @@ func (s *Service) follow(tx *db.Tx, r *record) error {
 	if changed := r.reservation.UpdatedAt; r.stay.EvaluatedAt == nil || !r.stay.EvaluatedAt.Equal(changed) {
 		r.stay.EvaluatedAt = &changed
 	}
+	if err := r.RecordCompletion(tx); err != nil {
+		return err
+	}
+	if err := r.appendEvents(tx, step); err != nil {
+		return err
+	}
 	return s.notify(tx, r, step)
+}
+
+// appendEvents records that the check-in began, or that the PMS started the stay of a guest who had begun.
+func (r *record) appendEvents(tx *db.Tx, step Step) error {
+	began := r.stay.BeganAt != nil && (r.stored.BeganAt == nil || !r.stored.BeganAt.Equal(*r.stay.BeganAt))
+	if began {
+		origin := r.stay.BeganBy
+		if origin != guest.OriginMail && origin != guest.OriginDoor {
+			origin = "kiosk"
+		}
+		if err := r.appendEvent(tx, event.CheckInStarted, "origin", origin); err != nil {
+			return err
+		}
+	}
+	if r.stay.EndedBy == "" || r.stored.EndedBy != "" || step.Stage != CheckedIn || r.stay.BeganAt == nil {
+		return nil
+	}
+	return r.appendEvent(tx, event.CheckInCompleted, "by", r.stay.EndedBy)
+}
+
+// appendEvent records an event for partners with one fact besides the reservation.
+func (r *record) appendEvent(tx *db.Tx, kind event.Kind, name, value string) error {
+	return event.Append(tx, event.Event{
+		PropertyID: r.stay.PropertyID, Subject: r.stay.ReservationID, Kind: kind,
+		Body: map[string]any{"reservationId": r.stay.ReservationID, name: value},
+	})
 }
 
 // reopen begins again after the PMS took back a check-in, a check-out or a cancelation.

@@ -20,6 +20,11 @@ const (
 	ConflictClosed     Kind = "mapping.conflictClosed"
 	EndpointFailing    Kind = "endpoint.failing"
 
+	PreCheckInCompleted Kind = "preCheckIn.completed" // no required answer of the guests is missing any more
+	CheckInStarted      Kind = "checkIn.started"      // the guest began the check-in at the property
+	CheckInBlocked      Kind = "checkIn.blocked"      // something stops the check-in
+	CheckInCompleted    Kind = "checkIn.completed"    // the PMS started the stay of a guest who had begun the check-in
+
 	LockTampered Kind = "lock.tampered" // codes were changed at the lock, or the lock was opened, forced or reset
 	LockJammed   Kind = "lock.jammed"
 )
@@ -28,6 +33,7 @@ const (
 var Kinds = []Kind{
 	PINGenerated, AccessIssued, AccessUpdated, AccessRemoved, AccessFailed, CredentialVerified, DoorOpened, DoorDenied,
 	LockOffline, LockBatteryLow, LockTampered, LockJammed, ConflictOpened, ConflictClosed, EndpointFailing,
+	PreCheckInCompleted, CheckInStarted, CheckInBlocked, CheckInCompleted,
 }
 
 // Internal kinds record steps inside the service. They serve to explain a reservation and are not delivered to

@@ -57,8 +57,7 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	if err != nil {
 		return fmt.Errorf("store the size of a party: %w", err)
 	}
-	_, err = ensureParty(tx, p.Reservation)
-	return err
+	return recordCompletion(tx, keys, a)
 }
 
 // RemoveCompanion deletes a companion with all answers. The party that the guest names gets smaller by one.

@@ -70,7 +70,10 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	if err != nil {
 		return nil, err
 	}
-	return p, p.save(tx, keys, a, m)
+	if err := p.save(tx, keys, a, m); err != nil {
+		return nil, err
+	}
+	return p, recordCompletion(tx, keys, a)
 }
 
 // answer returns a guest with the answers of a step, or all wrong fields.

@@ -1799,6 +1799,7 @@ var (
 		{Name: "arrival_time", Type: field.TypeString, Size: 5, Default: ""},
 		{Name: "arrival_set_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "house_rules_accepted_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "form_completed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "keep_profile", Type: field.TypeBool, Default: false},
 		{Name: "began_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "began_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1829,7 +1830,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "stays_reservations_reservation",
-				Columns:    []*schema.Column{StaysColumns[28]},
+				Columns:    []*schema.Column{StaysColumns[29]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1838,17 +1839,17 @@ var (
 			{
 				Name:    "stay_reservation_id",
 				Unique:  true,
-				Columns: []*schema.Column{StaysColumns[28]},
+				Columns: []*schema.Column{StaysColumns[29]},
 			},
 			{
 				Name:    "stay_property_id_began_at",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[1], StaysColumns[10]},
+				Columns: []*schema.Column{StaysColumns[1], StaysColumns[11]},
 			},
 			{
 				Name:    "stay_next_ask_at",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[14]},
+				Columns: []*schema.Column{StaysColumns[15]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "next_ask_at IS NOT NULL",
 				},
@@ -1856,7 +1857,7 @@ var (
 			{
 				Name:    "stay_ended_at_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[24], StaysColumns[28]},
+				Columns: []*schema.Column{StaysColumns[25], StaysColumns[29]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "ended_at IS NULL",
 				},

@@ -1,0 +1,47 @@
+package guest
+
+import (
+	"fmt"
+
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/keyring"
+)
+
+// RecordCompletion records once that no required answer of the party is missing. It is recorded again only after an answer was missing.
+func (p *Party) RecordCompletion(tx *db.Tx) error {
+	complete := len(p.Incomplete()) == 0
+	if complete == (p.Stay.FormCompletedAt != nil) {
+		return nil
+	}
+	update := tx.Stay.Update().Where(entstay.PropertyID(p.Stay.PropertyID), entstay.ID(p.Stay.ID))
+	if !complete {
+		p.Stay.FormCompletedAt = nil
+		update.ClearFormCompletedAt()
+	} else {
+		p.Stay.FormCompletedAt = new(tx.Now())
+		update.SetFormCompletedAt(tx.Now())
+	}
+	if err := update.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("store that a form is complete: %w", err)
+	}
+	if !complete {
+		return nil
+	}
+	return event.Append(tx, event.Event{
+		PropertyID: p.Stay.PropertyID, Subject: p.Stay.ReservationID, Kind: event.PreCheckInCompleted,
+		Body: map[string]any{"reservationId": p.Stay.ReservationID},
+	})
+}
+
+// recordCompletion is [Party.RecordCompletion] after a change of the party. It reads the party again, because the answers of one guest
+// decide what is asked of another.
+func recordCompletion(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
+	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
+	if err != nil {
+		return err
+	}
+	return p.RecordCompletion(tx)
+}
