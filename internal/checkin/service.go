@@ -36,6 +36,15 @@ type View struct {
 	record *record
 }
 
+// NextAsk returns when the PMS is asked or called again without the guest, or zero. The stored time of the next evaluation is another: the
+// departure is one too.
+func (v View) NextAsk() time.Time {
+	if v.Stage != Stopped {
+		return time.Time{}
+	}
+	return v.At
+}
+
 // Row is what is stored about a check-in. Its id is empty if nothing is.
 type Row = ent.Stay
 

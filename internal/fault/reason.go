@@ -94,6 +94,7 @@ const (
 	MainGuestOnly    Reason = "mainGuestOnly"
 	NotYourConsent   Reason = "notYourConsent"
 	NoUnansweredCall Reason = "noUnansweredCall"
+	NoGuestAddress   Reason = "noGuestAddress"
 )
 
 // Reasons why one field is wrong.

@@ -87,9 +87,9 @@ func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	return on, nil
 }
 
-// guestAddress returns the booker's address if it reaches the guest, else that which the main guest gave, else "". The booker's comes
+// GuestAddress returns the booker's address if it reaches the guest, else that which the main guest gave, else "". The booker's comes
 // first, because who only knows a number and a name can fill in the form at a kiosk.
-func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
+func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	address, err := bookerAddress(tx, m.Reservations, row)
 	if err != nil || mail.Reaches(address) {
 		return address, err
@@ -111,7 +111,7 @@ func (m Mails) Address(view *db.Tx, row *ent.Reservation) (string, error) {
 	if err != nil || !mayMail {
 		return "", err
 	}
-	address, err := m.guestAddress(view, row)
+	address, err := m.GuestAddress(view, row)
 	if err != nil || address == "" {
 		return "", err
 	}

@@ -99,7 +99,7 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 		if booker.FirstName != nil {
 			o.FirstName = *booker.FirstName
 		}
-		present, err := m.guestAddress(view, stay)
+		present, err := m.GuestAddress(view, stay)
 		if err != nil {
 			return err
 		}

@@ -103,13 +103,10 @@ func checkInMessage(v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn
 	}
 	m := &guestv1.CheckIn{
 		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: convert.Time(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
-		UnsignedGuestIds: v.Party.Unsigned,
+		NextAskAt: convert.Time(v.NextAsk()), UnsignedGuestIds: v.Party.Unsigned,
 	}
 	if v.Answer != nil {
 		m.AskedAt = convert.Time(v.Answer.At)
-	}
-	if v.Stage == checkin.Stopped && !v.At.IsZero() {
-		m.NextAskAt = convert.Time(v.At)
 	}
 	for _, stop := range v.Stops {
 		m.Stops = append(m.Stops, stopMessage(stop, mailed && v.MailsWhenReady()))

@@ -31,7 +31,12 @@ type CheckIns struct {
 	Service *checkin.Service
 	// MailLink orders a mail with a new link to the booker.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
+	// GuestAddress returns the address to which a new link goes, or "" if none reaches the guest.
+	GuestAddress func(tx *db.Tx, row *reservation.Row) (string, error)
 }
+
+var errNoGuestAddress = fault.New(fault.Precondition, fault.NoGuestAddress,
+	"no mail address of the guest is known: enter it in the PMS, or let the guest start at the kiosk or by the QR code at the door")
 
 func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetCheckInSettingsRequest) (*propertyv1.GetCheckInSettingsResponse, error) {
 	propertyID, err := callerProperty(ctx)
@@ -240,6 +245,13 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 		if row.State == "canceled" || row.State == "processed" {
 			return nil, fault.New(fault.Precondition, fault.StayEnded, "the stay has ended, so its guest gets no link")
 		}
+		address, err := s.GuestAddress(tx, row)
+		if err != nil {
+			return nil, err
+		}
+		if address == "" {
+			return nil, errNoGuestAddress
+		}
 		if err := guest.RevokeLinks(tx, propertyID, row.ID, "", true); err != nil {
 			return nil, err
 		}
@@ -251,7 +263,7 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 // message converts a check-in with the facts for staff.
 func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
-		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.At(v.Row.NextAskAt),
+		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
 		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: convert.Time(v.Attempt.AcceptedAt),
 	}
 	if v.Answer != nil {

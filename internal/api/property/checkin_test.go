@@ -1,13 +1,20 @@
 package property
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/reservation"
 )
 
 func (h *house) changeCheckIn(c *propertyv1.CheckInSettingsChange) (*propertyv1.CheckInSettings, error) {
@@ -81,4 +88,48 @@ func TestRulesOfCountries(t *testing.T) {
 		}
 		same(t, "rules", 11, len(rules))
 	})
+}
+
+// A new link without an address to mail it to is refused, and the former link stays.
+func TestResendWithoutAnAddress(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		integrationID := a.integration()
+		a.w.write(t, func(tx *db.Tx) error {
+			return tx.Reservation.Create().SetID("rsv_1").SetPropertyID(a.id).SetIntegrationID(integrationID).SetPmsID("S").SetPmsNumber("1").
+				SetBooker([]byte("sealed")).SetState("confirmed").SetFromAt(tx.Now()).SetToAt(tx.Now().Add(48 * time.Hour)).
+				SetUpdatedAt(tx.Now()).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		})
+		address, ordered := "", 0
+		s := &CheckIns{
+			Deps:         a.w.deps,
+			MailLink:     func(*db.Tx, mail.LinkOrder) (bool, error) { ordered++; return true, nil },
+			GuestAddress: func(*db.Tx, *reservation.Row) (string, error) { return address, nil },
+		}
+		resend := func() error {
+			_, err := s.ResendInvitation(a.ctx, &propertyv1.ResendInvitationRequest{ReservationId: "rsv_1"})
+			return err
+		}
+		if err := resend(); !fault.Has(err, fault.NoGuestAddress) || ordered != 0 {
+			t.Errorf("without an address: %v, %d mails", err, ordered)
+		}
+		address = "ada@example.com"
+		if err := resend(); err != nil || ordered != 1 {
+			t.Errorf("with an address: %v, %d mails", err, ordered)
+		}
+	})
+}
+
+// The stored time of the next evaluation is not always a call to the PMS: a check-in that waits for staff is evaluated at the departure.
+func TestNextAsk(t *testing.T) {
+	departure := time.Date(2026, 11, 25, 11, 0, 0, 0, time.UTC)
+	for stage, want := range map[checkin.Stage]bool{checkin.Signature: false, checkin.Waiting: false, checkin.Stopped: true} {
+		v := checkin.View{Row: &checkin.Row{NextAskAt: &departure}, People: &guest.Party{}, Step: checkin.Step{Stage: stage, At: departure}}
+		m, err := (&CheckIns{}).message(context.Background(), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.GetNextAskAt() != nil; got != want {
+			t.Errorf("%s: asked again %v", stage, m.GetNextAskAt())
+		}
+	}
 }

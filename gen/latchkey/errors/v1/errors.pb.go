@@ -272,6 +272,8 @@ const (
 	Reason_REASON_NOT_YOUR_ANSWER Reason = 154
 	// 409. No checkIn call of this stay waits for an answer of the PMS.
 	Reason_REASON_NO_UNANSWERED_CALL Reason = 153
+	// 409. No mail address is known that reaches the guest: the PMS sent none, or the relay address of a booking site.
+	Reason_REASON_NO_GUEST_ADDRESS Reason = 155
 )
 
 // Enum value maps for Reason.
@@ -397,6 +399,7 @@ var (
 		148: "REASON_BAD_CHARACTER",
 		154: "REASON_NOT_YOUR_ANSWER",
 		153: "REASON_NO_UNANSWERED_CALL",
+		155: "REASON_NO_GUEST_ADDRESS",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":               0,
@@ -519,6 +522,7 @@ var (
 		"REASON_BAD_CHARACTER":             148,
 		"REASON_NOT_YOUR_ANSWER":           154,
 		"REASON_NO_UNANSWERED_CALL":        153,
+		"REASON_NO_GUEST_ADDRESS":          155,
 	}
 )
 
@@ -662,7 +666,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\x88\x19\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xa6\x19\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -784,7 +788,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x12REASON_NOT_A_PHONE\x10\x93\x01\x12\x19\n" +
 	"\x14REASON_BAD_CHARACTER\x10\x94\x01\x12\x1b\n" +
 	"\x16REASON_NOT_YOUR_ANSWER\x10\x9a\x01\x12\x1e\n" +
-	"\x19REASON_NO_UNANSWERED_CALL\x10\x99\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x19REASON_NO_UNANSWERED_CALL\x10\x99\x01\x12\x1c\n" +
+	"\x17REASON_NO_GUEST_ADDRESS\x10\x9b\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once

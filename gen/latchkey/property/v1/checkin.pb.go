@@ -1099,7 +1099,7 @@ type StaffCheckIn struct {
 	BeganAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
 	// When the PMS was last asked.
 	AskedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=asked_at,json=askedAt,proto3" json:"asked_at,omitempty"`
-	// When it is asked again.
+	// When it is asked or called again without the guest. Absent: only on request.
 	NextAskAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=next_ask_at,json=nextAskAt,proto3" json:"next_ask_at,omitempty"`
 	// The PMS said that the room is ready. Absent: not known.
 	RoomReady *bool `protobuf:"varint,7,opt,name=room_ready,json=roomReady,proto3,oneof" json:"room_ready,omitempty"`

@@ -54,7 +54,8 @@ type CheckInServiceClient interface {
 	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
 	// The caller's name is recorded.
 	EndCall(ctx context.Context, in *EndCallRequest, opts ...grpc.CallOption) (*EndCallResponse, error)
-	// Mails the booker a new link. The old one ends unless a device is bound to it.
+	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
+	// with the reason noGuestAddress.
 	ResendInvitation(ctx context.Context, in *ResendInvitationRequest, opts ...grpc.CallOption) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(ctx context.Context, in *ListGuestsRequest, opts ...grpc.CallOption) (*ListGuestsResponse, error)
@@ -193,7 +194,8 @@ type CheckInServiceServer interface {
 	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
 	// The caller's name is recorded.
 	EndCall(context.Context, *EndCallRequest) (*EndCallResponse, error)
-	// Mails the booker a new link. The old one ends unless a device is bound to it.
+	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
+	// with the reason noGuestAddress.
 	ResendInvitation(context.Context, *ResendInvitationRequest) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error)

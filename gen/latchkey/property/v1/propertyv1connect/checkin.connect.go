@@ -82,7 +82,8 @@ type CheckInServiceClient interface {
 	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
 	// The caller's name is recorded.
 	EndCall(context.Context, *v1.EndCallRequest) (*v1.EndCallResponse, error)
-	// Mails the booker a new link. The old one ends unless a device is bound to it.
+	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
+	// with the reason noGuestAddress.
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
@@ -287,7 +288,8 @@ type CheckInServiceHandler interface {
 	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
 	// The caller's name is recorded.
 	EndCall(context.Context, *v1.EndCallRequest) (*v1.EndCallResponse, error)
-	// Mails the booker a new link. The old one ends unless a device is bound to it.
+	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
+	// with the reason noGuestAddress.
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
