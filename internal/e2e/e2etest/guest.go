@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -20,11 +21,17 @@ import (
 type Tablet struct {
 	ID, Token, Door string
 	key             *ecdsa.PrivateKey
-	w               *World
+	server          grpc.ClientConnInterface
 }
 
 // EnrolTablet creates a kiosk and enrols a tablet for it.
 func EnrolTablet(t testing.TB, w *World, name string) *Tablet {
+	t.Helper()
+	return EnrolTabletAt(t, w.Public, w.Staff(t.Context()), name)
+}
+
+// EnrolTabletAt is EnrolTablet at a server, with the credentials of a member of the staff in a context.
+func EnrolTabletAt(t testing.TB, server grpc.ClientConnInterface, staff context.Context, name string) *Tablet {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -34,15 +41,15 @@ func EnrolTablet(t testing.TB, w *World, name string) *Tablet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, err := propertyv1.NewKioskServiceClient(w.Public).CreateKiosk(w.Staff(t.Context()), &propertyv1.CreateKioskRequest{Name: name})
+	created, err := propertyv1.NewKioskServiceClient(server).CreateKiosk(staff, &propertyv1.CreateKioskRequest{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	enrolled, err := kioskv1.NewKioskServiceClient(w.Public).EnrolKiosk(t.Context(), &kioskv1.EnrolKioskRequest{Code: created.GetCode(), PublicKey: public})
+	enrolled, err := kioskv1.NewKioskServiceClient(server).EnrolKiosk(t.Context(), &kioskv1.EnrolKioskRequest{Code: created.GetCode(), PublicKey: public})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Tablet{enrolled.GetData().GetKioskId(), enrolled.GetData().GetToken(), created.GetData().GetDoor(), key, w}
+	return &Tablet{enrolled.GetData().GetKioskId(), enrolled.GetData().GetToken(), created.GetData().GetDoor(), key, server}
 }
 
 // As returns a context with the tablet's token.
@@ -65,7 +72,7 @@ func (k *Tablet) Sign(challenge string) ([]byte, error) {
 
 // Find searches a stay on the tablet.
 func (k *Tablet) Find(ctx context.Context, number, familyName string) (*guestv1.Found, error) {
-	api := kioskv1.NewKioskServiceClient(k.w.Public)
+	api := kioskv1.NewKioskServiceClient(k.server)
 	start, err := api.GetKiosk(k.As(ctx), &kioskv1.GetKioskRequest{})
 	if err != nil {
 		return nil, err
