@@ -41569,6 +41569,7 @@ type StayMutation struct {
 	house_rules_accepted_at *time.Time
 	form_completed_at       *time.Time
 	keep_profile            *bool
+	profile_id              *string
 	began_by                *string
 	began_at                *time.Time
 	details_confirmed_at    *time.Time
@@ -42137,6 +42138,42 @@ func (m *StayMutation) OldKeepProfile(ctx context.Context) (v bool, err error) {
 // ResetKeepProfile resets all changes to the "keep_profile" field.
 func (m *StayMutation) ResetKeepProfile() {
 	m.keep_profile = nil
+}
+
+// SetProfileID sets the "profile_id" field.
+func (m *StayMutation) SetProfileID(s string) {
+	m.profile_id = &s
+}
+
+// ProfileID returns the value of the "profile_id" field in the mutation.
+func (m *StayMutation) ProfileID() (r string, exists bool) {
+	v := m.profile_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProfileID returns the old "profile_id" field's value of the Stay entity.
+// If the Stay object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StayMutation) OldProfileID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProfileID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProfileID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProfileID: %w", err)
+	}
+	return oldValue.ProfileID, nil
+}
+
+// ResetProfileID resets all changes to the "profile_id" field.
+func (m *StayMutation) ResetProfileID() {
+	m.profile_id = nil
 }
 
 // SetBeganBy sets the "began_by" field.
@@ -43049,7 +43086,7 @@ func (m *StayMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StayMutation) Fields() []string {
-	fields := make([]string, 0, 29)
+	fields := make([]string, 0, 30)
 	if m.property_id != nil {
 		fields = append(fields, stay.FieldPropertyID)
 	}
@@ -43079,6 +43116,9 @@ func (m *StayMutation) Fields() []string {
 	}
 	if m.keep_profile != nil {
 		fields = append(fields, stay.FieldKeepProfile)
+	}
+	if m.profile_id != nil {
+		fields = append(fields, stay.FieldProfileID)
 	}
 	if m.began_by != nil {
 		fields = append(fields, stay.FieldBeganBy)
@@ -43165,6 +43205,8 @@ func (m *StayMutation) Field(name string) (ent.Value, bool) {
 		return m.FormCompletedAt()
 	case stay.FieldKeepProfile:
 		return m.KeepProfile()
+	case stay.FieldProfileID:
+		return m.ProfileID()
 	case stay.FieldBeganBy:
 		return m.BeganBy()
 	case stay.FieldBeganAt:
@@ -43232,6 +43274,8 @@ func (m *StayMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldFormCompletedAt(ctx)
 	case stay.FieldKeepProfile:
 		return m.OldKeepProfile(ctx)
+	case stay.FieldProfileID:
+		return m.OldProfileID(ctx)
 	case stay.FieldBeganBy:
 		return m.OldBeganBy(ctx)
 	case stay.FieldBeganAt:
@@ -43348,6 +43392,13 @@ func (m *StayMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetKeepProfile(v)
+		return nil
+	case stay.FieldProfileID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProfileID(v)
 		return nil
 	case stay.FieldBeganBy:
 		v, ok := value.(string)
@@ -43692,6 +43743,9 @@ func (m *StayMutation) ResetField(name string) error {
 		return nil
 	case stay.FieldKeepProfile:
 		m.ResetKeepProfile()
+		return nil
+	case stay.FieldProfileID:
+		m.ResetProfileID()
 		return nil
 	case stay.FieldBeganBy:
 		m.ResetBeganBy()

@@ -1642,42 +1642,48 @@ func init() {
 	stayDescKeepProfile := stayFields[10].Descriptor()
 	// stay.DefaultKeepProfile holds the default value on creation for the keep_profile field.
 	stay.DefaultKeepProfile = stayDescKeepProfile.Default.(bool)
+	// stayDescProfileID is the schema descriptor for profile_id field.
+	stayDescProfileID := stayFields[11].Descriptor()
+	// stay.DefaultProfileID holds the default value on creation for the profile_id field.
+	stay.DefaultProfileID = stayDescProfileID.Default.(string)
+	// stay.ProfileIDValidator is a validator for the "profile_id" field. It is called by the builders before save.
+	stay.ProfileIDValidator = stayDescProfileID.Validators[0].(func(string) error)
 	// stayDescBeganBy is the schema descriptor for began_by field.
-	stayDescBeganBy := stayFields[11].Descriptor()
+	stayDescBeganBy := stayFields[12].Descriptor()
 	// stay.DefaultBeganBy holds the default value on creation for the began_by field.
 	stay.DefaultBeganBy = stayDescBeganBy.Default.(string)
 	// stay.BeganByValidator is a validator for the "began_by" field. It is called by the builders before save.
 	stay.BeganByValidator = stayDescBeganBy.Validators[0].(func(string) error)
 	// stayDescAttemptKey is the schema descriptor for attempt_key field.
-	stayDescAttemptKey := stayFields[17].Descriptor()
+	stayDescAttemptKey := stayFields[18].Descriptor()
 	// stay.DefaultAttemptKey holds the default value on creation for the attempt_key field.
 	stay.DefaultAttemptKey = stayDescAttemptKey.Default.(string)
 	// stay.AttemptKeyValidator is a validator for the "attempt_key" field. It is called by the builders before save.
 	stay.AttemptKeyValidator = stayDescAttemptKey.Validators[0].(func(string) error)
 	// stayDescAttemptSession is the schema descriptor for attempt_session field.
-	stayDescAttemptSession := stayFields[18].Descriptor()
+	stayDescAttemptSession := stayFields[19].Descriptor()
 	// stay.DefaultAttemptSession holds the default value on creation for the attempt_session field.
 	stay.DefaultAttemptSession = stayDescAttemptSession.Default.(string)
 	// stay.AttemptSessionValidator is a validator for the "attempt_session" field. It is called by the builders before save.
 	stay.AttemptSessionValidator = stayDescAttemptSession.Validators[0].(func(string) error)
 	// stayDescAttemptState is the schema descriptor for attempt_state field.
-	stayDescAttemptState := stayFields[19].Descriptor()
+	stayDescAttemptState := stayFields[20].Descriptor()
 	// stay.DefaultAttemptState holds the default value on creation for the attempt_state field.
 	stay.DefaultAttemptState = stayDescAttemptState.Default.(string)
 	// stay.AttemptStateValidator is a validator for the "attempt_state" field. It is called by the builders before save.
 	stay.AttemptStateValidator = stayDescAttemptState.Validators[0].(func(string) error)
 	// stayDescAttempts is the schema descriptor for attempts field.
-	stayDescAttempts := stayFields[20].Descriptor()
+	stayDescAttempts := stayFields[21].Descriptor()
 	// stay.DefaultAttempts holds the default value on creation for the attempts field.
 	stay.DefaultAttempts = stayDescAttempts.Default.(int)
 	// stayDescEndedBy is the schema descriptor for ended_by field.
-	stayDescEndedBy := stayFields[25].Descriptor()
+	stayDescEndedBy := stayFields[26].Descriptor()
 	// stay.DefaultEndedBy holds the default value on creation for the ended_by field.
 	stay.DefaultEndedBy = stayDescEndedBy.Default.(string)
 	// stay.EndedByValidator is a validator for the "ended_by" field. It is called by the builders before save.
 	stay.EndedByValidator = stayDescEndedBy.Validators[0].(func(string) error)
 	// stayDescCreatedAt is the schema descriptor for created_at field.
-	stayDescCreatedAt := stayFields[29].Descriptor()
+	stayDescCreatedAt := stayFields[30].Descriptor()
 	// stay.DefaultCreatedAt holds the default value on creation for the created_at field.
 	stay.DefaultCreatedAt = stayDescCreatedAt.Default.(func() time.Time)
 	// stayDescID is the schema descriptor for id field.

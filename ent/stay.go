@@ -39,6 +39,8 @@ type Stay struct {
 	FormCompletedAt *time.Time `json:"form_completed_at,omitempty"`
 	// KeepProfile holds the value of the "keep_profile" field.
 	KeepProfile bool `json:"keep_profile,omitempty"`
+	// The profile that was saved or offered in this stay, whatever the booker's address is now.
+	ProfileID string `json:"profile_id,omitempty"`
 	// mail, door, or the id of a kiosk; empty: the check-in has not begun.
 	BeganBy string `json:"began_by,omitempty"`
 	// BeganAt holds the value of the "began_at" field.
@@ -91,7 +93,7 @@ func (*Stay) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case stay.FieldAdultCount, stay.FieldChildCount, stay.FieldAttempts:
 			values[i] = new(sql.NullInt64)
-		case stay.FieldID, stay.FieldPropertyID, stay.FieldReservationID, stay.FieldArrivalTime, stay.FieldBeganBy, stay.FieldAttemptKey, stay.FieldAttemptSession, stay.FieldAttemptState, stay.FieldEndedBy:
+		case stay.FieldID, stay.FieldPropertyID, stay.FieldReservationID, stay.FieldArrivalTime, stay.FieldProfileID, stay.FieldBeganBy, stay.FieldAttemptKey, stay.FieldAttemptSession, stay.FieldAttemptState, stay.FieldEndedBy:
 			values[i] = new(sql.NullString)
 		case stay.FieldArrivalSetAt, stay.FieldHouseRulesAcceptedAt, stay.FieldFormCompletedAt, stay.FieldBeganAt, stay.FieldDetailsConfirmedAt, stay.FieldNextAskAt, stay.FieldAttemptAt, stay.FieldAcceptedAt, stay.FieldEndedAt, stay.FieldEvaluatedAt, stay.FieldRoomReadyMailedAt, stay.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -178,6 +180,12 @@ func (_m *Stay) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field keep_profile", values[i])
 			} else if value.Valid {
 				_m.KeepProfile = value.Bool
+			}
+		case stay.FieldProfileID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field profile_id", values[i])
+			} else if value.Valid {
+				_m.ProfileID = value.String
 			}
 		case stay.FieldBeganBy:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -378,6 +386,9 @@ func (_m *Stay) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("keep_profile=")
 	builder.WriteString(fmt.Sprintf("%v", _m.KeepProfile))
+	builder.WriteString(", ")
+	builder.WriteString("profile_id=")
+	builder.WriteString(_m.ProfileID)
 	builder.WriteString(", ")
 	builder.WriteString("began_by=")
 	builder.WriteString(_m.BeganBy)

@@ -145,6 +145,20 @@ func (_c *StayCreate) SetNillableKeepProfile(v *bool) *StayCreate {
 	return _c
 }
 
+// SetProfileID sets the "profile_id" field.
+func (_c *StayCreate) SetProfileID(v string) *StayCreate {
+	_c.mutation.SetProfileID(v)
+	return _c
+}
+
+// SetNillableProfileID sets the "profile_id" field if the given value is not nil.
+func (_c *StayCreate) SetNillableProfileID(v *string) *StayCreate {
+	if v != nil {
+		_c.SetProfileID(*v)
+	}
+	return _c
+}
+
 // SetBeganBy sets the "began_by" field.
 func (_c *StayCreate) SetBeganBy(v string) *StayCreate {
 	_c.mutation.SetBeganBy(v)
@@ -456,6 +470,10 @@ func (_c *StayCreate) defaults() {
 		v := stay.DefaultKeepProfile
 		_c.mutation.SetKeepProfile(v)
 	}
+	if _, ok := _c.mutation.ProfileID(); !ok {
+		v := stay.DefaultProfileID
+		_c.mutation.SetProfileID(v)
+	}
 	if _, ok := _c.mutation.BeganBy(); !ok {
 		v := stay.DefaultBeganBy
 		_c.mutation.SetBeganBy(v)
@@ -523,6 +541,14 @@ func (_c *StayCreate) check() error {
 	}
 	if _, ok := _c.mutation.KeepProfile(); !ok {
 		return &ValidationError{Name: "keep_profile", err: errors.New(`ent: missing required field "Stay.keep_profile"`)}
+	}
+	if _, ok := _c.mutation.ProfileID(); !ok {
+		return &ValidationError{Name: "profile_id", err: errors.New(`ent: missing required field "Stay.profile_id"`)}
+	}
+	if v, ok := _c.mutation.ProfileID(); ok {
+		if err := stay.ProfileIDValidator(v); err != nil {
+			return &ValidationError{Name: "profile_id", err: fmt.Errorf(`ent: validator failed for field "Stay.profile_id": %w`, err)}
+		}
 	}
 	if _, ok := _c.mutation.BeganBy(); !ok {
 		return &ValidationError{Name: "began_by", err: errors.New(`ent: missing required field "Stay.began_by"`)}
@@ -649,6 +675,10 @@ func (_c *StayCreate) createSpec() (*Stay, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)
 		_node.KeepProfile = value
+	}
+	if value, ok := _c.mutation.ProfileID(); ok {
+		_spec.SetField(stay.FieldProfileID, field.TypeString, value)
+		_node.ProfileID = value
 	}
 	if value, ok := _c.mutation.BeganBy(); ok {
 		_spec.SetField(stay.FieldBeganBy, field.TypeString, value)

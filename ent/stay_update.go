@@ -175,6 +175,20 @@ func (_u *StayUpdate) SetNillableKeepProfile(v *bool) *StayUpdate {
 	return _u
 }
 
+// SetProfileID sets the "profile_id" field.
+func (_u *StayUpdate) SetProfileID(v string) *StayUpdate {
+	_u.mutation.SetProfileID(v)
+	return _u
+}
+
+// SetNillableProfileID sets the "profile_id" field if the given value is not nil.
+func (_u *StayUpdate) SetNillableProfileID(v *string) *StayUpdate {
+	if v != nil {
+		_u.SetProfileID(*v)
+	}
+	return _u
+}
+
 // SetBeganBy sets the "began_by" field.
 func (_u *StayUpdate) SetBeganBy(v string) *StayUpdate {
 	_u.mutation.SetBeganBy(v)
@@ -535,6 +549,11 @@ func (_u *StayUpdate) check() error {
 			return &ValidationError{Name: "arrival_time", err: fmt.Errorf(`ent: validator failed for field "Stay.arrival_time": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ProfileID(); ok {
+		if err := stay.ProfileIDValidator(v); err != nil {
+			return &ValidationError{Name: "profile_id", err: fmt.Errorf(`ent: validator failed for field "Stay.profile_id": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.BeganBy(); ok {
 		if err := stay.BeganByValidator(v); err != nil {
 			return &ValidationError{Name: "began_by", err: fmt.Errorf(`ent: validator failed for field "Stay.began_by": %w`, err)}
@@ -619,6 +638,9 @@ func (_u *StayUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.ProfileID(); ok {
+		_spec.SetField(stay.FieldProfileID, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.BeganBy(); ok {
 		_spec.SetField(stay.FieldBeganBy, field.TypeString, value)
@@ -880,6 +902,20 @@ func (_u *StayUpdateOne) SetKeepProfile(v bool) *StayUpdateOne {
 func (_u *StayUpdateOne) SetNillableKeepProfile(v *bool) *StayUpdateOne {
 	if v != nil {
 		_u.SetKeepProfile(*v)
+	}
+	return _u
+}
+
+// SetProfileID sets the "profile_id" field.
+func (_u *StayUpdateOne) SetProfileID(v string) *StayUpdateOne {
+	_u.mutation.SetProfileID(v)
+	return _u
+}
+
+// SetNillableProfileID sets the "profile_id" field if the given value is not nil.
+func (_u *StayUpdateOne) SetNillableProfileID(v *string) *StayUpdateOne {
+	if v != nil {
+		_u.SetProfileID(*v)
 	}
 	return _u
 }
@@ -1257,6 +1293,11 @@ func (_u *StayUpdateOne) check() error {
 			return &ValidationError{Name: "arrival_time", err: fmt.Errorf(`ent: validator failed for field "Stay.arrival_time": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ProfileID(); ok {
+		if err := stay.ProfileIDValidator(v); err != nil {
+			return &ValidationError{Name: "profile_id", err: fmt.Errorf(`ent: validator failed for field "Stay.profile_id": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.BeganBy(); ok {
 		if err := stay.BeganByValidator(v); err != nil {
 			return &ValidationError{Name: "began_by", err: fmt.Errorf(`ent: validator failed for field "Stay.began_by": %w`, err)}
@@ -1358,6 +1399,9 @@ func (_u *StayUpdateOne) sqlSave(ctx context.Context) (_node *Stay, err error) {
 	}
 	if value, ok := _u.mutation.KeepProfile(); ok {
 		_spec.SetField(stay.FieldKeepProfile, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.ProfileID(); ok {
+		_spec.SetField(stay.FieldProfileID, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.BeganBy(); ok {
 		_spec.SetField(stay.FieldBeganBy, field.TypeString, value)

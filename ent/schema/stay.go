@@ -26,6 +26,7 @@ func (Stay) Fields() []ent.Field {
 		maybe("house_rules_accepted_at"),
 		maybe("form_completed_at"), // since when no required answer of the party is missing, as the latest event says
 		field.Bool("keep_profile").Default(false),
+		field.String("profile_id").MaxRuneLen(64).Default("").Comment("The profile that was saved or offered in this stay, whatever the booker's address is now."),
 
 		field.String("began_by").MaxRuneLen(40).Default("").Comment("mail, door, or the id of a kiosk; empty: the check-in has not begun."),
 		maybe("began_at"),
@@ -148,7 +149,9 @@ func (GuestProfile) Fields() []ent.Field {
 	}
 }
 
-func (GuestProfile) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id")} }
+func (GuestProfile) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id"), index.Fields("updated_at")}
+}
 
 // GuestLink is the link of a mail to a guest. It binds one device.
 type GuestLink struct{ ent.Schema }
@@ -362,5 +365,6 @@ func (Mail) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id", "created_at"), index.Fields("reservation_id"), index.Fields("property_id", "address_mac"),
 		index.Fields("created_at").Annotations(entsql.IndexWhere("state = 'waiting' OR state = 'sending'")),
+		index.Fields("created_at", "id").Annotations(entsql.IndexWhere("reservation_id = ''")),
 	}
 }

@@ -33,6 +33,8 @@ const (
 	FieldFormCompletedAt = "form_completed_at"
 	// FieldKeepProfile holds the string denoting the keep_profile field in the database.
 	FieldKeepProfile = "keep_profile"
+	// FieldProfileID holds the string denoting the profile_id field in the database.
+	FieldProfileID = "profile_id"
 	// FieldBeganBy holds the string denoting the began_by field in the database.
 	FieldBeganBy = "began_by"
 	// FieldBeganAt holds the string denoting the began_at field in the database.
@@ -88,6 +90,7 @@ var Columns = []string{
 	FieldHouseRulesAcceptedAt,
 	FieldFormCompletedAt,
 	FieldKeepProfile,
+	FieldProfileID,
 	FieldBeganBy,
 	FieldBeganAt,
 	FieldDetailsConfirmedAt,
@@ -136,6 +139,10 @@ var (
 	ArrivalTimeValidator func(string) error
 	// DefaultKeepProfile holds the default value on creation for the "keep_profile" field.
 	DefaultKeepProfile bool
+	// DefaultProfileID holds the default value on creation for the "profile_id" field.
+	DefaultProfileID string
+	// ProfileIDValidator is a validator for the "profile_id" field. It is called by the builders before save.
+	ProfileIDValidator func(string) error
 	// DefaultBeganBy holds the default value on creation for the "began_by" field.
 	DefaultBeganBy string
 	// BeganByValidator is a validator for the "began_by" field. It is called by the builders before save.
@@ -220,6 +227,11 @@ func ByFormCompletedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByKeepProfile orders the results by the keep_profile field.
 func ByKeepProfile(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldKeepProfile, opts...).ToFunc()
+}
+
+// ByProfileID orders the results by the profile_id field.
+func ByProfileID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldProfileID, opts...).ToFunc()
 }
 
 // ByBeganBy orders the results by the began_by field.

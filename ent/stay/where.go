@@ -114,6 +114,11 @@ func KeepProfile(v bool) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldKeepProfile, v))
 }
 
+// ProfileID applies equality check predicate on the "profile_id" field. It's identical to ProfileIDEQ.
+func ProfileID(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldProfileID, v))
+}
+
 // BeganBy applies equality check predicate on the "began_by" field. It's identical to BeganByEQ.
 func BeganBy(v string) predicate.Stay {
 	return predicate.Stay(sql.FieldEQ(FieldBeganBy, v))
@@ -637,6 +642,71 @@ func KeepProfileEQ(v bool) predicate.Stay {
 // KeepProfileNEQ applies the NEQ predicate on the "keep_profile" field.
 func KeepProfileNEQ(v bool) predicate.Stay {
 	return predicate.Stay(sql.FieldNEQ(FieldKeepProfile, v))
+}
+
+// ProfileIDEQ applies the EQ predicate on the "profile_id" field.
+func ProfileIDEQ(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldEQ(FieldProfileID, v))
+}
+
+// ProfileIDNEQ applies the NEQ predicate on the "profile_id" field.
+func ProfileIDNEQ(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldNEQ(FieldProfileID, v))
+}
+
+// ProfileIDIn applies the In predicate on the "profile_id" field.
+func ProfileIDIn(vs ...string) predicate.Stay {
+	return predicate.Stay(sql.FieldIn(FieldProfileID, vs...))
+}
+
+// ProfileIDNotIn applies the NotIn predicate on the "profile_id" field.
+func ProfileIDNotIn(vs ...string) predicate.Stay {
+	return predicate.Stay(sql.FieldNotIn(FieldProfileID, vs...))
+}
+
+// ProfileIDGT applies the GT predicate on the "profile_id" field.
+func ProfileIDGT(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldGT(FieldProfileID, v))
+}
+
+// ProfileIDGTE applies the GTE predicate on the "profile_id" field.
+func ProfileIDGTE(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldGTE(FieldProfileID, v))
+}
+
+// ProfileIDLT applies the LT predicate on the "profile_id" field.
+func ProfileIDLT(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldLT(FieldProfileID, v))
+}
+
+// ProfileIDLTE applies the LTE predicate on the "profile_id" field.
+func ProfileIDLTE(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldLTE(FieldProfileID, v))
+}
+
+// ProfileIDContains applies the Contains predicate on the "profile_id" field.
+func ProfileIDContains(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldContains(FieldProfileID, v))
+}
+
+// ProfileIDHasPrefix applies the HasPrefix predicate on the "profile_id" field.
+func ProfileIDHasPrefix(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldHasPrefix(FieldProfileID, v))
+}
+
+// ProfileIDHasSuffix applies the HasSuffix predicate on the "profile_id" field.
+func ProfileIDHasSuffix(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldHasSuffix(FieldProfileID, v))
+}
+
+// ProfileIDEqualFold applies the EqualFold predicate on the "profile_id" field.
+func ProfileIDEqualFold(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldEqualFold(FieldProfileID, v))
+}
+
+// ProfileIDContainsFold applies the ContainsFold predicate on the "profile_id" field.
+func ProfileIDContainsFold(v string) predicate.Stay {
+	return predicate.Stay(sql.FieldContainsFold(FieldProfileID, v))
 }
 
 // BeganByEQ applies the EQ predicate on the "began_by" field.

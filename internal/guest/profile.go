@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
 	entprofile "latchkey.dev/ent/guestprofile"
+	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
@@ -46,7 +47,7 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	if err != nil {
 		return fmt.Errorf("offer a guest's profile: %w", err)
 	}
-	return nil
+	return recordProfile(tx, g.PropertyID, g.ReservationID, kept.ID)
 }
 
 // DeleteUnusedProfiles deletes profiles that were neither saved nor offered since a time, at most limit, and returns their number.
@@ -72,8 +73,8 @@ func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile
 	return answers, nil
 }
 
-// profileID returns the id of the profile of the booker's address, or "" if the booker has none.
-func (p *Party) profileID(ctx context.Context, keys *keyring.Ring) (string, error) {
+// presentProfileID returns the id of the profile of the booker's present address, or "" if the booker has none.
+func (p *Party) presentProfileID(ctx context.Context, keys *keyring.Ring) (string, error) {
 	booker, err := reservation.Service{Keys: keys}.Booker(ctx, p.Reservation)
 	if err != nil || booker.Email == nil {
 		return "", err
@@ -81,12 +82,12 @@ func (p *Party) profileID(ctx context.Context, keys *keyring.Ring) (string, erro
 	return hex.EncodeToString(AddressMAC(keys, p.Reservation.PropertyID, *booker.Email)), nil
 }
 
-// saveProfile keeps the answers of the main guest for the next stay.
+// saveProfile keeps the answers of the main guest for the next stay, under the booker's present address.
 func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers) error {
 	if err := p.deleteProfile(tx, keys); err != nil {
 		return err
 	}
-	profileID, err := p.profileID(tx.Context(), keys)
+	profileID, err := p.presentProfileID(tx.Context(), keys)
 	if err != nil || profileID == "" || len(answers) == 0 {
 		return err
 	}
@@ -101,18 +102,33 @@ func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers)
 	if err != nil {
 		return fmt.Errorf("keep a guest's profile: %w", err)
 	}
-	return nil
+	p.Stay.ProfileID = profileID
+	return recordProfile(tx, p.Reservation.PropertyID, p.Reservation.ID, profileID)
 }
 
-// deleteProfile deletes what the property keeps of the booker's address.
+// deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, and the one of the
+// booker's present address. The PMS may have changed the address since the profile was saved.
 func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
-	profileID, err := p.profileID(tx.Context(), keys)
-	if err != nil || profileID == "" {
+	present, err := p.presentProfileID(tx.Context(), keys)
+	if err != nil {
 		return err
 	}
-	_, err = tx.GuestProfile.Delete().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.ID(profileID)).Exec(tx.Context())
+	_, err = tx.GuestProfile.Delete().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.IDIn(present, p.Stay.ProfileID)).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("delete a guest's profile: %w", err)
+	}
+	if p.Stay.ProfileID == "" {
+		return nil
+	}
+	p.Stay.ProfileID = ""
+	return recordProfile(tx, p.Reservation.PropertyID, p.Reservation.ID, "")
+}
+
+// recordProfile stores at a stay which profile was saved or offered in it; empty: none.
+func recordProfile(tx *db.Tx, propertyID, reservationID, profileID string) error {
+	err := tx.Stay.Update().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)).SetProfileID(profileID).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("record the profile of a stay: %w", err)
 	}
 	return nil
 }

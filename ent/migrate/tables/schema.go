@@ -725,6 +725,11 @@ var (
 				Unique:  false,
 				Columns: []*schema.Column{GuestProfilesColumns[4]},
 			},
+			{
+				Name:    "guestprofile_updated_at",
+				Unique:  false,
+				Columns: []*schema.Column{GuestProfilesColumns[2]},
+			},
 		},
 	}
 	// GuestSessionsColumns holds the columns for the "guest_sessions" table.
@@ -1198,6 +1203,14 @@ var (
 				Columns: []*schema.Column{MailsColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "state = 'waiting' OR state = 'sending'",
+				},
+			},
+			{
+				Name:    "mail_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{MailsColumns[14], MailsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "reservation_id = ''",
 				},
 			},
 		},
@@ -1801,6 +1814,7 @@ var (
 		{Name: "house_rules_accepted_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "form_completed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "keep_profile", Type: field.TypeBool, Default: false},
+		{Name: "profile_id", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "began_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "began_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "details_confirmed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1830,7 +1844,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "stays_reservations_reservation",
-				Columns:    []*schema.Column{StaysColumns[29]},
+				Columns:    []*schema.Column{StaysColumns[30]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1839,17 +1853,17 @@ var (
 			{
 				Name:    "stay_reservation_id",
 				Unique:  true,
-				Columns: []*schema.Column{StaysColumns[29]},
+				Columns: []*schema.Column{StaysColumns[30]},
 			},
 			{
 				Name:    "stay_property_id_began_at",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[1], StaysColumns[11]},
+				Columns: []*schema.Column{StaysColumns[1], StaysColumns[12]},
 			},
 			{
 				Name:    "stay_next_ask_at",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[15]},
+				Columns: []*schema.Column{StaysColumns[16]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "next_ask_at IS NOT NULL",
 				},
@@ -1857,7 +1871,7 @@ var (
 			{
 				Name:    "stay_ended_at_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{StaysColumns[25], StaysColumns[29]},
+				Columns: []*schema.Column{StaysColumns[26], StaysColumns[30]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "ended_at IS NULL",
 				},

@@ -1,0 +1,68 @@
+package guest_test
+
+import (
+	"testing"
+
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/reservation"
+)
+
+func (h *fixture) keepProfile(a actor.Actor, keep bool) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, "", nil, keep) })
+}
+
+func (h *fixture) profiles() int { return h.db.Read().GuestProfile.Query().CountX(h.t.Context()) }
+
+// A guest who takes back the consent finds no profile left, whatever the PMS did to the booker's address since it was saved or offered.
+func TestProfileIsDeletedAfterTheAddressChanged(t *testing.T) {
+	const before, after = "ana@example.com", "ana@new.example.com"
+	for name, steps := range map[string]func(h *fixture, a actor.Actor, change func(email any)){
+		"saved, then changed": func(h *fixture, a actor.Actor, change func(email any)) {
+			h.keepProfile(a, true)
+			change(after)
+		},
+		"saved, then removed": func(h *fixture, a actor.Actor, change func(email any)) {
+			h.keepProfile(a, true)
+			change(nil)
+		},
+		"saved under both addresses": func(h *fixture, a actor.Actor, change func(email any)) {
+			h.keepProfile(a, true)
+			change(after)
+			h.must(h.save(a, h.party(a.ReservationID).Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Souza"))
+			if n := h.profiles(); n != 1 {
+				h.t.Errorf("%d profiles of one guest", n)
+			}
+			change(before)
+		},
+		"offered, then changed": func(h *fixture, a actor.Actor, change func(email any)) {
+			other := h.book(hotel, "B", "Silva")
+			former := h.guestOf(other, "")
+			h.must(h.save(former, h.party(other).Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+			h.keepProfile(former, true)
+			h.bind(h.link(a.ReservationID, "", before))
+			change(after)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, h *fixture) {
+				id := h.book(hotel, "A", "Silva")
+				a := h.guestOf(id, "")
+				if name != "offered, then changed" {
+					h.must(h.save(a, h.party(id).Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+				}
+				steps(h, a, func(email any) { h.book(hotel, "A", "Silva", reservation.Email, email) })
+				if h.profiles() != 1 {
+					t.Fatalf("%d profiles before the guest takes back the consent", h.profiles())
+				}
+				h.keepProfile(a, false)
+				if n := h.profiles(); n != 0 {
+					t.Errorf("%d profiles are left", n)
+				}
+			})
+		})
+	}
+}
