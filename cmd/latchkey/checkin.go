@@ -130,11 +130,16 @@ type checkInSettings struct {
 	IdentityCheck *string `placeholder:"HOW" help:"none, compareAtDesk or live."`
 	Signature     *string `placeholder:"HOW" help:"none, drawn, paper or external."`
 	HouseRules    *string `placeholder:"TEXT" help:"The house rules that guests accept. Empty: none."`
+	Mandatory     *string `placeholder:"GROUPS" help:"Groups of fields that every guest fills in and may share with the PMS, with commas between them: identity, contact, home, document, birth. Empty: none."`
 	InviteDays    *int32  `placeholder:"DAYS" help:"Days before arrival when invitations are mailed."`
 	RemindDays    *int32  `placeholder:"DAYS" help:"Days before arrival when guests are reminded. 0: never."`
 	StaffEmail    *string `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
 	DeskPhone     *string `placeholder:"NUMBER" help:"The desk's number, as dialled from abroad."`
 	WhoFills      *string `placeholder:"WHO" help:"Who fills in the form: lead, adults or all."`
+	Language      *string `placeholder:"TAG" help:"Language of mails, and of pages if the guest's browser wants none that there is, such as en."`
+	Accent        *string `placeholder:"COLOUR" help:"Colour of pages and mails: #RRGGBB. Empty: the default."`
+	Address       *string `placeholder:"TEXT" help:"Postal address, for guests. Empty: none."`
+	Directions    *string `placeholder:"TEXT" help:"How to find the house, for guests. Empty: none."`
 }
 
 func (checkInSettings) Help() string {
@@ -149,10 +154,15 @@ func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error
 			answer, err := client.GetCheckInSettings(s, &propertyv1.GetCheckInSettingsRequest{})
 			return s.printAnswer(answer, err, func() { s.printCheckInSettings(answer.GetData()) })
 		}
-		answer, err := client.UpdateCheckInSettings(s, &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{
+		change := &propertyv1.CheckInSettingsChange{
 			Rule: c.Rule, IdentityCheck: c.IdentityCheck, Signature: c.Signature, HouseRules: c.HouseRules, InviteDays: c.InviteDays,
 			RemindDays: c.RemindDays, StaffEmail: c.StaffEmail, DeskPhone: c.DeskPhone, WhoFills: c.WhoFills,
-		}})
+			Language: c.Language, Accent: c.Accent, Address: c.Address, Directions: c.Directions,
+		}
+		if c.Mandatory != nil {
+			change.MandatoryGroups = &propertyv1.MandatoryGroups{List: strings.FieldsFunc(*c.Mandatory, func(r rune) bool { return r == ',' || r == ' ' })}
+		}
+		answer, err := client.UpdateCheckInSettings(s, &propertyv1.UpdateCheckInSettingsRequest{Settings: change})
 		return s.printAnswer(answer, err, func() { s.printCheckInSettings(answer.GetData()) })
 	})
 }
@@ -161,7 +171,8 @@ func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 	s.printFacts("rule", x.GetRule(), "identity check", x.GetIdentityCheck(), "signature", x.GetSignature(), "who fills in", x.GetWhoFills(),
 		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "house rules", x.GetHouseRules(),
 		"invite days", strconv.Itoa(int(x.GetInviteDays())), "remind days", strconv.Itoa(int(x.GetRemindDays())),
-		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "limits", x.GetLimits())
+		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "language", x.GetLanguage(), "accent", x.GetAccent(),
+		"address", x.GetAddress(), "directions", x.GetDirections(), "limits", x.GetLimits())
 }
 
 type checkInRules struct{}

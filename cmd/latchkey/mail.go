@@ -21,20 +21,28 @@ type mailCommands struct {
 }
 
 type mailList struct {
-	Reservation string `help:"Only mails about this reservation (rsv_...)."`
+	Reservation string `placeholder:"RESERVATION" help:"Only mails about this reservation, by its number or id, or the booker's name."`
 	State       string `enum:",waiting,sent,mailbox,failed,bounced" default:"" help:"Only waiting, sent, mailbox, failed or bounced mails."`
 	Limit       int32  `default:"50" help:"At most this many, up to 200."`
 }
 
 func (c *mailList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		answer, err := propertyv1.NewMailServiceClient(s.conn).ListMails(s, &propertyv1.ListMailsRequest{ReservationId: c.Reservation, State: c.State, PageSize: c.Limit})
+		ask := &propertyv1.ListMailsRequest{State: c.State, PageSize: c.Limit}
+		if c.Reservation != "" {
+			x, err := s.findReservation(c.Reservation)
+			if err != nil {
+				return err
+			}
+			ask.ReservationId = x.GetId()
+		}
+		answer, err := propertyv1.NewMailServiceClient(s.conn).ListMails(s, ask)
 		return s.printAnswer(answer, err, func() {
 			var rows [][]string
 			for _, m := range answer.GetData().GetList() {
 				rows = append(rows, []string{m.GetId(), formatTime(m.GetCreatedAt()), m.GetKind(), m.GetMaskedTo(), m.GetState(), problemOf(m)})
 			}
-			s.printTable("No mails.", []string{"id", "since", "kind", "to", "state", "problem"}, rows)
+			s.printTable("No mails.", []string{"id", "ordered", "kind", "to", "state", "problem"}, rows)
 		})
 	})
 }
@@ -52,7 +60,8 @@ func (c *mailShow) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).GetMail(s, &propertyv1.GetMailRequest{Id: c.ID})
 		return s.printAnswer(answer, err, func() {
 			m := answer.GetData()
-			s.say("%s to %s: %s. %s", m.GetKind(), m.GetMaskedTo(), m.GetState(), problemOf(m))
+			s.printFacts("mail", m.GetKind(), "to", m.GetMaskedTo(), "state", m.GetState(), "ordered", formatTime(m.GetCreatedAt()), "sent", formatTime(m.GetSentAt()),
+				"problem", m.GetFailureText(), "answer of the mail server", m.GetAnswer())
 			if t := answer.GetText(); t != nil {
 				s.say("\nTo: %s\nSubject: %s\n\n%s", t.GetTo(), t.GetSubject(), t.GetText())
 			}
@@ -77,9 +86,9 @@ type mailSettings struct {
 	Security      *string `help:"starttls, tls or none. none is only for a server on this machine."`
 	User          *string `help:"User name."`
 	PasswordStdin bool    `help:"Read the password from standard input."`
-	From          *string `help:"Address of the sender."`
-	FromName      *string `help:"Name of the sender. Default: the property's."`
-	ReplyTo       *string `help:"Address for answers."`
+	From          *string `placeholder:"ADDRESS" help:"Address of the sender."`
+	FromName      *string `placeholder:"NAME" help:"Name of the sender. Empty: the property's."`
+	ReplyTo       *string `placeholder:"ADDRESS" help:"Address for answers. Empty: that of the sender."`
 }
 
 func (mailSettings) Help() string {
@@ -118,7 +127,8 @@ func (s *session) printMailSettings(m *propertyv1.MailSettings) {
 		s.say("There is no mail server. Mails go to the mailbox: latchkey mail list")
 		return
 	}
-	s.say("%s:%d with %s as %q, password stored: %s. From %s <%s>.", m.GetHost(), m.GetPort(), m.GetSecurity(), m.GetUser(), yesOrNo(m.GetHasPassword()), m.GetFromName(), m.GetFromAddress())
+	s.printFacts("mail server", fmt.Sprintf("%s:%d", m.GetHost(), m.GetPort()), "security", m.GetSecurity(), "user", m.GetUser(), "password stored", yesOrNo(m.GetHasPassword()),
+		"sender", strings.TrimSpace(m.GetFromName()+" <"+m.GetFromAddress()+">"), "answers to", m.GetReplyTo())
 }
 
 type mailTest struct {
@@ -135,14 +145,18 @@ func (c *mailTest) Run(ctx context.Context, r *remote, io *streams) error {
 		}); err != nil || answer.GetData().GetOk() {
 			return err
 		}
-		return fmt.Errorf("the mail was not sent, because of the %s: %s", answer.GetData().GetReason(), answer.GetData().GetAnswer())
+		problem := answer.GetData()
+		if problem.GetAnswer() == "" {
+			return fmt.Errorf("the mail was not sent. %s", problem.GetText())
+		}
+		return fmt.Errorf("the mail was not sent. %s The answer was: %s", problem.GetText(), problem.GetAnswer())
 	})
 }
 
 type mailInvite struct {
 	ID  string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
-	On  bool   `xor:"switch" help:"Invite its guests from now on."`
-	Off bool   `xor:"switch" help:"Invite none."`
+	On  bool   `xor:"switch" help:"Switch the invitations on. Those that are due now are sent at once."`
+	Off bool   `xor:"switch" help:"Switch the invitations off."`
 }
 
 func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {

@@ -65,6 +65,7 @@ const (
 type Failure string
 
 const (
+	FailedNoServer       Failure = "noServer"
 	FailedConnection     Failure = "connection"
 	FailedTLS            Failure = "tls"
 	FailedAuthentication Failure = "authentication"
@@ -81,8 +82,13 @@ const (
 	FailedInternal Failure = "internal"
 )
 
-// FailureText returns the sentence that says why a mail was not sent.
-func FailureText(f Failure) message.Message { return message.Message{Kind: "mailFailure." + string(f)} }
+// FailureText returns the message that says why a mail was not sent, and what to do about it. It has no text if nothing failed.
+func FailureText(f Failure) message.Message {
+	if f == "" {
+		return message.Message{}
+	}
+	return message.Message{Kind: "mailFailure." + string(f)}
+}
 
 // Row is a mail as stored.
 //

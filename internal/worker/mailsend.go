@@ -131,7 +131,7 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 		return nil, err
 	}
 	if settings.Host == "" {
-		return &mail.SendError{Failure: mail.FailedConnection, Answer: "no mail server is set: mails go to the mailbox"}, nil
+		return &mail.SendError{Failure: mail.FailedNoServer}, nil
 	}
 	server, err := mail.ServerOf(ctx, m.Keys, settings, house.Name)
 	if err != nil {

@@ -274,6 +274,9 @@ func TestCrashSendsNoSecondMail(t *testing.T) {
 
 func TestTestMailNamesTheStep(t *testing.T) {
 	eachPost(t, func(p *post) {
+		if problem, err := p.mails.Test(p.Context(), "prp_one", "owner@example.com"); err != nil || failureOf(problem) != mail.FailedNoServer {
+			p.Errorf("without settings: %v, %v", problem, err)
+		}
 		s := smtptest.Start(p, false)
 		for _, c := range []struct {
 			name     string
@@ -288,7 +291,7 @@ func TestTestMailNamesTheStep(t *testing.T) {
 			{"unknown recipient", mail.StartTLS, smtptest.Password, refuse(550, "unknown"), nil, mail.FailedRecipient},
 			{"TLS expected", mail.TLS, smtptest.Password, nil, nil, mail.FailedTLS},
 			{"unknown certificate", mail.StartTLS, smtptest.Password, nil, func() { p.mails.TLS = &tls.Config{} }, mail.FailedTLS},
-			{"no server", mail.StartTLS, smtptest.Password, nil, func() { p.mails.Dial = refuseDial }, mail.FailedConnection},
+			{"an unreachable server", mail.StartTLS, smtptest.Password, nil, func() { p.mails.Dial = refuseDial }, mail.FailedConnection},
 		} {
 			s.Answer(c.rcpt, nil)
 			p.use(s, c.security, c.password)

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
 )
 
 // Mails are the parts of the mail service that other packages implement.
@@ -96,9 +97,12 @@ func (s *mails) message(view *db.Tx, row *mail.Row) (*propertyv1.Mail, error) {
 	}
 	return &propertyv1.Mail{
 		Id: row.ID, Kind: row.Kind, ReservationId: row.ReservationID, MaskedTo: mail.Mask(to), State: row.State, Attempts: int32(row.Attempts),
-		Failure: row.Failure, Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
+		Failure: row.Failure, FailureText: failureText(mail.Failure(row.Failure)), Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
 	}, nil
 }
+
+// failureText returns why a mail was not sent, for staff, or "".
+func failureText(f mail.Failure) string { return message.Reader{}.Text(mail.FailureText(f)) }
 
 func (s *mails) PreviewInvitations(ctx context.Context, r *propertyv1.PreviewInvitationsRequest) (*propertyv1.PreviewInvitationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
@@ -173,7 +177,9 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 		return nil, err
 	}
 	if problem != nil {
-		return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Reason: string(problem.Failure), Answer: problem.Answer}}, nil
+		return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{
+			Reason: string(problem.Failure), Answer: problem.Answer, Text: failureText(problem.Failure),
+		}}, nil
 	}
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
 }

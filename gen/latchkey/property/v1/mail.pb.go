@@ -515,10 +515,12 @@ type TestMailResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server took the mail.
 	Ok bool `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
-	// What went wrong: connection, tls, authentication, sender, recipient or refused. Empty if nothing did.
+	// What went wrong: noServer, connection, tls, authentication, sender, recipient or refused. Empty if nothing did. New ones may be added.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What the server answered, for staff.
-	Answer        string `protobuf:"bytes,3,opt,name=answer,proto3" json:"answer,omitempty"`
+	// What the server answered, for staff. Empty if the server did not answer.
+	Answer string `protobuf:"bytes,3,opt,name=answer,proto3" json:"answer,omitempty"`
+	// What went wrong and what to do about it, for staff. Empty if nothing did.
+	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -574,6 +576,13 @@ func (x *TestMailResult) GetAnswer() string {
 	return ""
 }
 
+func (x *TestMailResult) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Mail is one mail to a guest or to staff.
 type Mail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -589,14 +598,16 @@ type Mail struct {
 	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
 	// How often sending was tried.
 	Attempts int32 `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// Why it failed: a reason as in TestMailResult, or empty.
+	// Why it failed: a reason as in TestMailResult, unanswered, noAddress, bouncedBefore, internal, or empty.
 	Failure string `protobuf:"bytes,7,opt,name=failure,proto3" json:"failure,omitempty"`
 	// What the mail server answered, or empty.
 	Answer string `protobuf:"bytes,8,opt,name=answer,proto3" json:"answer,omitempty"`
 	// When it was sent.
 	SentAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	// When it was ordered.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Why it failed and what to do about it, for staff, or empty.
+	FailureText   string `protobuf:"bytes,11,opt,name=failure_text,json=failureText,proto3" json:"failure_text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -699,6 +710,13 @@ func (x *Mail) GetCreatedAt() *timestamppb.Timestamp {
 		return x.CreatedAt
 	}
 	return nil
+}
+
+func (x *Mail) GetFailureText() string {
+	if x != nil {
+		return x.FailureText
+	}
+	return ""
 }
 
 // ListMailsRequest filters and pages.
@@ -1450,11 +1468,12 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\x02to\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x18\xff\x01`\x01R\x02to\"P\n" +
 	"\x14SendTestMailResponse\x128\n" +
-	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.TestMailResultR\x04data\"P\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.TestMailResultR\x04data\"d\n" +
 	"\x0eTestMailResult\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06answer\x18\x03 \x01(\tR\x06answer\"\xc2\x02\n" +
+	"\x06answer\x18\x03 \x01(\tR\x06answer\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xe5\x02\n" +
 	"\x04Mail\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12%\n" +
@@ -1467,7 +1486,8 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\asent_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x129\n" +
 	"\n" +
 	"created_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xee\x01\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
+	"\ffailure_text\x18\v \x01(\tR\vfailureText\"\xee\x01\n" +
 	"\x10ListMailsRequest\x12.\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\rreservationId\x12Y\n" +
 	"\x05state\x18\x02 \x01(\tBC\xbaH@r>R\x00R\awaitingR\asendingR\x04sentR\amailboxR\x06failedR\abouncedR\bcanceledR\x05state\x12'\n" +
