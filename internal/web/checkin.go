@@ -14,7 +14,13 @@ const waitSeconds = 2
 
 type stageView struct {
 	CheckIn *guestv1.CheckIn
+	Retry   bool      // trying again can help
 	Guests  []answers // with confirmDetails: what is confirmed
+}
+
+// canRetry reports whether a stopped check-in can go on after the guest tries again. One stop that needs the desk is enough for false.
+func canRetry(c *guestv1.CheckIn) bool {
+	return c.GetStage() == "stopped" && !slices.ContainsFunc(c.GetStops(), func(s *guestv1.CheckInStop) bool { return !s.GetRetry() })
 }
 
 // showStage shows where the check-in is, and what comes next.
@@ -32,14 +38,14 @@ func (s *site) showStage(x *exchange) error {
 
 func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	p := x.stayPage(stageTitle(c))
-	v := stageView{CheckIn: c}
+	v := stageView{CheckIn: c, Retry: canRetry(c)}
 	switch c.GetStage() {
 	case "calling", "waiting":
 		p.Refresh, p.Back = waitSeconds, ""
 	case "identityCheck", "signature":
 		p.Refresh = 5
 	case "stopped":
-		if c.GetNextAskAt() != nil {
+		if !v.Retry || c.GetNextAskAt() != nil {
 			p.Refresh = 30
 		}
 	case "confirmDetails":
@@ -48,12 +54,18 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 			return err
 		}
 		v.Guests = all
+	case "notToday", "start", "details", "houseRules", "ready", "ended":
+	default:
+		p.Refresh = 30 // staff act
 	}
 	p.Data = v
 	return x.render(status, "stage", p)
 }
 
 func stageTitle(c *guestv1.CheckIn) string {
+	if c.GetStage() == "stopped" && !canRetry(c) {
+		return "web.stage.atDesk"
+	}
 	if kind := "web.stage." + c.GetStage(); message.Has(kind) {
 		return kind
 	}
@@ -110,6 +122,33 @@ type keyView struct {
 	Moving bool // the evidence of a door still changes
 }
 
+// works reports whether the code is on the door, as far as the lock can say.
+func works(d *guestv1.StayDoor) bool {
+	return d.GetReason() == "" && slices.Contains([]string{"accepted", "verified", "used"}, d.GetPin())
+}
+
+// Unsure returns the doors that the code may not open. They are shown before the code.
+func (v keyView) Unsure() []*guestv1.StayDoor {
+	return slices.DeleteFunc(slices.Clone(v.Doors), works)
+}
+
+// Sure returns the other doors.
+func (v keyView) Sure() []*guestv1.StayDoor {
+	return slices.DeleteFunc(slices.Clone(v.Doors), func(d *guestv1.StayDoor) bool { return !works(d) })
+}
+
+// Doubtful reports whether the code may not open the room. The page then shows it smaller than this state.
+func (v keyView) Doubtful() bool {
+	return slices.ContainsFunc(v.Unsure(), func(d *guestv1.StayDoor) bool { return d.GetKind() != "gate" })
+}
+
+// Call reports whether the guest should call the property if a door stays shut.
+func (v keyView) Call() bool {
+	return slices.ContainsFunc(v.Unsure(), func(d *guestv1.StayDoor) bool {
+		return d.GetReason() != "" || d.GetPin() == "unconfirmed" || d.GetPin() == "failed"
+	})
+}
+
 // showKey shows the codes and what is known about each door.
 func (s *site) showKey(x *exchange) error {
 	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
@@ -146,7 +185,11 @@ func (s *site) showDoors(x *exchange) error {
 }
 
 func (x *exchange) keyPage(v keyView) error {
-	p := x.stayPage("web.key.title")
+	title := "web.key.title"
+	if v.Shown || x.flow.Kiosk {
+		title = "web.stage.checkedIn"
+	}
+	p := x.stayPage(title)
 	for _, d := range v.Doors {
 		switch d.GetPin() {
 		case "planned", "queued", "sent":

@@ -130,18 +130,47 @@ func (x *exchange) render(status int, name string, p *page) error {
 // problem answers with a page that says what is wrong.
 func (x *exchange) problem(status int, kind string) {
 	p := x.new(x.flow.Stay.GetProperty(), kind)
-	p.Data = problemView{Text: p.T(kind + ".text")}
+	v := problemView{Text: p.T(kind + ".text")}
+	v.URL, v.Label = x.wayOn(status)
+	p.Data = v
 	if err := x.render(status, "problem", p); err != nil {
 		x.site.log.ErrorContext(x.r.Context(), "a page could not be rendered", "error", err)
 		http.Error(x.w, "", http.StatusInternalServerError)
 	}
 }
 
-type problemView struct{ Text any }
+type problemView struct {
+	Text       any
+	URL, Label string // where the guest can go on; "" if nowhere
+}
+
+// wayOn returns the address and the message of the link on a page that says what is wrong.
+func (x *exchange) wayOn(status int) (url, label string) {
+	path := x.r.URL.Path
+	switch {
+	case x.flow.Kiosk || strings.HasPrefix(path, "/k/"):
+		return "/k/", "web.problem.start"
+	case x.flow.Stay != nil:
+		return x.flow.Home(), "web.problem.stay"
+	case status != http.StatusNotFound && (strings.HasPrefix(path, "/g/l/") || strings.HasPrefix(path, "/q/")):
+		return strings.TrimSuffix(path, "/renew"), "web.problem.load"
+	}
+	if id := x.keptStay(); id != "" && id != x.r.PathValue("id") {
+		return "/g/stays/" + id, "web.problem.stay"
+	}
+	return "", ""
+}
 
 // notFound answers like for every stay, link or page that does not exist or is another's.
 func (x *exchange) notFound() error {
-	x.problem(http.StatusNotFound, "web.problem.unknown")
+	kind := "web.problem.unknown"
+	switch path := x.r.URL.Path; {
+	case strings.HasPrefix(path, "/g/l/"):
+		kind = "web.problem.link"
+	case strings.HasPrefix(path, "/q/"):
+		kind = "web.problem.door"
+	}
+	x.problem(http.StatusNotFound, kind)
 	return nil
 }
 

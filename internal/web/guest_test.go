@@ -55,7 +55,7 @@ func TestGuestFlow(t *testing.T) {
 	b.moves(checkin, form("do", "rules"), checkin)
 	b.shows(checkin, "All is ready")
 	b.moves(checkin, form("do", "complete"), checkin)
-	waiting := b.shows(checkin, "You are checked in. Your code is being made ready.")
+	waiting := b.shows(checkin, "You are checked in Your code is being made ready.")
 	if !strings.Contains(waiting.body, `<noscript><p><a class="button" href="`+checkin+`">Look again`) {
 		t.Error("without script the waiting page cannot be loaded again")
 	}
@@ -123,7 +123,7 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 	b := f.client(t)
 	stranger := b.get("/g/stays/rsv_1")
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
-	for _, path := range []string{"/g/stays/rsv_2", "/g/stays/rsv_2/key", "/g/l/lkl_other", "/g/stays/rsv_1/form/gst_9/name", "/g/stays/rsv_1/form/gst_1/unknown", "/g/elsewhere", "/q/other"} {
+	for _, path := range []string{"/g/stays/rsv_2", "/g/stays/rsv_2/key", "/g/stays/rsv_1/form/gst_9/name", "/g/stays/rsv_1/form/gst_1/unknown", "/g/elsewhere"} {
 		a := b.get(path)
 		if a.status != http.StatusNotFound || plain(a.body)[:20] != plain(stranger.body)[:20] {
 			t.Errorf("%s: status %d: %s", path, a.status, plain(a.body))
@@ -154,22 +154,35 @@ func TestStops(t *testing.T) {
 		stage string
 		stop  *guestv1.CheckInStop
 		want  string
+		retry bool // trying again can help
 	}{
-		{"stopped", &guestv1.CheckInStop{Reason: "owing", Amount: "84.00", Currency: "EUR"}, "There is an open amount of 84.00 EUR."},
-		{"stopped", &guestv1.CheckInStop{Reason: "owing"}, "There is an open amount. Pay at the desk"},
-		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady", Mailed: true}, "We will write to you"},
-		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady"}, "No e-mail reaches you, so try again in a while"},
-		{"stopped", &guestv1.CheckInStop{Reason: "partnerUnavailable"}, "does not answer just now"},
-		{"identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"}, "hold your document ready"},
-		{"atDesk", &guestv1.CheckInStop{Reason: "minorAlone"}, "An adult has to check in with you."},
-		{"stopped", &guestv1.CheckInStop{Reason: "unheardOf", Text: "The sky fell."}, "The sky fell."},
-		{"newStage", nil, "A member of staff helps you to continue."},
+		{"stopped", &guestv1.CheckInStop{Reason: "owing", Amount: "84.00", Currency: "EUR", Retry: true}, "There is an open amount of 84.00 EUR.", true},
+		{"stopped", &guestv1.CheckInStop{Reason: "owing", Retry: true}, "There is an open amount. Pay at the desk", true},
+		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady", Mailed: true, Retry: true}, "We will write to you", true},
+		{"stopped", &guestv1.CheckInStop{Reason: "roomNotReady", Retry: true}, "No e-mail reaches you, so try again in a while", true},
+		{"stopped", &guestv1.CheckInStop{Reason: "partnerUnavailable", Retry: true}, "does not answer just now", true},
+		{"identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"}, "One last look Hold your document ready.", false},
+		{"stopped", &guestv1.CheckInStop{Reason: "minorAlone"}, "Please go to the desk An adult has to check in with you.", false},
+		{"stopped", &guestv1.CheckInStop{Reason: "stageRefused"}, "Please go to the desk A member of staff will help you with your check-in.", false},
+		{"atDesk", &guestv1.CheckInStop{Reason: "atDesk"}, "Please go to the desk Your key waits at the desk.", false},
+		{"stopped", &guestv1.CheckInStop{Reason: "unheardOf", Text: "The sky fell.", Retry: true}, "The sky fell.", true},
+		{"newStage", nil, "A member of staff helps you to continue.", false},
 	} {
 		f.stay.CheckIn = &guestv1.CheckIn{Stage: test.stage}
 		if test.stop != nil {
 			f.stay.CheckIn.Stops = []*guestv1.CheckInStop{test.stop}
 		}
-		b.shows("/g/stays/rsv_1/checkin", test.want, "Try again")
+		page := b.shows("/g/stays/rsv_1/checkin", test.want)
+		if got := strings.Contains(plain(page.body), "Try again"); got != test.retry {
+			t.Errorf("%s: the button to try again is there: %t", test.want, got)
+		}
+		if !test.retry && !strings.Contains(page.body, `data-live="/g/stays/rsv_1/checkin"`) {
+			t.Errorf("%s: the page does not follow what staff do", test.want)
+		}
+	}
+	f.stay.CheckIn = &guestv1.CheckIn{Stage: "stopped", Stops: []*guestv1.CheckInStop{{Reason: "owing", Retry: true}, {Reason: "minorAlone"}}}
+	if page := b.shows("/g/stays/rsv_1/checkin", "An adult has to check in with you."); strings.Contains(page.body, `value="again"`) {
+		t.Error("a minor alone may try again after paying")
 	}
 	f.stay.CheckIn = &guestv1.CheckIn{Stage: "notToday", OpensOn: "2026-11-21"}
 	b.shows("/g/stays/rsv_1/checkin", "Your stay starts on Saturday, 21 November.")
@@ -223,13 +236,18 @@ func TestEvidence(t *testing.T) {
 	b := f.client(t)
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	for pin, want := range map[string]string{
-		"planned": "Your code is being made ready.", "accepted": "Your code is on the door.", "verified": "Your code works from Sat 21 Nov, 15:00.", "used": "Your code works.",
+		"planned": "Your code is being made ready.", "accepted": "Your code is on the door.", "verified": "Your code works from", "used": "Your code works.",
 		"unconfirmed": "Your code should work, but the lock has not confirmed it.", "failed": "Your code is not on the door.",
 	} {
 		f.start(pin)
 		page := b.shows("/g/stays/rsv_1/key", want)
 		if strings.Count(plain(page.body), "4 8 0") != 1 {
 			t.Errorf("the same code is there twice: %s", plain(page.body))
+		}
+		sure := pin == "accepted" || pin == "verified" || pin == "used"
+		leads := strings.Index(page.body, want) < strings.Index(page.body, `class="pin"`)
+		if leads == sure || strings.Contains(page.body, `class="unsure leads"`) == sure {
+			t.Errorf("%s: the state leads: %t\n%s", pin, leads, page.body)
 		}
 	}
 	f.start("queued")
@@ -286,5 +304,38 @@ func TestCompanion(t *testing.T) {
 	}
 	if to := b.get("/g/stays/rsv_1/checkin").moved; to != "/g/stays/rsv_1" {
 		t.Errorf("the companion's check-in leads to %q", to)
+	}
+}
+
+// A page that cannot be shown says where the guest can go on.
+func TestWayOn(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	for path, want := range map[string]string{
+		"/g/stays/rsv_1": "This page does not exist", "/g/l/lkl_other": "This link does not work any more", "/q/other": "This QR code is not in use",
+	} {
+		page := b.get(path)
+		page.contains(t, want)
+		page.contains(t, "Open the")
+		if strings.Contains(page.body, "Open my stay") {
+			t.Errorf("%s: a device without a stay is led to one", path)
+		}
+	}
+	b.shows("/q/door_1", "Questions? Hostel Miramar helps you. Call +351210000000")
+	b.shows("/g/l/"+linkSecret, "Questions? Hostel Miramar helps you. Call +351210000000")
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	if page := b.get("/g/l/lkl_other"); !strings.Contains(page.body, `href="/g/stays/rsv_1"`) {
+		t.Errorf("no way to the stay of this device:\n%s", page.body)
+	}
+	f.fails = fault.New(fault.Unavailable, "", "away")
+	if page := b.get("/q/door_1"); !strings.Contains(page.body, `href="/q/door_1"`) {
+		t.Errorf("no way to load the page again:\n%s", page.body)
+	}
+	f.fails = fault.New(fault.Unauthenticated, "", "ended")
+	if page := b.get("/g/stays/rsv_1"); strings.Contains(page.body, "Open my stay") {
+		t.Errorf("a stay that has ended leads to itself:\n%s", page.body)
+	}
+	if a := b.get("/g/"); a.moved != "" {
+		t.Errorf("the device keeps a session that has ended: %s", a.moved)
 	}
 }

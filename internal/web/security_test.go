@@ -150,11 +150,12 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestFaults(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
-	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	for kind, want := range map[fault.Kind]int{
 		fault.Unauthenticated: 404, fault.Denied: 404, fault.NotFound: 404, fault.Exhausted: 429, fault.Precondition: 409, fault.Aborted: 409,
 		fault.Unavailable: 503, fault.Deadline: 503, fault.Internal: 500,
 	} {
+		f.fails, f.bound = nil, false
+		b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1") // a session that ended is forgotten
 		f.fails = fault.New(kind, "", "INTERNAL TEXT Silva")
 		if a := b.get("/g/stays/rsv_1"); a.status != want || strings.Contains(a.body, "INTERNAL TEXT") {
 			t.Errorf("%v: status %d: %s", kind, a.status, plain(a.body))

@@ -19,6 +19,9 @@ func (s *site) own(h handler) handler {
 			return x.notFound()
 		}
 		if err := x.loadStay(); err != nil {
+			if s.api.Fault(err).Kind == fault.Unauthenticated {
+				x.dropCookie(stayCookie + id) // the session has ended
+			}
 			return err
 		}
 		if x.flow.Stay.GetId() != id {
@@ -31,12 +34,20 @@ func (s *site) own(h handler) handler {
 
 // showFirst moves to a stay that this device has.
 func (s *site) showFirst(x *exchange) error {
-	for _, c := range x.r.Cookies() {
-		if id, ok := strings.CutPrefix(c.Name, x.cookieName(stayCookie)); ok && cookieID.MatchString(id) {
-			return x.move("/g/stays/" + id)
-		}
+	if id := x.keptStay(); id != "" {
+		return x.move("/g/stays/" + id)
 	}
 	return x.notFound()
+}
+
+// keptStay returns the id of a stay that this device has, or "".
+func (x *exchange) keptStay() string {
+	for _, c := range x.r.Cookies() {
+		if id, ok := strings.CutPrefix(c.Name, x.cookieName(stayCookie)); ok && cookieID.MatchString(id) {
+			return id
+		}
+	}
+	return ""
 }
 
 // loadStay reads the stay of the exchange's session.

@@ -5,8 +5,9 @@ const script = { headers: { "Latchkey-Script": "1" }, credentials: "same-origin"
 
 export function live(moved: (url: string) => void, lost: () => void): void {
   let failures = 0;
+  const parts = () => [...document.querySelectorAll<HTMLElement>("[data-live]")]; // all of one address
   const wait = () => {
-    const part = document.querySelector<HTMLElement>("[data-live]");
+    const [part] = parts();
     setTimeout(part ? () => refresh(part) : wait, 1000 * Number(part?.dataset.every ?? 1));
   };
   const refresh = async (part: HTMLElement) => {
@@ -16,7 +17,10 @@ export function live(moved: (url: string) => void, lost: () => void): void {
       failures = 0;
       const next = answer.headers.get("Latchkey-Location");
       if (next) return moved(next);
-      if (answer.ok) put(part.id, parse(await answer.text()));
+      if (answer.ok) {
+        const page = parse(await answer.text());
+        for (const { id } of parts()) put(id, page);
+      }
     } catch {
       if (++failures > 3) return lost();
     }

@@ -20,13 +20,16 @@ function same(a: Element, b: Element): boolean {
   return text(a) === text(b);
 }
 
-/** Puts a part of a fetched page in the place of the part with the same id. Focus stays where it is. */
+/** Puts a part of a fetched page in the place of the part with the same id. Its element stays, so that a screen reader says what is new,
+ *  and so does the focus. */
 export function put(id: string, from: Document): void {
   const now = document.getElementById(id);
   const next = from.getElementById(id);
   if (!now || !next || same(now, next)) return;
   const held = document.activeElement?.id;
-  now.replaceWith(document.adoptNode(next));
+  for (const name of now.getAttributeNames()) if (!next.hasAttribute(name)) now.removeAttribute(name);
+  for (const name of next.getAttributeNames()) now.setAttribute(name, next.getAttribute(name)!);
+  now.replaceChildren(...next.childNodes);
   if (held) document.getElementById(held)?.focus();
 }
 
