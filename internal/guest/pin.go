@@ -3,8 +3,8 @@ package guest
 import (
 	"fmt"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/ent/guestsession"
-	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
@@ -13,54 +13,103 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-var errPINNotShown = fault.New(fault.Precondition, fault.PINNotShown, "there is no PIN to show here: the stay has no access now, or its PIN was shown or mailed before; use the link of the mail, or ask the desk")
+// Withheld is why a session does not get the PIN of its stay. The values are those of the API.
+type Withheld string
 
-// RevealPINs returns the PINs of a session's stay and records that the guest read them. A session that rests on two facts gets them
-// only after its own check-in, and at a kiosk only once: who knows a number and a name must not get the PIN of a guest who is in.
+const (
+	NotWithheld  Withheld = ""
+	NotCheckedIn Withheld = "notCheckedIn" // the PMS has not started the stay
+	StayOver     Withheld = "ended"        // the stay is over or canceled
+	NoCode       Withheld = "noCode"       // no door of the stay has a code now
+	OtherSession Withheld = "otherSession" // the session rests on two facts, and did not check the guest in itself
+	ShownBefore  Withheld = "shownBefore"  // a session of a kiosk gets the code once
+)
+
+// withheldTexts say what to do about a PIN that is withheld.
+var withheldTexts = map[Withheld]string{
+	NotCheckedIn: "there is no PIN yet: the stay is not checked in",
+	StayOver:     "there is no PIN any more: the stay has ended",
+	NoCode:       "no door of the stay has a code now: read the doors of the stay, or ask the desk",
+	OtherSession: "the PIN is shown only to the session that checked the guest in: use the link of the mail, or ask the desk",
+	ShownBefore:  "the PIN was shown at this kiosk before: use the link of the mail, or ask the desk",
+}
+
+// MetaWithheld is the key of a fault's Meta that has the [Withheld] reason.
+const MetaWithheld = "withheld"
+
+func (w Withheld) err() error {
+	return fault.New(fault.Precondition, fault.PINNotShown, "%s", withheldTexts[w]).Put(MetaWithheld, string(w))
+}
+
+// WithheldFrom returns why a session does not get the PIN of a stay in a state of the reservation, whether doors have codes or not. A
+// session that rests on two facts gets the PIN only after its own check-in, and at a kiosk only once: who knows a number and a name must
+// not get the PIN of a guest who is in.
+func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withheld {
+	pressed := stay != nil && stay.AttemptSession == a.ID && (stay.AttemptState == "calling" || stay.AttemptState == "accepted")
+	switch {
+	case state == "processed" || state == "canceled":
+		return StayOver
+	case state != string(access.Started):
+		return NotCheckedIn
+	case a.Origin == OriginMail:
+		return NotWithheld
+	case !pressed:
+		return OtherSession
+	case a.Origin != OriginDoor && shown:
+		return ShownBefore
+	}
+	return NotWithheld
+}
+
+// PINWithheld returns why a session does not get the PIN of the party's stay, whether doors have codes or not.
+func (p *Party) PINWithheld(view *db.Tx, a actor.Actor) (Withheld, error) {
+	return withheldNow(view, a, p.Reservation.State, p.Stay)
+}
+
+func withheldNow(view *db.Tx, a actor.Actor, state string, stay *ent.Stay) (Withheld, error) {
+	shown := false
+	if a.Origin != OriginMail && a.Origin != OriginDoor {
+		session, err := view.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).Only(view.Context())
+		if err != nil {
+			return "", fmt.Errorf("load a guest's session: %w", err)
+		}
+		shown = session.PinShown
+	}
+	return WithheldFrom(a, state, stay, shown), nil
+}
+
+// RevealPINs returns the PINs of a session's stay and records that the guest read them. See [WithheldFrom].
 func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, error) {
 	reserved, err := loadReservation(tx, a.PropertyID, a.ReservationID)
 	if err != nil {
 		return access.StayPINs{}, err
 	}
-	if reserved.State != string(access.Started) {
-		return access.StayPINs{}, errPINNotShown
+	stay, err := LoadStay(tx, a.PropertyID, a.ReservationID)
+	if err != nil {
+		return access.StayPINs{}, err
+	}
+	withheld, err := withheldNow(tx, a, reserved.State, stay)
+	if err != nil {
+		return access.StayPINs{}, err
+	}
+	if withheld != NotWithheld {
+		return access.StayPINs{}, withheld.err()
 	}
 	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: keys}, a.PropertyID, a.ReservationID)
 	if err != nil {
 		return access.StayPINs{}, err
 	}
 	if pins.PIN == "" && len(pins.Gates) == 0 {
-		return access.StayPINs{}, errPINNotShown
+		return access.StayPINs{}, NoCode.err()
 	}
 	if a.Origin != OriginMail {
-		if err := useOnlyReveal(tx, a); err != nil {
-			return access.StayPINs{}, err
+		err := tx.GuestSession.Update().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).SetPinShown(true).Exec(tx.Context())
+		if err != nil {
+			return access.StayPINs{}, fmt.Errorf("store that a PIN was shown: %w", err)
 		}
 	}
-	err = event.Append(tx, event.Event{
+	return pins, event.Append(tx, event.Event{
 		PropertyID: a.PropertyID, Subject: event.Inside(a.ReservationID), Kind: event.PINShown,
 		Body: map[string]any{"reservationId": a.ReservationID, "origin": a.Origin, "session": a.ID},
 	})
-	return pins, err
-}
-
-// useOnlyReveal refuses a session that did not check the guest in itself, and a kiosk's second reading.
-func useOnlyReveal(tx *db.Tx, a actor.Actor) error {
-	session, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).Only(tx.Context())
-	if err != nil {
-		return fmt.Errorf("load a guest's session: %w", err)
-	}
-	own, err := tx.Stay.Query().Where(entstay.PropertyID(a.PropertyID), entstay.ReservationID(a.ReservationID), entstay.AttemptSession(a.ID),
-		entstay.AttemptStateIn("calling", "accepted")).Exist(tx.Context())
-	if err != nil {
-		return fmt.Errorf("load the check-in of a stay: %w", err)
-	}
-	if !own || a.Origin != OriginDoor && session.PinShown {
-		return errPINNotShown
-	}
-	err = tx.GuestSession.Update().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).SetPinShown(true).Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("store that a PIN was shown: %w", err)
-	}
-	return nil
 }

@@ -69,6 +69,27 @@ func TestTwoFactsLeadToNoCompanionLink(t *testing.T) {
 	})
 }
 
+// withheldOf returns the reason of a refused PIN.
+func withheldOf(err error) guest.Withheld {
+	f, ok := fault.Of(err)
+	if !ok || f.Reason != fault.PINNotShown {
+		return ""
+	}
+	return guest.Withheld(f.Meta[guest.MetaWithheld])
+}
+
+// A stay in a room without a lock has no code.
+func TestRoomWithoutALockHasNoCode(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva", reservation.State, "started", reservation.From, h.clock.Now().Format(time.RFC3339))
+		mailed := h.guestOf(id, "")
+		err := h.db.Write(t.Context(), func(tx *db.Tx) error { _, err := guest.RevealPINs(tx, h.keys, mailed); return err })
+		if withheldOf(err) != guest.NoCode {
+			t.Errorf("withheld %q: %v", withheldOf(err), err)
+		}
+	})
+}
+
 func TestRevealPINs(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		room := h.room()
@@ -80,6 +101,13 @@ func TestRevealPINs(t *testing.T) {
 			h.must(err)
 			return a
 		}
+		withheld := func(a actor.Actor) (w guest.Withheld) {
+			p, _, err := guest.ViewParty(h.db.View(t.Context()), h.keys, hotel, id)
+			h.must(err)
+			w, err = p.PINWithheld(h.db.View(t.Context()), a)
+			h.must(err)
+			return w
+		}
 		reveal := func(a actor.Actor) (pins access.StayPINs, err error) {
 			err = h.db.Write(t.Context(), func(tx *db.Tx) (err error) { pins, err = guest.RevealPINs(tx, h.keys, a); return err })
 			return pins, err
@@ -88,6 +116,9 @@ func TestRevealPINs(t *testing.T) {
 		for _, a := range []actor.Actor{mailed, kiosk, door} {
 			if pins, err := reveal(a); !fault.Has(err, fault.PINNotShown) {
 				t.Errorf("before check-in, %s: %+v, %v", a.Origin, pins, err)
+			}
+			if w := withheld(a); w != guest.NotCheckedIn {
+				t.Errorf("before check-in, %s: withheld %q", a.Origin, w)
 			}
 		}
 		h.clock.Advance(time.Minute)
@@ -102,20 +133,23 @@ func TestRevealPINs(t *testing.T) {
 		for _, c := range []struct {
 			what string
 			a    actor.Actor
-			ok   bool
+			want guest.Withheld
 			by   actor.Actor // the session that checked the guest in
 			end  string
 		}{
-			{"mail", mailed, true, kiosk, "accepted"}, {"mail again", mailed, true, kiosk, "accepted"},
-			{"kiosk", kiosk, true, kiosk, "accepted"}, {"kiosk again", kiosk, false, kiosk, "accepted"},
-			{"QR code", door, true, door, "accepted"}, {"QR code again", door, true, door, "calling"},
-			{"QR code, refused by the PMS and checked in at the desk", door, false, door, "refused"},
-			{"QR code, checked in by another session", door, false, mailed, "accepted"},
-			{"kiosk, found after the check-in", late, false, kiosk, "accepted"}, {"QR code, found after the check-in", lateDoor, false, kiosk, "accepted"},
+			{"mail", mailed, "", kiosk, "accepted"}, {"mail again", mailed, "", kiosk, "accepted"},
+			{"kiosk", kiosk, "", kiosk, "accepted"}, {"kiosk again", kiosk, guest.ShownBefore, kiosk, "accepted"},
+			{"QR code", door, "", door, "accepted"}, {"QR code again", door, "", door, "calling"},
+			{"QR code, refused by the PMS and checked in at the desk", door, guest.OtherSession, door, "refused"},
+			{"QR code, checked in by another session", door, guest.OtherSession, mailed, "accepted"},
+			{"kiosk, found after the check-in", late, guest.OtherSession, kiosk, "accepted"}, {"QR code, found after the check-in", lateDoor, guest.OtherSession, kiosk, "accepted"},
 		} {
 			pressed(c.by, c.end)
+			if w := withheld(c.a); w != c.want {
+				t.Errorf("%s: withheld %q, want %q", c.what, w, c.want)
+			}
 			pins, err := reveal(c.a)
-			if c.ok && (err != nil || pins.PIN == "") || !c.ok && (!fault.Has(err, fault.PINNotShown) || pins.PIN != "") {
+			if c.want == "" && (err != nil || pins.PIN == "") || c.want != "" && (withheldOf(err) != c.want || pins.PIN != "") {
 				t.Errorf("%s: %+v, %v", c.what, pins, err)
 			}
 		}
@@ -126,6 +160,8 @@ func TestRevealPINs(t *testing.T) {
 		h.book(hotel, "A", "Silva", reservation.State, "processed")
 		if pins, err := reveal(mailed); !fault.Has(err, fault.PINNotShown) {
 			t.Errorf("after check-out: %+v, %v", pins, err)
+		} else if withheldOf(err) != guest.StayOver {
+			t.Errorf("after check-out: withheld %q", withheldOf(err))
 		}
 	})
 }

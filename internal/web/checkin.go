@@ -116,7 +116,7 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 type keyView struct {
 	Pins   *guestv1.Pins      // nil if they are not shown
 	Gates  []*guestv1.GatePin // gates with a code of their own
-	Shown  bool               // they were shown before, and this session gets them only once
+	Shown  bool               // they were shown before or to another session, so that this session does not get them
 	Doors  []*guestv1.StayDoor
 	Wait   bool // the access is being planned
 	Moving bool // the evidence of a door still changes
@@ -162,8 +162,9 @@ func (s *site) showKey(x *exchange) error {
 	} else if f := s.api.Fault(err); f.Kind != fault.Precondition && f.Kind != fault.NotFound && f.Kind != fault.Denied && f.Kind != fault.Exhausted {
 		return err
 	} else {
-		v.Shown = slices.ContainsFunc(v.Doors, func(d *guestv1.StayDoor) bool { return d.GetPin() != "" })
-		v.Wait = len(v.Doors) == 0 && x.flow.Stay.GetSpaceName() != ""
+		withheld := x.flow.Stay.GetPinWithheld()
+		v.Shown = withheld != "noCode" // also if another request of the kiosk got them since
+		v.Wait = withheld == "noCode" && len(v.Doors) == 0 && x.flow.Stay.GetSpaceName() != ""
 	}
 	return x.keyPage(v)
 }

@@ -265,6 +265,7 @@ func TestCodeThatIsNotShown(t *testing.T) {
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	f.pins = nil
 	f.start("sent")
+	f.stay.PinWithheld = "shownBefore"
 	b.shows("/g/stays/rsv_1/key", "Your code was sent to a…@example.com; for safety it is not shown here again.")
 	f.stay.CodeMail.State = "waiting"
 	b.shows("/g/stays/rsv_1/key", "Your code is on its way to a…@example.com")
@@ -272,7 +273,11 @@ func TestCodeThatIsNotShown(t *testing.T) {
 	b.shows("/g/stays/rsv_1/key", "The desk gives it to you.")
 	f.stay.CodeMail = nil
 	b.shows("/g/stays/rsv_1/key", "The desk gives it to you.")
+	f.stay.PinWithheld, f.stay.Doors, f.stay.SpaceName = "otherSession", nil, "" // a session that is not trusted sees neither room nor doors
+	b.shows("/g/stays/rsv_1/key", "For safety your code is not shown here again.")
+	f.stay.SpaceName = "Bed 1"
 	f.start("")
+	f.stay.PinWithheld = "noCode"
 	f.stay.Doors[0].Reason = "noLock"
 	b.shows("/g/stays/rsv_1/key", "Your key waits at the desk.")
 	f.stay.Doors = nil

@@ -71,6 +71,9 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	if err := s.addReservation(ctx, a, p, out); err != nil {
 		return nil, err
 	}
+	if err := s.addWithheld(ctx, a, p, out); err != nil {
+		return nil, err
+	}
 	if err := s.addDisclosures(ctx, a, p, out); err != nil {
 		return nil, err
 	}
@@ -114,6 +117,17 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: convert.Time(d.ConfirmedAt)})
 	}
 	return nil
+}
+
+// addWithheld adds why the session does not get the PIN.
+func (s *Stays) addWithheld(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	withheld, err := p.PINWithheld(s.DB.View(ctx), a)
+	hasCode := func(d *guestv1.StayDoor) bool { return d.GetPin() != "" }
+	if withheld == guest.NotWithheld && !slices.ContainsFunc(out.GetDoors(), hasCode) {
+		withheld = guest.NoCode
+	}
+	out.PinWithheld = string(withheld)
+	return err
 }
 
 // addMails adds the address to which mails go, and how far the mails to the guests are.

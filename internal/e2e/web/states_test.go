@@ -215,7 +215,10 @@ var guestStates = []state{
 	{name: "key-planned", path: "/g/stays/stay1/key", given: started("sent", "")},
 	{name: "key-unconfirmed", path: "/g/stays/stay1/key", given: started("unconfirmed", "")},
 	{name: "key-failed", path: "/g/stays/stay1/key", given: started("failed", "lockOffline")},
-	{name: "key-desk", path: "/g/stays/stay1/key", given: both(started("", ""), func(s *scripted) { s.pins = nil; s.pinFail = fault.New(fault.NotFound, "", "") })},
+	{name: "key-desk", path: "/g/stays/stay1/key", given: both(started("", ""), func(s *scripted) {
+		s.pins, s.stay.PinWithheld = nil, "noCode"
+		s.pinFail = fault.New(fault.NotFound, "", "")
+	})},
 	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Help is on its way")},
 	{name: "forgotten", path: "/g/stays/stay1", act: func(p *browser.Page) {
 		p.Click("Forget this device")

@@ -160,8 +160,15 @@ type Stay struct {
 	Disclosures []*Disclosure `protobuf:"bytes,23,rep,name=disclosures,proto3" json:"disclosures,omitempty"`
 	// No address reaches the guest. SetMailAddress stores one.
 	NeedsMailAddress bool `protobuf:"varint,24,opt,name=needs_mail_address,json=needsMailAddress,proto3" json:"needs_mail_address,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Why RevealPin does not answer with the PIN now. Empty: it does. One of:
+	// notCheckedIn: the PMS has not started the stay.
+	// ended: the stay is over or canceled.
+	// noCode: no door of the stay has a code; doors say why. It may have one a moment later.
+	// otherSession: the caller's session began with two facts, and another session or the desk checked the guest in.
+	// shownBefore: the session of a kiosk got the PIN once.
+	PinWithheld   string `protobuf:"bytes,25,opt,name=pin_withheld,json=pinWithheld,proto3" json:"pin_withheld,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Stay) Reset() {
@@ -360,6 +367,13 @@ func (x *Stay) GetNeedsMailAddress() bool {
 		return x.NeedsMailAddress
 	}
 	return false
+}
+
+func (x *Stay) GetPinWithheld() string {
+	if x != nil {
+		return x.PinWithheld
+	}
+	return ""
 }
 
 // StayMail is how far a mail to the guest is.
@@ -1147,7 +1161,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1clatchkey/guest/v1/stay.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/guest/v1/checkin.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x10\n" +
 	"\x0eGetStayRequest\">\n" +
 	"\x0fGetStayResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\x92\b\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\xb5\b\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1177,7 +1191,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\fmasked_email\x18\x15 \x01(\tR\vmaskedEmail\x128\n" +
 	"\tcode_mail\x18\x16 \x01(\v2\x1b.latchkey.guest.v1.StayMailR\bcodeMail\x12?\n" +
 	"\vdisclosures\x18\x17 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\vdisclosures\x12,\n" +
-	"\x12needs_mail_address\x18\x18 \x01(\bR\x10needsMailAddress\"=\n" +
+	"\x12needs_mail_address\x18\x18 \x01(\bR\x10needsMailAddress\x12!\n" +
+	"\fpin_withheld\x18\x19 \x01(\tR\vpinWithheld\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
 	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xa0\x01\n" +

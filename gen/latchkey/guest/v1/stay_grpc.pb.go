@@ -32,7 +32,8 @@ const (
 type StayServiceClient interface {
 	// Answers with the stay.
 	GetStay(ctx context.Context, in *GetStayRequest, opts ...grpc.CallOption) (*GetStayResponse, error)
-	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in.
+	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
+	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(ctx context.Context, in *RevealPinRequest, opts ...grpc.CallOption) (*RevealPinResponse, error)
 	// Ends the caller's session.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
@@ -84,7 +85,8 @@ func (c *stayServiceClient) EndSession(ctx context.Context, in *EndSessionReques
 type StayServiceServer interface {
 	// Answers with the stay.
 	GetStay(context.Context, *GetStayRequest) (*GetStayResponse, error)
-	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in.
+	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
+	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(context.Context, *RevealPinRequest) (*RevealPinResponse, error)
 	// Ends the caller's session.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)

@@ -45,7 +45,8 @@ const (
 type StayServiceClient interface {
 	// Answers with the stay.
 	GetStay(context.Context, *v1.GetStayRequest) (*v1.GetStayResponse, error)
-	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in.
+	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
+	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
 	// Ends the caller's session.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
@@ -121,7 +122,8 @@ func (c *stayServiceClient) EndSession(ctx context.Context, req *v1.EndSessionRe
 type StayServiceHandler interface {
 	// Answers with the stay.
 	GetStay(context.Context, *v1.GetStayRequest) (*v1.GetStayResponse, error)
-	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in.
+	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
+	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
 	// Ends the caller's session.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
