@@ -51,6 +51,7 @@ import (
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
+	"latchkey.dev/ent/registerentry"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/reservationname"
@@ -145,6 +146,8 @@ type Client struct {
 	Property *PropertyClient
 	// PropertyKey is the client for interacting with the PropertyKey builders.
 	PropertyKey *PropertyKeyClient
+	// RegisterEntry is the client for interacting with the RegisterEntry builders.
+	RegisterEntry *RegisterEntryClient
 	// Reservation is the client for interacting with the Reservation builders.
 	Reservation *ReservationClient
 	// ReservationChange is the client for interacting with the ReservationChange builders.
@@ -212,6 +215,7 @@ func (c *Client) init() {
 	c.Pin = NewPinClient(c.config)
 	c.Property = NewPropertyClient(c.config)
 	c.PropertyKey = NewPropertyKeyClient(c.config)
+	c.RegisterEntry = NewRegisterEntryClient(c.config)
 	c.Reservation = NewReservationClient(c.config)
 	c.ReservationChange = NewReservationChangeClient(c.config)
 	c.ReservationName = NewReservationNameClient(c.config)
@@ -352,6 +356,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Pin:               NewPinClient(cfg),
 		Property:          NewPropertyClient(cfg),
 		PropertyKey:       NewPropertyKeyClient(cfg),
+		RegisterEntry:     NewRegisterEntryClient(cfg),
 		Reservation:       NewReservationClient(cfg),
 		ReservationChange: NewReservationChangeClient(cfg),
 		ReservationName:   NewReservationNameClient(cfg),
@@ -419,6 +424,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Pin:               NewPinClient(cfg),
 		Property:          NewPropertyClient(cfg),
 		PropertyKey:       NewPropertyKeyClient(cfg),
+		RegisterEntry:     NewRegisterEntryClient(cfg),
 		Reservation:       NewReservationClient(cfg),
 		ReservationChange: NewReservationChangeClient(cfg),
 		ReservationName:   NewReservationNameClient(cfg),
@@ -463,8 +469,8 @@ func (c *Client) Use(hooks ...Hook) {
 		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
 		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
-		c.Space, c.Stay, c.Token, c.Tombstone,
+		c.RegisterEntry, c.Reservation, c.ReservationChange, c.ReservationName,
+		c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Use(hooks...)
 	}
@@ -480,8 +486,8 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
 		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
-		c.Space, c.Stay, c.Token, c.Tombstone,
+		c.RegisterEntry, c.Reservation, c.ReservationChange, c.ReservationName,
+		c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -568,6 +574,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Property.mutate(ctx, m)
 	case *PropertyKeyMutation:
 		return c.PropertyKey.mutate(ctx, m)
+	case *RegisterEntryMutation:
+		return c.RegisterEntry.mutate(ctx, m)
 	case *ReservationMutation:
 		return c.Reservation.mutate(ctx, m)
 	case *ReservationChangeMutation:
@@ -5778,6 +5786,139 @@ func (c *PropertyKeyClient) mutate(ctx context.Context, m *PropertyKeyMutation) 
 	}
 }
 
+// RegisterEntryClient is a client for the RegisterEntry schema.
+type RegisterEntryClient struct {
+	config
+}
+
+// NewRegisterEntryClient returns a client for the RegisterEntry from the given config.
+func NewRegisterEntryClient(c config) *RegisterEntryClient {
+	return &RegisterEntryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `registerentry.Hooks(f(g(h())))`.
+func (c *RegisterEntryClient) Use(hooks ...Hook) {
+	c.hooks.RegisterEntry = append(c.hooks.RegisterEntry, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `registerentry.Intercept(f(g(h())))`.
+func (c *RegisterEntryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.RegisterEntry = append(c.inters.RegisterEntry, interceptors...)
+}
+
+// Create returns a builder for creating a RegisterEntry entity.
+func (c *RegisterEntryClient) Create() *RegisterEntryCreate {
+	mutation := newRegisterEntryMutation(c.config, OpCreate)
+	return &RegisterEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of RegisterEntry entities.
+func (c *RegisterEntryClient) CreateBulk(builders ...*RegisterEntryCreate) *RegisterEntryCreateBulk {
+	return &RegisterEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *RegisterEntryClient) MapCreateBulk(slice any, setFunc func(*RegisterEntryCreate, int)) *RegisterEntryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &RegisterEntryCreateBulk{err: fmt.Errorf("calling to RegisterEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*RegisterEntryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &RegisterEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for RegisterEntry.
+func (c *RegisterEntryClient) Update() *RegisterEntryUpdate {
+	mutation := newRegisterEntryMutation(c.config, OpUpdate)
+	return &RegisterEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *RegisterEntryClient) UpdateOne(_m *RegisterEntry) *RegisterEntryUpdateOne {
+	mutation := newRegisterEntryMutation(c.config, OpUpdateOne, withRegisterEntry(_m))
+	return &RegisterEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *RegisterEntryClient) UpdateOneID(id string) *RegisterEntryUpdateOne {
+	mutation := newRegisterEntryMutation(c.config, OpUpdateOne, withRegisterEntryID(id))
+	return &RegisterEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for RegisterEntry.
+func (c *RegisterEntryClient) Delete() *RegisterEntryDelete {
+	mutation := newRegisterEntryMutation(c.config, OpDelete)
+	return &RegisterEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *RegisterEntryClient) DeleteOne(_m *RegisterEntry) *RegisterEntryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *RegisterEntryClient) DeleteOneID(id string) *RegisterEntryDeleteOne {
+	builder := c.Delete().Where(registerentry.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &RegisterEntryDeleteOne{builder}
+}
+
+// Query returns a query builder for RegisterEntry.
+func (c *RegisterEntryClient) Query() *RegisterEntryQuery {
+	return &RegisterEntryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeRegisterEntry},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a RegisterEntry entity by its id.
+func (c *RegisterEntryClient) Get(ctx context.Context, id string) (*RegisterEntry, error) {
+	return c.Query().Where(registerentry.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *RegisterEntryClient) GetX(ctx context.Context, id string) *RegisterEntry {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *RegisterEntryClient) Hooks() []Hook {
+	return c.hooks.RegisterEntry
+}
+
+// Interceptors returns the client interceptors.
+func (c *RegisterEntryClient) Interceptors() []Interceptor {
+	return c.inters.RegisterEntry
+}
+
+func (c *RegisterEntryClient) mutate(ctx context.Context, m *RegisterEntryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&RegisterEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&RegisterEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&RegisterEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&RegisterEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown RegisterEntry mutation op: %q", m.Op())
+	}
+}
+
 // ReservationClient is a client for the Reservation schema.
 type ReservationClient struct {
 	config
@@ -6983,8 +7124,8 @@ type (
 		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
 		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node,
 		Notice, PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey,
-		Reservation, ReservationChange, ReservationName, Secret, Slot, Space, Stay,
-		Token, Tombstone []ent.Hook
+		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret, Slot,
+		Space, Stay, Token, Tombstone []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
@@ -6992,8 +7133,8 @@ type (
 		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
 		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node,
 		Notice, PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey,
-		Reservation, ReservationChange, ReservationName, Secret, Slot, Space, Stay,
-		Token, Tombstone []ent.Interceptor
+		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret, Slot,
+		Space, Stay, Token, Tombstone []ent.Interceptor
 	}
 )
 

@@ -51,6 +51,7 @@ import (
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
+	"latchkey.dev/ent/registerentry"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/reservationname"
@@ -159,6 +160,7 @@ func checkColumn(t, c string) error {
 			pin.Table:               pin.ValidColumn,
 			property.Table:          property.ValidColumn,
 			propertykey.Table:       propertykey.ValidColumn,
+			registerentry.Table:     registerentry.ValidColumn,
 			reservation.Table:       reservation.ValidColumn,
 			reservationchange.Table: reservationchange.ValidColumn,
 			reservationname.Table:   reservationname.ValidColumn,

@@ -46,6 +46,10 @@ type Guest struct {
 	InvitedAt *time.Time `json:"invited_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+	// The country rule under which the answers were last saved; empty: none that names a retention.
+	Law string `json:"law,omitempty"`
+	// When the answers of the official form are erased. It is set after the departure.
+	EraseAt *time.Time `json:"erase_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -62,9 +66,9 @@ func (*Guest) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case guest.FieldPosition:
 			values[i] = new(sql.NullInt64)
-		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession, guest.FieldSharingBy:
+		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession, guest.FieldSharingBy, guest.FieldLaw:
 			values[i] = new(sql.NullString)
-		case guest.FieldSharingSetAt, guest.FieldInvitedAt, guest.FieldUpdatedAt, guest.FieldCreatedAt:
+		case guest.FieldSharingSetAt, guest.FieldInvitedAt, guest.FieldUpdatedAt, guest.FieldEraseAt, guest.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -176,6 +180,19 @@ func (_m *Guest) assignValues(columns []string, values []any) error {
 				_m.UpdatedAt = new(time.Time)
 				*_m.UpdatedAt = value.Time
 			}
+		case guest.FieldLaw:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field law", values[i])
+			} else if value.Valid {
+				_m.Law = value.String
+			}
+		case guest.FieldEraseAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field erase_at", values[i])
+			} else if value.Valid {
+				_m.EraseAt = new(time.Time)
+				*_m.EraseAt = value.Time
+			}
 		case guest.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -263,6 +280,14 @@ func (_m *Guest) String() string {
 	builder.WriteString(", ")
 	if v := _m.UpdatedAt; v != nil {
 		builder.WriteString("updated_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("law=")
+	builder.WriteString(_m.Law)
+	builder.WriteString(", ")
+	if v := _m.EraseAt; v != nil {
+		builder.WriteString("erase_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -176,6 +176,34 @@ func (_c *GuestCreate) SetNillableUpdatedAt(v *time.Time) *GuestCreate {
 	return _c
 }
 
+// SetLaw sets the "law" field.
+func (_c *GuestCreate) SetLaw(v string) *GuestCreate {
+	_c.mutation.SetLaw(v)
+	return _c
+}
+
+// SetNillableLaw sets the "law" field if the given value is not nil.
+func (_c *GuestCreate) SetNillableLaw(v *string) *GuestCreate {
+	if v != nil {
+		_c.SetLaw(*v)
+	}
+	return _c
+}
+
+// SetEraseAt sets the "erase_at" field.
+func (_c *GuestCreate) SetEraseAt(v time.Time) *GuestCreate {
+	_c.mutation.SetEraseAt(v)
+	return _c
+}
+
+// SetNillableEraseAt sets the "erase_at" field if the given value is not nil.
+func (_c *GuestCreate) SetNillableEraseAt(v *time.Time) *GuestCreate {
+	if v != nil {
+		_c.SetEraseAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *GuestCreate) SetCreatedAt(v time.Time) *GuestCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -255,6 +283,10 @@ func (_c *GuestCreate) defaults() {
 		v := guest.DefaultSharingBy
 		_c.mutation.SetSharingBy(v)
 	}
+	if _, ok := _c.mutation.Law(); !ok {
+		v := guest.DefaultLaw
+		_c.mutation.SetLaw(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := guest.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -313,6 +345,14 @@ func (_c *GuestCreate) check() error {
 	if v, ok := _c.mutation.SharingBy(); ok {
 		if err := guest.SharingByValidator(v); err != nil {
 			return &ValidationError{Name: "sharing_by", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_by": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Law(); !ok {
+		return &ValidationError{Name: "law", err: errors.New(`ent: missing required field "Guest.law"`)}
+	}
+	if v, ok := _c.mutation.Law(); ok {
+		if err := guest.LawValidator(v); err != nil {
+			return &ValidationError{Name: "law", err: fmt.Errorf(`ent: validator failed for field "Guest.law": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
@@ -413,6 +453,14 @@ func (_c *GuestCreate) createSpec() (*Guest, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(guest.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = &value
+	}
+	if value, ok := _c.mutation.Law(); ok {
+		_spec.SetField(guest.FieldLaw, field.TypeString, value)
+		_node.Law = value
+	}
+	if value, ok := _c.mutation.EraseAt(); ok {
+		_spec.SetField(guest.FieldEraseAt, field.TypeTime, value)
+		_node.EraseAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(guest.FieldCreatedAt, field.TypeTime, value)

@@ -211,6 +211,40 @@ func (_u *GuestUpdate) ClearUpdatedAt() *GuestUpdate {
 	return _u
 }
 
+// SetLaw sets the "law" field.
+func (_u *GuestUpdate) SetLaw(v string) *GuestUpdate {
+	_u.mutation.SetLaw(v)
+	return _u
+}
+
+// SetNillableLaw sets the "law" field if the given value is not nil.
+func (_u *GuestUpdate) SetNillableLaw(v *string) *GuestUpdate {
+	if v != nil {
+		_u.SetLaw(*v)
+	}
+	return _u
+}
+
+// SetEraseAt sets the "erase_at" field.
+func (_u *GuestUpdate) SetEraseAt(v time.Time) *GuestUpdate {
+	_u.mutation.SetEraseAt(v)
+	return _u
+}
+
+// SetNillableEraseAt sets the "erase_at" field if the given value is not nil.
+func (_u *GuestUpdate) SetNillableEraseAt(v *time.Time) *GuestUpdate {
+	if v != nil {
+		_u.SetEraseAt(*v)
+	}
+	return _u
+}
+
+// ClearEraseAt clears the value of the "erase_at" field.
+func (_u *GuestUpdate) ClearEraseAt() *GuestUpdate {
+	_u.mutation.ClearEraseAt()
+	return _u
+}
+
 // Mutation returns the GuestMutation object of the builder.
 func (_u *GuestUpdate) Mutation() *GuestMutation {
 	return _u.mutation
@@ -253,6 +287,11 @@ func (_u *GuestUpdate) check() error {
 	if v, ok := _u.mutation.SharingBy(); ok {
 		if err := guest.SharingByValidator(v); err != nil {
 			return &ValidationError{Name: "sharing_by", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_by": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Law(); ok {
+		if err := guest.LawValidator(v); err != nil {
+			return &ValidationError{Name: "law", err: fmt.Errorf(`ent: validator failed for field "Guest.law": %w`, err)}
 		}
 	}
 	return nil
@@ -331,6 +370,15 @@ func (_u *GuestUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.UpdatedAtCleared() {
 		_spec.ClearField(guest.FieldUpdatedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Law(); ok {
+		_spec.SetField(guest.FieldLaw, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.EraseAt(); ok {
+		_spec.SetField(guest.FieldEraseAt, field.TypeTime, value)
+	}
+	if _u.mutation.EraseAtCleared() {
+		_spec.ClearField(guest.FieldEraseAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -535,6 +583,40 @@ func (_u *GuestUpdateOne) ClearUpdatedAt() *GuestUpdateOne {
 	return _u
 }
 
+// SetLaw sets the "law" field.
+func (_u *GuestUpdateOne) SetLaw(v string) *GuestUpdateOne {
+	_u.mutation.SetLaw(v)
+	return _u
+}
+
+// SetNillableLaw sets the "law" field if the given value is not nil.
+func (_u *GuestUpdateOne) SetNillableLaw(v *string) *GuestUpdateOne {
+	if v != nil {
+		_u.SetLaw(*v)
+	}
+	return _u
+}
+
+// SetEraseAt sets the "erase_at" field.
+func (_u *GuestUpdateOne) SetEraseAt(v time.Time) *GuestUpdateOne {
+	_u.mutation.SetEraseAt(v)
+	return _u
+}
+
+// SetNillableEraseAt sets the "erase_at" field if the given value is not nil.
+func (_u *GuestUpdateOne) SetNillableEraseAt(v *time.Time) *GuestUpdateOne {
+	if v != nil {
+		_u.SetEraseAt(*v)
+	}
+	return _u
+}
+
+// ClearEraseAt clears the value of the "erase_at" field.
+func (_u *GuestUpdateOne) ClearEraseAt() *GuestUpdateOne {
+	_u.mutation.ClearEraseAt()
+	return _u
+}
+
 // Mutation returns the GuestMutation object of the builder.
 func (_u *GuestUpdateOne) Mutation() *GuestMutation {
 	return _u.mutation
@@ -590,6 +672,11 @@ func (_u *GuestUpdateOne) check() error {
 	if v, ok := _u.mutation.SharingBy(); ok {
 		if err := guest.SharingByValidator(v); err != nil {
 			return &ValidationError{Name: "sharing_by", err: fmt.Errorf(`ent: validator failed for field "Guest.sharing_by": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Law(); ok {
+		if err := guest.LawValidator(v); err != nil {
+			return &ValidationError{Name: "law", err: fmt.Errorf(`ent: validator failed for field "Guest.law": %w`, err)}
 		}
 	}
 	return nil
@@ -685,6 +772,15 @@ func (_u *GuestUpdateOne) sqlSave(ctx context.Context) (_node *Guest, err error)
 	}
 	if _u.mutation.UpdatedAtCleared() {
 		_spec.ClearField(guest.FieldUpdatedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Law(); ok {
+		_spec.SetField(guest.FieldLaw, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.EraseAt(); ok {
+		_spec.SetField(guest.FieldEraseAt, field.TypeTime, value)
+	}
+	if _u.mutation.EraseAtCleared() {
+		_spec.ClearField(guest.FieldEraseAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Guest{config: _u.config}

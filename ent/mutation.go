@@ -51,6 +51,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
+	"latchkey.dev/ent/registerentry"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/reservationname"
@@ -112,6 +113,7 @@ const (
 	TypePin               = "Pin"
 	TypeProperty          = "Property"
 	TypePropertyKey       = "PropertyKey"
+	TypeRegisterEntry     = "RegisterEntry"
 	TypeReservation       = "Reservation"
 	TypeReservationChange = "ReservationChange"
 	TypeReservationName   = "ReservationName"
@@ -14118,6 +14120,8 @@ type GuestMutation struct {
 	sharing_by          *string
 	invited_at          *time.Time
 	updated_at          *time.Time
+	law                 *string
+	erase_at            *time.Time
 	created_at          *time.Time
 	clearedFields       map[string]struct{}
 	done                bool
@@ -14834,6 +14838,91 @@ func (m *GuestMutation) ResetUpdatedAt() {
 	delete(m.clearedFields, guest.FieldUpdatedAt)
 }
 
+// SetLaw sets the "law" field.
+func (m *GuestMutation) SetLaw(s string) {
+	m.law = &s
+}
+
+// Law returns the value of the "law" field in the mutation.
+func (m *GuestMutation) Law() (r string, exists bool) {
+	v := m.law
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLaw returns the old "law" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldLaw(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLaw is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLaw requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLaw: %w", err)
+	}
+	return oldValue.Law, nil
+}
+
+// ResetLaw resets all changes to the "law" field.
+func (m *GuestMutation) ResetLaw() {
+	m.law = nil
+}
+
+// SetEraseAt sets the "erase_at" field.
+func (m *GuestMutation) SetEraseAt(t time.Time) {
+	m.erase_at = &t
+}
+
+// EraseAt returns the value of the "erase_at" field in the mutation.
+func (m *GuestMutation) EraseAt() (r time.Time, exists bool) {
+	v := m.erase_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEraseAt returns the old "erase_at" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldEraseAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEraseAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEraseAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEraseAt: %w", err)
+	}
+	return oldValue.EraseAt, nil
+}
+
+// ClearEraseAt clears the value of the "erase_at" field.
+func (m *GuestMutation) ClearEraseAt() {
+	m.erase_at = nil
+	m.clearedFields[guest.FieldEraseAt] = struct{}{}
+}
+
+// EraseAtCleared returns if the "erase_at" field was cleared in this mutation.
+func (m *GuestMutation) EraseAtCleared() bool {
+	_, ok := m.clearedFields[guest.FieldEraseAt]
+	return ok
+}
+
+// ResetEraseAt resets all changes to the "erase_at" field.
+func (m *GuestMutation) ResetEraseAt() {
+	m.erase_at = nil
+	delete(m.clearedFields, guest.FieldEraseAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *GuestMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -14904,7 +14993,7 @@ func (m *GuestMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 17)
 	if m.property_id != nil {
 		fields = append(fields, guest.FieldPropertyID)
 	}
@@ -14947,6 +15036,12 @@ func (m *GuestMutation) Fields() []string {
 	if m.updated_at != nil {
 		fields = append(fields, guest.FieldUpdatedAt)
 	}
+	if m.law != nil {
+		fields = append(fields, guest.FieldLaw)
+	}
+	if m.erase_at != nil {
+		fields = append(fields, guest.FieldEraseAt)
+	}
 	if m.created_at != nil {
 		fields = append(fields, guest.FieldCreatedAt)
 	}
@@ -14986,6 +15081,10 @@ func (m *GuestMutation) Field(name string) (ent.Value, bool) {
 		return m.InvitedAt()
 	case guest.FieldUpdatedAt:
 		return m.UpdatedAt()
+	case guest.FieldLaw:
+		return m.Law()
+	case guest.FieldEraseAt:
+		return m.EraseAt()
 	case guest.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -15025,6 +15124,10 @@ func (m *GuestMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldInvitedAt(ctx)
 	case guest.FieldUpdatedAt:
 		return m.OldUpdatedAt(ctx)
+	case guest.FieldLaw:
+		return m.OldLaw(ctx)
+	case guest.FieldEraseAt:
+		return m.OldEraseAt(ctx)
 	case guest.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -15134,6 +15237,20 @@ func (m *GuestMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetUpdatedAt(v)
 		return nil
+	case guest.FieldLaw:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLaw(v)
+		return nil
+	case guest.FieldEraseAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEraseAt(v)
+		return nil
 	case guest.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -15201,6 +15318,9 @@ func (m *GuestMutation) ClearedFields() []string {
 	if m.FieldCleared(guest.FieldUpdatedAt) {
 		fields = append(fields, guest.FieldUpdatedAt)
 	}
+	if m.FieldCleared(guest.FieldEraseAt) {
+		fields = append(fields, guest.FieldEraseAt)
+	}
 	return fields
 }
 
@@ -15229,6 +15349,9 @@ func (m *GuestMutation) ClearField(name string) error {
 		return nil
 	case guest.FieldUpdatedAt:
 		m.ClearUpdatedAt()
+		return nil
+	case guest.FieldEraseAt:
+		m.ClearEraseAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Guest nullable field %s", name)
@@ -15279,6 +15402,12 @@ func (m *GuestMutation) ResetField(name string) error {
 		return nil
 	case guest.FieldUpdatedAt:
 		m.ResetUpdatedAt()
+		return nil
+	case guest.FieldLaw:
+		m.ResetLaw()
+		return nil
+	case guest.FieldEraseAt:
+		m.ResetEraseAt()
 		return nil
 	case guest.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -34793,6 +34922,662 @@ func (m *PropertyKeyMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *PropertyKeyMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown PropertyKey edge %s", name)
+}
+
+// RegisterEntryMutation represents an operation that mutates the RegisterEntry nodes in the graph.
+type RegisterEntryMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	guest_id      *string
+	law           *string
+	arrival_on    *string
+	form          *[]byte
+	erase_at      *time.Time
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*RegisterEntry, error)
+	predicates    []predicate.RegisterEntry
+}
+
+var _ ent.Mutation = (*RegisterEntryMutation)(nil)
+
+// registerentryOption allows management of the mutation configuration using functional options.
+type registerentryOption func(*RegisterEntryMutation)
+
+// newRegisterEntryMutation creates new mutation for the RegisterEntry entity.
+func newRegisterEntryMutation(c config, op Op, opts ...registerentryOption) *RegisterEntryMutation {
+	m := &RegisterEntryMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeRegisterEntry,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withRegisterEntryID sets the ID field of the mutation.
+func withRegisterEntryID(id string) registerentryOption {
+	return func(m *RegisterEntryMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *RegisterEntry
+		)
+		m.oldValue = func(ctx context.Context) (*RegisterEntry, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().RegisterEntry.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withRegisterEntry sets the old RegisterEntry of the mutation.
+func withRegisterEntry(node *RegisterEntry) registerentryOption {
+	return func(m *RegisterEntryMutation) {
+		m.oldValue = func(context.Context) (*RegisterEntry, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m RegisterEntryMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m RegisterEntryMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of RegisterEntry entities.
+func (m *RegisterEntryMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *RegisterEntryMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *RegisterEntryMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().RegisterEntry.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *RegisterEntryMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *RegisterEntryMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the RegisterEntry entity.
+// If the RegisterEntry object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RegisterEntryMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *RegisterEntryMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetGuestID sets the "guest_id" field.
+func (m *RegisterEntryMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *RegisterEntryMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the RegisterEntry entity.
+// If the RegisterEntry object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RegisterEntryMutation) OldGuestID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *RegisterEntryMutation) ResetGuestID() {
+	m.guest_id = nil
+}
+
+// SetLaw sets the "law" field.
+func (m *RegisterEntryMutation) SetLaw(s string) {
+	m.law = &s
+}
+
+// Law returns the value of the "law" field in the mutation.
+func (m *RegisterEntryMutation) Law() (r string, exists bool) {
+	v := m.law
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLaw returns the old "law" field's value of the RegisterEntry entity.
+// If the RegisterEntry object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RegisterEntryMutation) OldLaw(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLaw is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLaw requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLaw: %w", err)
+	}
+	return oldValue.Law, nil
+}
+
+// ResetLaw resets all changes to the "law" field.
+func (m *RegisterEntryMutation) ResetLaw() {
+	m.law = nil
+}
+
+// SetArrivalOn sets the "arrival_on" field.
+func (m *RegisterEntryMutation) SetArrivalOn(s string) {
+	m.arrival_on = &s
+}
+
+// ArrivalOn returns the value of the "arrival_on" field in the mutation.
+func (m *RegisterEntryMutation) ArrivalOn() (r string, exists bool) {
+	v := m.arrival_on
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArrivalOn returns the old "arrival_on" field's value of the RegisterEntry entity.
+// If the RegisterEntry object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RegisterEntryMutation) OldArrivalOn(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArrivalOn is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArrivalOn requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArrivalOn: %w", err)
+	}
+	return oldValue.ArrivalOn, nil
+}
+
+// ResetArrivalOn resets all changes to the "arrival_on" field.
+func (m *RegisterEntryMutation) ResetArrivalOn() {
+	m.arrival_on = nil
+}
+
+// SetForm sets the "form" field.
+func (m *RegisterEntryMutation) SetForm(b []byte) {
+	m.form = &b
+}
+
+// Form returns the value of the "form" field in the mutation.
+func (m *RegisterEntryMutation) Form() (r []byte, exists bool) {
+	v := m.form
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldForm returns the old "form" field's value of the RegisterEntry entity.
+// If the RegisterEntry object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RegisterEntryMutation) OldForm(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldForm is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldForm requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldForm: %w", err)
+	}
+	return oldValue.Form, nil
+}
+
+// ResetForm resets all changes to the "form" field.
+func (m *RegisterEntryMutation) ResetForm() {
+	m.form = nil
+}
+
+// SetEraseAt sets the "erase_at" field.
+func (m *RegisterEntryMutation) SetEraseAt(t time.Time) {
+	m.erase_at = &t
+}
+
+// EraseAt returns the value of the "erase_at" field in the mutation.
+func (m *RegisterEntryMutation) EraseAt() (r time.Time, exists bool) {
+	v := m.erase_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEraseAt returns the old "erase_at" field's value of the RegisterEntry entity.
+// If the RegisterEntry object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RegisterEntryMutation) OldEraseAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEraseAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEraseAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEraseAt: %w", err)
+	}
+	return oldValue.EraseAt, nil
+}
+
+// ResetEraseAt resets all changes to the "erase_at" field.
+func (m *RegisterEntryMutation) ResetEraseAt() {
+	m.erase_at = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *RegisterEntryMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *RegisterEntryMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the RegisterEntry entity.
+// If the RegisterEntry object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RegisterEntryMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *RegisterEntryMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the RegisterEntryMutation builder.
+func (m *RegisterEntryMutation) Where(ps ...predicate.RegisterEntry) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the RegisterEntryMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *RegisterEntryMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.RegisterEntry, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *RegisterEntryMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *RegisterEntryMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (RegisterEntry).
+func (m *RegisterEntryMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *RegisterEntryMutation) Fields() []string {
+	fields := make([]string, 0, 7)
+	if m.property_id != nil {
+		fields = append(fields, registerentry.FieldPropertyID)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, registerentry.FieldGuestID)
+	}
+	if m.law != nil {
+		fields = append(fields, registerentry.FieldLaw)
+	}
+	if m.arrival_on != nil {
+		fields = append(fields, registerentry.FieldArrivalOn)
+	}
+	if m.form != nil {
+		fields = append(fields, registerentry.FieldForm)
+	}
+	if m.erase_at != nil {
+		fields = append(fields, registerentry.FieldEraseAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, registerentry.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *RegisterEntryMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case registerentry.FieldPropertyID:
+		return m.PropertyID()
+	case registerentry.FieldGuestID:
+		return m.GuestID()
+	case registerentry.FieldLaw:
+		return m.Law()
+	case registerentry.FieldArrivalOn:
+		return m.ArrivalOn()
+	case registerentry.FieldForm:
+		return m.Form()
+	case registerentry.FieldEraseAt:
+		return m.EraseAt()
+	case registerentry.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *RegisterEntryMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case registerentry.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case registerentry.FieldGuestID:
+		return m.OldGuestID(ctx)
+	case registerentry.FieldLaw:
+		return m.OldLaw(ctx)
+	case registerentry.FieldArrivalOn:
+		return m.OldArrivalOn(ctx)
+	case registerentry.FieldForm:
+		return m.OldForm(ctx)
+	case registerentry.FieldEraseAt:
+		return m.OldEraseAt(ctx)
+	case registerentry.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown RegisterEntry field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RegisterEntryMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case registerentry.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case registerentry.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
+		return nil
+	case registerentry.FieldLaw:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLaw(v)
+		return nil
+	case registerentry.FieldArrivalOn:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArrivalOn(v)
+		return nil
+	case registerentry.FieldForm:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetForm(v)
+		return nil
+	case registerentry.FieldEraseAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEraseAt(v)
+		return nil
+	case registerentry.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown RegisterEntry field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *RegisterEntryMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *RegisterEntryMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RegisterEntryMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown RegisterEntry numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *RegisterEntryMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *RegisterEntryMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *RegisterEntryMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown RegisterEntry nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *RegisterEntryMutation) ResetField(name string) error {
+	switch name {
+	case registerentry.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case registerentry.FieldGuestID:
+		m.ResetGuestID()
+		return nil
+	case registerentry.FieldLaw:
+		m.ResetLaw()
+		return nil
+	case registerentry.FieldArrivalOn:
+		m.ResetArrivalOn()
+		return nil
+	case registerentry.FieldForm:
+		m.ResetForm()
+		return nil
+	case registerentry.FieldEraseAt:
+		m.ResetEraseAt()
+		return nil
+	case registerentry.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown RegisterEntry field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *RegisterEntryMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *RegisterEntryMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *RegisterEntryMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *RegisterEntryMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *RegisterEntryMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *RegisterEntryMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *RegisterEntryMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown RegisterEntry unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *RegisterEntryMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown RegisterEntry edge %s", name)
 }
 
 // ReservationMutation represents an operation that mutates the Reservation nodes in the graph.

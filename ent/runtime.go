@@ -44,6 +44,7 @@ import (
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
+	"latchkey.dev/ent/registerentry"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/reservationname"
@@ -646,8 +647,14 @@ func init() {
 	guest.DefaultSharingBy = guestDescSharingBy.Default.(string)
 	// guest.SharingByValidator is a validator for the "sharing_by" field. It is called by the builders before save.
 	guest.SharingByValidator = guestDescSharingBy.Validators[0].(func(string) error)
+	// guestDescLaw is the schema descriptor for law field.
+	guestDescLaw := guestFields[15].Descriptor()
+	// guest.DefaultLaw holds the default value on creation for the law field.
+	guest.DefaultLaw = guestDescLaw.Default.(string)
+	// guest.LawValidator is a validator for the "law" field. It is called by the builders before save.
+	guest.LawValidator = guestDescLaw.Validators[0].(func(string) error)
 	// guestDescCreatedAt is the schema descriptor for created_at field.
-	guestDescCreatedAt := guestFields[15].Descriptor()
+	guestDescCreatedAt := guestFields[17].Descriptor()
 	// guest.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guest.DefaultCreatedAt = guestDescCreatedAt.Default.(func() time.Time)
 	// guestDescID is the schema descriptor for id field.
@@ -1348,6 +1355,32 @@ func init() {
 	propertykeyDescID := propertykeyFields[0].Descriptor()
 	// propertykey.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	propertykey.IDValidator = propertykeyDescID.Validators[0].(func(string) error)
+	registerentryFields := schema.RegisterEntry{}.Fields()
+	_ = registerentryFields
+	// registerentryDescPropertyID is the schema descriptor for property_id field.
+	registerentryDescPropertyID := registerentryFields[1].Descriptor()
+	// registerentry.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	registerentry.PropertyIDValidator = registerentryDescPropertyID.Validators[0].(func(string) error)
+	// registerentryDescGuestID is the schema descriptor for guest_id field.
+	registerentryDescGuestID := registerentryFields[2].Descriptor()
+	// registerentry.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	registerentry.GuestIDValidator = registerentryDescGuestID.Validators[0].(func(string) error)
+	// registerentryDescLaw is the schema descriptor for law field.
+	registerentryDescLaw := registerentryFields[3].Descriptor()
+	// registerentry.LawValidator is a validator for the "law" field. It is called by the builders before save.
+	registerentry.LawValidator = registerentryDescLaw.Validators[0].(func(string) error)
+	// registerentryDescArrivalOn is the schema descriptor for arrival_on field.
+	registerentryDescArrivalOn := registerentryFields[4].Descriptor()
+	// registerentry.ArrivalOnValidator is a validator for the "arrival_on" field. It is called by the builders before save.
+	registerentry.ArrivalOnValidator = registerentryDescArrivalOn.Validators[0].(func(string) error)
+	// registerentryDescCreatedAt is the schema descriptor for created_at field.
+	registerentryDescCreatedAt := registerentryFields[7].Descriptor()
+	// registerentry.DefaultCreatedAt holds the default value on creation for the created_at field.
+	registerentry.DefaultCreatedAt = registerentryDescCreatedAt.Default.(func() time.Time)
+	// registerentryDescID is the schema descriptor for id field.
+	registerentryDescID := registerentryFields[0].Descriptor()
+	// registerentry.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	registerentry.IDValidator = registerentryDescID.Validators[0].(func(string) error)
 	reservationFields := schema.Reservation{}.Fields()
 	_ = reservationFields
 	// reservationDescPropertyID is the schema descriptor for property_id field.

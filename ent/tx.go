@@ -92,6 +92,8 @@ type Tx struct {
 	Property *PropertyClient
 	// PropertyKey is the client for interacting with the PropertyKey builders.
 	PropertyKey *PropertyKeyClient
+	// RegisterEntry is the client for interacting with the RegisterEntry builders.
+	RegisterEntry *RegisterEntryClient
 	// Reservation is the client for interacting with the Reservation builders.
 	Reservation *ReservationClient
 	// ReservationChange is the client for interacting with the ReservationChange builders.
@@ -280,6 +282,7 @@ func (tx *Tx) init() {
 	tx.Pin = NewPinClient(tx.config)
 	tx.Property = NewPropertyClient(tx.config)
 	tx.PropertyKey = NewPropertyKeyClient(tx.config)
+	tx.RegisterEntry = NewRegisterEntryClient(tx.config)
 	tx.Reservation = NewReservationClient(tx.config)
 	tx.ReservationChange = NewReservationChangeClient(tx.config)
 	tx.ReservationName = NewReservationNameClient(tx.config)

@@ -49,6 +49,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofPin               PinClient
 		ofProperty          PropertyClient
 		ofPropertyKey       PropertyKeyClient
+		ofRegisterEntry     RegisterEntryClient
 		ofReservation       ReservationClient
 		ofReservationChange ReservationChangeClient
 		ofReservationName   ReservationNameClient
@@ -99,6 +100,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofPin:               PinClient{config: cfg},
 		ofProperty:          PropertyClient{config: cfg},
 		ofPropertyKey:       PropertyKeyClient{config: cfg},
+		ofRegisterEntry:     RegisterEntryClient{config: cfg},
 		ofReservation:       ReservationClient{config: cfg},
 		ofReservationChange: ReservationChangeClient{config: cfg},
 		ofReservationName:   ReservationNameClient{config: cfg},
@@ -148,6 +150,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Pin = &all.ofPin
 	all.Property = &all.ofProperty
 	all.PropertyKey = &all.ofPropertyKey
+	all.RegisterEntry = &all.ofRegisterEntry
 	all.Reservation = &all.ofReservation
 	all.ReservationChange = &all.ofReservationChange
 	all.ReservationName = &all.ofReservationName

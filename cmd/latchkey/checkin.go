@@ -18,6 +18,7 @@ type checkInCommands struct {
 	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
 	Settings checkInSettings `cmd:"" help:"Show or change the rules of self check-in."`
 	Rules    checkInRules    `cmd:"" help:"List the country rules that a property can choose."`
+	Register checkInRegister `cmd:"" help:"Show the guest register of former guests to an inspector. The read is recorded."`
 }
 
 type checkInShow struct {

@@ -41,6 +41,10 @@ const (
 	FieldInvitedAt = "invited_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
 	FieldUpdatedAt = "updated_at"
+	// FieldLaw holds the string denoting the law field in the database.
+	FieldLaw = "law"
+	// FieldEraseAt holds the string denoting the erase_at field in the database.
+	FieldEraseAt = "erase_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the guest in the database.
@@ -64,6 +68,8 @@ var Columns = []string{
 	FieldSharingBy,
 	FieldInvitedAt,
 	FieldUpdatedAt,
+	FieldLaw,
+	FieldEraseAt,
 	FieldCreatedAt,
 }
 
@@ -100,6 +106,10 @@ var (
 	DefaultSharingBy string
 	// SharingByValidator is a validator for the "sharing_by" field. It is called by the builders before save.
 	SharingByValidator func(string) error
+	// DefaultLaw holds the default value on creation for the "law" field.
+	DefaultLaw string
+	// LawValidator is a validator for the "law" field. It is called by the builders before save.
+	LawValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -172,6 +182,16 @@ func ByInvitedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUpdatedAt orders the results by the updated_at field.
 func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUpdatedAt, opts...).ToFunc()
+}
+
+// ByLaw orders the results by the law field.
+func ByLaw(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLaw, opts...).ToFunc()
+}
+
+// ByEraseAt orders the results by the erase_at field.
+func ByEraseAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldEraseAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

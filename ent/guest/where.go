@@ -129,6 +129,16 @@ func UpdatedAt(v time.Time) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldUpdatedAt, v))
 }
 
+// Law applies equality check predicate on the "law" field. It's identical to LawEQ.
+func Law(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldLaw, v))
+}
+
+// EraseAt applies equality check predicate on the "erase_at" field. It's identical to EraseAtEQ.
+func EraseAt(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldEraseAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldCreatedAt, v))
@@ -737,6 +747,121 @@ func UpdatedAtIsNil() predicate.Guest {
 // UpdatedAtNotNil applies the NotNil predicate on the "updated_at" field.
 func UpdatedAtNotNil() predicate.Guest {
 	return predicate.Guest(sql.FieldNotNull(FieldUpdatedAt))
+}
+
+// LawEQ applies the EQ predicate on the "law" field.
+func LawEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldLaw, v))
+}
+
+// LawNEQ applies the NEQ predicate on the "law" field.
+func LawNEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldNEQ(FieldLaw, v))
+}
+
+// LawIn applies the In predicate on the "law" field.
+func LawIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldIn(FieldLaw, vs...))
+}
+
+// LawNotIn applies the NotIn predicate on the "law" field.
+func LawNotIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldNotIn(FieldLaw, vs...))
+}
+
+// LawGT applies the GT predicate on the "law" field.
+func LawGT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGT(FieldLaw, v))
+}
+
+// LawGTE applies the GTE predicate on the "law" field.
+func LawGTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGTE(FieldLaw, v))
+}
+
+// LawLT applies the LT predicate on the "law" field.
+func LawLT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLT(FieldLaw, v))
+}
+
+// LawLTE applies the LTE predicate on the "law" field.
+func LawLTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLTE(FieldLaw, v))
+}
+
+// LawContains applies the Contains predicate on the "law" field.
+func LawContains(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContains(FieldLaw, v))
+}
+
+// LawHasPrefix applies the HasPrefix predicate on the "law" field.
+func LawHasPrefix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasPrefix(FieldLaw, v))
+}
+
+// LawHasSuffix applies the HasSuffix predicate on the "law" field.
+func LawHasSuffix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasSuffix(FieldLaw, v))
+}
+
+// LawEqualFold applies the EqualFold predicate on the "law" field.
+func LawEqualFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEqualFold(FieldLaw, v))
+}
+
+// LawContainsFold applies the ContainsFold predicate on the "law" field.
+func LawContainsFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContainsFold(FieldLaw, v))
+}
+
+// EraseAtEQ applies the EQ predicate on the "erase_at" field.
+func EraseAtEQ(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldEraseAt, v))
+}
+
+// EraseAtNEQ applies the NEQ predicate on the "erase_at" field.
+func EraseAtNEQ(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldNEQ(FieldEraseAt, v))
+}
+
+// EraseAtIn applies the In predicate on the "erase_at" field.
+func EraseAtIn(vs ...time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldIn(FieldEraseAt, vs...))
+}
+
+// EraseAtNotIn applies the NotIn predicate on the "erase_at" field.
+func EraseAtNotIn(vs ...time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldNotIn(FieldEraseAt, vs...))
+}
+
+// EraseAtGT applies the GT predicate on the "erase_at" field.
+func EraseAtGT(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldGT(FieldEraseAt, v))
+}
+
+// EraseAtGTE applies the GTE predicate on the "erase_at" field.
+func EraseAtGTE(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldGTE(FieldEraseAt, v))
+}
+
+// EraseAtLT applies the LT predicate on the "erase_at" field.
+func EraseAtLT(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldLT(FieldEraseAt, v))
+}
+
+// EraseAtLTE applies the LTE predicate on the "erase_at" field.
+func EraseAtLTE(v time.Time) predicate.Guest {
+	return predicate.Guest(sql.FieldLTE(FieldEraseAt, v))
+}
+
+// EraseAtIsNil applies the IsNil predicate on the "erase_at" field.
+func EraseAtIsNil() predicate.Guest {
+	return predicate.Guest(sql.FieldIsNull(FieldEraseAt))
+}
+
+// EraseAtNotNil applies the NotNil predicate on the "erase_at" field.
+func EraseAtNotNil() predicate.Guest {
+	return predicate.Guest(sql.FieldNotNull(FieldEraseAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -477,6 +477,18 @@ func (f PropertyKeyFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value,
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PropertyKeyMutation", m)
 }
 
+// The RegisterEntryFunc type is an adapter to allow the use of ordinary
+// function as RegisterEntry mutator.
+type RegisterEntryFunc func(context.Context, *ent.RegisterEntryMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f RegisterEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.RegisterEntryMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RegisterEntryMutation", m)
+}
+
 // The ReservationFunc type is an adapter to allow the use of ordinary
 // function as Reservation mutator.
 type ReservationFunc func(context.Context, *ent.ReservationMutation) (ent.Value, error)

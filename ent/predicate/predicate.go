@@ -123,6 +123,9 @@ type Property func(*sql.Selector)
 // PropertyKey is the predicate function for propertykey builders.
 type PropertyKey func(*sql.Selector)
 
+// RegisterEntry is the predicate function for registerentry builders.
+type RegisterEntry func(*sql.Selector)
+
 // Reservation is the predicate function for reservation builders.
 type Reservation func(*sql.Selector)
 

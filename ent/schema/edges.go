@@ -149,6 +149,11 @@ func (GuestProfile) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+// An entry outlives its reservation and its guest.
+func (RegisterEntry) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
 func (Kiosk) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }

@@ -103,12 +103,40 @@ func (Guest) Fields() []ent.Field {
 		field.String("sharing_by").MaxRuneLen(40).Default("").Comment("The guest who decided."),
 		maybe("invited_at"),
 		maybe("updated_at"),
+		field.String("law").MaxRuneLen(8).Default("").Comment("The country rule under which the answers were last saved; empty: none that names a retention."),
+		field.Time("erase_at").Optional().Nillable().SchemaType(momentType).Comment("When the answers of the official form are erased. It is set after the departure."),
 		created(),
 	}
 }
 
 func (Guest) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("reservation_id"), index.Fields("property_id")}
+	return []ent.Index{
+		index.Fields("reservation_id"), index.Fields("property_id"),
+		index.Fields("reservation_id", "law").Annotations(entsql.IndexWhere("erase_at IS NULL AND law <> ''")),
+		index.Fields("erase_at").Annotations(entsql.IndexWhere("erase_at IS NOT NULL")),
+	}
+}
+
+// RegisterEntry is the official form of one guest who stayed, for as long as the law wants it kept. It outlives its reservation.
+type RegisterEntry struct{ ent.Schema }
+
+func (RegisterEntry) Annotations() []schema.Annotation { return table("register_entries") }
+
+func (RegisterEntry) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("guest_id").MaxRuneLen(40).Unique().Immutable().Comment("The guest may be deleted."),
+		field.String("law").MaxRuneLen(8).Comment("The country rule."),
+		field.String("arrival_on").MaxRuneLen(10).Comment("YYYY-MM-DD in the property's zone."),
+		field.Bytes("form").Comment("The official form, sealed with the property's key."),
+		moment("erase_at"),
+		created(),
+	}
+}
+
+func (RegisterEntry) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "arrival_on", "id"), index.Fields("erase_at")}
 }
 
 // Disclosure says that the PMS got groups of fields of one guest. It has no values.

@@ -184,6 +184,8 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.CheckInService/GetSignature":          {"property", "operator", `{"reservationId":"rsv_0","guestId":"gst_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ListGuests":            {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 
+	"latchkey.property.v1.GuestRegisterService/InspectRegister": {"property", "owner", `{"firstArrivalOn":"2026-01-01","lastArrivalOn":"2026-12-31","reason":"inspection"}`, ok},
+
 	"latchkey.kiosk.v1.KioskService/EnrolKiosk":     {"guest", "", `{}`, invalid},
 	"latchkey.kiosk.v1.KioskService/GetKiosk":       {"kiosk", "", `{}`, ok},
 	"latchkey.kiosk.v1.KioskService/FindStay":       {"kiosk", "", `{}`, invalid},

@@ -186,6 +186,7 @@ var probes = map[string]string{
 	"latchkey.property.v1.CheckInService/ResendInvitation":           `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.CheckInService/GetSignature":               `{"reservationId":"{rsv}","guestId":"{gst}"}`,
 	"latchkey.property.v1.CheckInService/ListGuests":                 `{"reservationId":"{rsv}"}`,
+	"latchkey.property.v1.GuestRegisterService/InspectRegister":      `{"firstArrivalOn":"2026-01-01","lastArrivalOn":"2026-12-31","reason":"inspection"}`,
 	"latchkey.property.v1.MailService/ListMails":                     `{"reservationId":"{rsv}","pageSize":1}`,
 	"latchkey.property.v1.MailService/GetMail":                       `{"id":"{mai}"}`,
 	"latchkey.property.v1.MailService/ResendMail":                    `{"id":"{mai}"}`,

@@ -65,11 +65,12 @@ const (
 	StageCleared Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
 	CallEnded    Kind = "checkIn.callEnded"    // staff ended a checkIn call without an answer
 	GuestsRead   Kind = "guests.read"          // staff read the data of a stay's guests
+	RegisterRead Kind = "register.read"        // staff read the guest register
 )
 
 var internal = []Kind{
 	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
-	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, CallEnded, GuestsRead,
+	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, CallEnded, GuestsRead, RegisterRead,
 }
 
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.

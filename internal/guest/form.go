@@ -163,7 +163,7 @@ func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) err
 	}
 	complete := len(m.Missing) == 0
 	err = tx.Guest.Update().Where(entguest.PropertyID(m.Row.PropertyID), entguest.ID(m.Row.ID)).
-		SetPerson(sealed).SetComplete(complete).SetFromProfile(false).SetUpdatedAt(tx.Now()).Exec(tx.Context())
+		SetPerson(sealed).SetComplete(complete).SetFromProfile(false).SetUpdatedAt(tx.Now()).SetLaw(p.keptLaw()).ClearEraseAt().Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store the answers of a guest: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	entsettings "latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -18,6 +19,9 @@ import (
 func (h *fixture) rules(name string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
+		if _, err := tx.CheckInSettings.Delete().Where(entsettings.PropertyID(hotel)).Exec(tx.Context()); err != nil {
+			return err
+		}
 		return tx.CheckInSettings.Create().SetID(hotel).SetPropertyID(hotel).SetRule(name).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	})
 }

@@ -42,6 +42,7 @@ const (
 	Kiosk       = "ksk"
 	Mail        = "mai"
 	Disclosure  = "dis"
+	Register    = "reg"
 )
 
 // length is the length of a ULID as text.

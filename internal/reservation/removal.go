@@ -138,6 +138,8 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 			Select(entslot.FieldGrantID), func(r *remains) { r.codeOnLock = true }},
 		{tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.GrantIDIn(grantIDs...)).
 			Select(entkeystatus.FieldGrantID), func(r *remains) { r.smartKey = true }},
+		{tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(ids...), entguest.LawNEQ(""), entguest.EraseAtIsNil()).
+			Select(entguest.FieldReservationID), func(r *remains) { r.openForms = true }},
 		{tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.SubjectIn(subjects...), recent).Select(entevent.FieldSubject), setRecent},
 		{tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.GrantIDIn(grantIDs...), recent).Select(entevent.FieldGrantID), setRecent},
 	} {

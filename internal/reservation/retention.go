@@ -10,6 +10,7 @@ const (
 	BlockedByAccess   Block = "accessOpen"    // the access of the reservation has not ended
 	BlockedByLock     Block = "codeOnLock"    // a lock may still hold the reservation's code
 	BlockedBySmartKey Block = "smartKeyInUse" // the SmartKey status list still needs the number of a token
+	BlockedByForms    Block = "formsOpen"     // the official forms of the guests are not in the guest register yet
 	BlockedByEvents   Block = "recentEvents"  // the reservation has recent events that subscribers may not have received
 )
 
@@ -27,7 +28,7 @@ const (
 
 // remains is what blocks the removal of a reservation whose retention period is over.
 type remains struct {
-	openAccess, codeOnLock, smartKey, recentEvent bool
+	openAccess, codeOnLock, smartKey, openForms, recentEvent bool
 }
 
 // blockedBy returns why the reservation cannot be removed yet, or "".
@@ -39,6 +40,8 @@ func (r remains) blockedBy() Block {
 		return BlockedByLock
 	case r.smartKey:
 		return BlockedBySmartKey
+	case r.openForms:
+		return BlockedByForms
 	case r.recentEvent:
 		return BlockedByEvents
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
@@ -237,12 +238,27 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 			return nil, err
 		}
 	}
+	if !held.To.After(tx.Now()) && (!r.To.Equal(held.To) || r.State != held.State) {
+		if err := reopenForms(tx, row); err != nil {
+			return nil, err
+		}
+	}
 	if rebooked {
 		if err := svc.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
 			return nil, err
 		}
 	}
 	return row, recordChange(tx, row, before)
+}
+
+// reopenForms lets the official forms of a stay be closed again, because the time for which the law keeps them depends on the departure and
+// on whether the guests arrived.
+func reopenForms(tx *db.Tx, row *ent.Reservation) error {
+	err := tx.Guest.Update().Where(entguest.PropertyID(row.PropertyID), entguest.ReservationID(row.ID)).ClearEraseAt().Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("reopen the official forms of a stay: %w", err)
+	}
+	return nil
 }
 
 // recordChange appends a stored reservation to the list of changes and reschedules the check of its arrival. before

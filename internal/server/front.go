@@ -81,6 +81,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterCodeServiceHandlerClient(ctx, mux, propertyv1.NewCodeServiceClient(conn)),
 		propertyv1.RegisterReservationServiceHandlerClient(ctx, mux, propertyv1.NewReservationServiceClient(conn)),
 		propertyv1.RegisterKioskServiceHandlerClient(ctx, mux, propertyv1.NewKioskServiceClient(conn)),
+		propertyv1.RegisterGuestRegisterServiceHandlerClient(ctx, mux, propertyv1.NewGuestRegisterServiceClient(conn)),
 		guestv1.RegisterLinkServiceHandlerClient(ctx, mux, guestv1.NewLinkServiceClient(conn)),
 		guestv1.RegisterStayServiceHandlerClient(ctx, mux, guestv1.NewStayServiceClient(conn)),
 		guestv1.RegisterFormServiceHandlerClient(ctx, mux, guestv1.NewFormServiceClient(conn)),

@@ -62,6 +62,8 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
 		m.deletion("guests of canceled stays", checkin.CanceledRetention, checkin.EraseCanceled),
+		m.registerSweep(),
+		m.deletion("guest register", 0, guest.DeleteRegister),
 		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),

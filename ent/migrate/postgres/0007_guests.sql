@@ -21,11 +21,15 @@ CREATE INDEX "reservation_integration_id_pms_group_id" ON "reservations" ("integ
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX "reservation_property_id_channel_number" ON "reservations" ("property_id", "channel_number") WHERE (channel_number IS NOT NULL);
 -- create "guests" table
-CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "sharing_session" character varying NOT NULL DEFAULT '', "sharing_by" character varying NOT NULL DEFAULT '', "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "sharing_session" character varying NOT NULL DEFAULT '', "sharing_by" character varying NOT NULL DEFAULT '', "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "law" character varying NOT NULL DEFAULT '', "erase_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "guest_erase_at" to table: "guests"
+CREATE INDEX "guest_erase_at" ON "guests" ("erase_at") WHERE (erase_at IS NOT NULL);
 -- create index "guest_property_id" to table: "guests"
 CREATE INDEX "guest_property_id" ON "guests" ("property_id");
 -- create index "guest_reservation_id" to table: "guests"
 CREATE INDEX "guest_reservation_id" ON "guests" ("reservation_id");
+-- create index "guest_reservation_id_law" to table: "guests"
+CREATE INDEX "guest_reservation_id_law" ON "guests" ("reservation_id", "law") WHERE ((erase_at IS NULL) AND ((law)::text <> ''::text));
 -- create "disclosures" table
 CREATE TABLE "disclosures" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "groups" jsonb NOT NULL, "why" character varying NOT NULL, "call" character varying NOT NULL, "created_at" timestamptz NOT NULL, "guest_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "disclosures_guests_guest" FOREIGN KEY ("guest_id") REFERENCES "guests" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "disclosure_guest_id" to table: "disclosures"
@@ -92,6 +96,14 @@ CREATE INDEX "mail_property_id_created_at" ON "mails" ("property_id", "created_a
 CREATE INDEX "mail_reservation_id" ON "mails" ("reservation_id");
 -- create index "mails_once_key_key" to table: "mails"
 CREATE UNIQUE INDEX "mails_once_key_key" ON "mails" ("once_key");
+-- create "register_entries" table
+CREATE TABLE "register_entries" ("id" character varying NOT NULL, "guest_id" character varying NOT NULL, "law" character varying NOT NULL, "arrival_on" character varying NOT NULL, "form" bytea NOT NULL, "erase_at" timestamptz NOT NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "register_entries_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "register_entries_guest_id_key" to table: "register_entries"
+CREATE UNIQUE INDEX "register_entries_guest_id_key" ON "register_entries" ("guest_id");
+-- create index "registerentry_erase_at" to table: "register_entries"
+CREATE INDEX "registerentry_erase_at" ON "register_entries" ("erase_at");
+-- create index "registerentry_property_id_arrival_on_id" to table: "register_entries"
+CREATE INDEX "registerentry_property_id_arrival_on_id" ON "register_entries" ("property_id", "arrival_on", "id");
 -- create "stays" table
 CREATE TABLE "stays" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "adult_count" bigint NOT NULL DEFAULT 0, "child_count" bigint NOT NULL DEFAULT 0, "party_set" boolean NOT NULL DEFAULT false, "arrival_time" character varying NOT NULL DEFAULT '', "arrival_set_at" timestamptz NULL, "house_rules_accepted_at" timestamptz NULL, "form_completed_at" timestamptz NULL, "keep_profile" boolean NOT NULL DEFAULT false, "profile_id" character varying NOT NULL DEFAULT '', "began_by" character varying NOT NULL DEFAULT '', "began_at" timestamptz NULL, "details_confirmed_at" timestamptz NULL, "cleared" jsonb NULL, "answer" jsonb NULL, "next_ask_at" timestamptz NULL, "attempt_key" character varying NOT NULL DEFAULT '', "attempt_session" character varying NOT NULL DEFAULT '', "attempt_state" character varying NOT NULL DEFAULT '', "attempts" bigint NOT NULL DEFAULT 0, "attempt_body" bytea NULL, "refusal" jsonb NULL, "attempt_at" timestamptz NULL, "accepted_at" timestamptz NULL, "ended_by" character varying NOT NULL DEFAULT '', "ended_at" timestamptz NULL, "evaluated_at" timestamptz NULL, "room_ready_mailed_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "stays_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "stay_ended_at_reservation_id" to table: "stays"

@@ -45,11 +45,15 @@ CREATE INDEX `disclosure_property_id` ON `disclosures` (`property_id`);
 -- create index "disclosure_guest_id" to table: "disclosures"
 CREATE INDEX `disclosure_guest_id` ON `disclosures` (`guest_id`);
 -- create "guests" table
-CREATE TABLE `guests` (`id` text NOT NULL, `property_id` text NOT NULL, `role` text NOT NULL, `child` bool NOT NULL DEFAULT (false), `position` integer NOT NULL DEFAULT (0), `person` blob NULL, `complete` bool NOT NULL DEFAULT (false), `from_profile` bool NOT NULL DEFAULT (false), `shared_groups` json NULL, `sharing_set_at` datetime NULL, `sharing_session` text NOT NULL DEFAULT (''), `sharing_by` text NOT NULL DEFAULT (''), `invited_at` datetime NULL, `updated_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guests_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE NO ACTION);
+CREATE TABLE `guests` (`id` text NOT NULL, `property_id` text NOT NULL, `role` text NOT NULL, `child` bool NOT NULL DEFAULT (false), `position` integer NOT NULL DEFAULT (0), `person` blob NULL, `complete` bool NOT NULL DEFAULT (false), `from_profile` bool NOT NULL DEFAULT (false), `shared_groups` json NULL, `sharing_set_at` datetime NULL, `sharing_session` text NOT NULL DEFAULT (''), `sharing_by` text NOT NULL DEFAULT (''), `invited_at` datetime NULL, `updated_at` datetime NULL, `law` text NOT NULL DEFAULT (''), `erase_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guests_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE NO ACTION);
 -- create index "guest_reservation_id" to table: "guests"
 CREATE INDEX `guest_reservation_id` ON `guests` (`reservation_id`);
 -- create index "guest_property_id" to table: "guests"
 CREATE INDEX `guest_property_id` ON `guests` (`property_id`);
+-- create index "guest_reservation_id_law" to table: "guests"
+CREATE INDEX `guest_reservation_id_law` ON `guests` (`reservation_id`, `law`) WHERE erase_at IS NULL AND law <> '';
+-- create index "guest_erase_at" to table: "guests"
+CREATE INDEX `guest_erase_at` ON `guests` (`erase_at`) WHERE erase_at IS NOT NULL;
 -- create "guest_links" table
 CREATE TABLE `guest_links` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `address_mac` blob NULL, `expires_at` datetime NOT NULL, `bound_at` datetime NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_links_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
 -- create index "guest_links_mac_key" to table: "guest_links"
@@ -110,6 +114,14 @@ CREATE INDEX `mail_created_at_id` ON `mails` (`created_at`, `id`) WHERE reservat
 CREATE TABLE `mail_settings` (`id` text NOT NULL, `host` text NOT NULL DEFAULT (''), `port` integer NOT NULL DEFAULT (587), `security` text NOT NULL DEFAULT ('starttls'), `user` text NOT NULL DEFAULT (''), `password` blob NULL, `from_address` text NOT NULL DEFAULT (''), `from_name` text NOT NULL DEFAULT (''), `reply_to` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mail_settings_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "mailsettings_property_id" to table: "mail_settings"
 CREATE INDEX `mailsettings_property_id` ON `mail_settings` (`property_id`);
+-- create "register_entries" table
+CREATE TABLE `register_entries` (`id` text NOT NULL, `guest_id` text NOT NULL, `law` text NOT NULL, `arrival_on` text NOT NULL, `form` blob NOT NULL, `erase_at` datetime NOT NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `register_entries_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+-- create index "register_entries_guest_id_key" to table: "register_entries"
+CREATE UNIQUE INDEX `register_entries_guest_id_key` ON `register_entries` (`guest_id`);
+-- create index "registerentry_property_id_arrival_on_id" to table: "register_entries"
+CREATE INDEX `registerentry_property_id_arrival_on_id` ON `register_entries` (`property_id`, `arrival_on`, `id`);
+-- create index "registerentry_erase_at" to table: "register_entries"
+CREATE INDEX `registerentry_erase_at` ON `register_entries` (`erase_at`);
 -- create "stays" table
 CREATE TABLE `stays` (`id` text NOT NULL, `property_id` text NOT NULL, `adult_count` integer NOT NULL DEFAULT (0), `child_count` integer NOT NULL DEFAULT (0), `party_set` bool NOT NULL DEFAULT (false), `arrival_time` text NOT NULL DEFAULT (''), `arrival_set_at` datetime NULL, `house_rules_accepted_at` datetime NULL, `form_completed_at` datetime NULL, `keep_profile` bool NOT NULL DEFAULT (false), `profile_id` text NOT NULL DEFAULT (''), `began_by` text NOT NULL DEFAULT (''), `began_at` datetime NULL, `details_confirmed_at` datetime NULL, `cleared` json NULL, `answer` json NULL, `next_ask_at` datetime NULL, `attempt_key` text NOT NULL DEFAULT (''), `attempt_session` text NOT NULL DEFAULT (''), `attempt_state` text NOT NULL DEFAULT (''), `attempts` integer NOT NULL DEFAULT (0), `attempt_body` blob NULL, `refusal` json NULL, `attempt_at` datetime NULL, `accepted_at` datetime NULL, `ended_by` text NOT NULL DEFAULT (''), `ended_at` datetime NULL, `evaluated_at` datetime NULL, `room_ready_mailed_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `stays_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE NO ACTION);
 -- create index "stay_reservation_id" to table: "stays"

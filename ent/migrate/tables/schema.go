@@ -635,6 +635,8 @@ var (
 		{Name: "sharing_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "invited_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "updated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "law", Type: field.TypeString, Size: 8, Default: ""},
+		{Name: "erase_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 	}
@@ -646,7 +648,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guests_reservations_reservation",
-				Columns:    []*schema.Column{GuestsColumns[15]},
+				Columns:    []*schema.Column{GuestsColumns[17]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -655,12 +657,28 @@ var (
 			{
 				Name:    "guest_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestsColumns[15]},
+				Columns: []*schema.Column{GuestsColumns[17]},
 			},
 			{
 				Name:    "guest_property_id",
 				Unique:  false,
 				Columns: []*schema.Column{GuestsColumns[1]},
+			},
+			{
+				Name:    "guest_reservation_id_law",
+				Unique:  false,
+				Columns: []*schema.Column{GuestsColumns[17], GuestsColumns[14]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "erase_at IS NULL AND law <> ''",
+				},
+			},
+			{
+				Name:    "guest_erase_at",
+				Unique:  false,
+				Columns: []*schema.Column{GuestsColumns[15]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "erase_at IS NOT NULL",
+				},
 			},
 		},
 	}
@@ -1526,6 +1544,43 @@ var (
 		Columns:    PropertyKeysColumns,
 		PrimaryKey: []*schema.Column{PropertyKeysColumns[0]},
 	}
+	// RegisterEntriesColumns holds the columns for the "register_entries" table.
+	RegisterEntriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "guest_id", Type: field.TypeString, Unique: true, Size: 40},
+		{Name: "law", Type: field.TypeString, Size: 8},
+		{Name: "arrival_on", Type: field.TypeString, Size: 10},
+		{Name: "form", Type: field.TypeBytes},
+		{Name: "erase_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// RegisterEntriesTable holds the schema information for the "register_entries" table.
+	RegisterEntriesTable = &schema.Table{
+		Name:       "register_entries",
+		Columns:    RegisterEntriesColumns,
+		PrimaryKey: []*schema.Column{RegisterEntriesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "register_entries_properties_property",
+				Columns:    []*schema.Column{RegisterEntriesColumns[7]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "registerentry_property_id_arrival_on_id",
+				Unique:  false,
+				Columns: []*schema.Column{RegisterEntriesColumns[7], RegisterEntriesColumns[3], RegisterEntriesColumns[0]},
+			},
+			{
+				Name:    "registerentry_erase_at",
+				Unique:  false,
+				Columns: []*schema.Column{RegisterEntriesColumns[5]},
+			},
+		},
+	}
 	// ReservationsColumns holds the columns for the "reservations" table.
 	ReservationsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -2012,6 +2067,7 @@ var (
 		PinsTable,
 		PropertiesTable,
 		PropertyKeysTable,
+		RegisterEntriesTable,
 		ReservationsTable,
 		ReservationChangesTable,
 		ReservationNamesTable,
@@ -2175,6 +2231,10 @@ func init() {
 	}
 	PropertyKeysTable.Annotation = &entsql.Annotation{
 		Table: "property_keys",
+	}
+	RegisterEntriesTable.ForeignKeys[0].RefTable = PropertiesTable
+	RegisterEntriesTable.Annotation = &entsql.Annotation{
+		Table: "register_entries",
 	}
 	ReservationsTable.ForeignKeys[0].RefTable = IntegrationsTable
 	ReservationsTable.Annotation = &entsql.Annotation{

@@ -69,6 +69,7 @@ type Services struct {
 	Notice      propertyv1.NoticeServiceServer
 	Reservation propertyv1.ReservationServiceServer
 	Kiosk       propertyv1.KioskServiceServer
+	Register    propertyv1.GuestRegisterServiceServer
 }
 
 func New(d Deps) *Services {
@@ -85,6 +86,7 @@ func New(d Deps) *Services {
 		Notice:      &notices{Deps: d},
 		Reservation: &reservations{Deps: d},
 		Kiosk:       &kiosks{Deps: d},
+		Register:    &register{Deps: d},
 	}
 }
 

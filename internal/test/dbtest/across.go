@@ -20,6 +20,8 @@ var acrossProperties = map[string]string{
 	"kiosk.FindDoor":                      "the address of a QR code leads to its kiosk, and the row names the property",
 	"guest.DeleteUnusedProfiles":          sweep,
 	"guest.DeleteExpired":                 sweep,
+	"guest.DeleteRegister":                sweep,
+	"guest.listStays":                     sweep,
 	"guest.LookUpLink":                    secret,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type checkInRegister struct {
+	From   string `required:"" placeholder:"DAY" help:"The first day of arrival, YYYY-MM-DD."`
+	To     string `required:"" placeholder:"DAY" help:"The last day of arrival."`
+	Reason string `required:"" help:"Why the register is read. It is recorded with your name."`
+}
+
+func (checkInRegister) Help() string {
+	return `The register has the official forms of guests who have departed, until the day that the form named to them. The removal of a
+reservation does not shorten it.
+
+Example:
+  latchkey checkin register --from 2026-11-01 --to 2026-11-30 --reason "inspection by the municipality"`
+}
+
+func (c *checkInRegister) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		all := &propertyv1.InspectRegisterResponse{Data: &propertyv1.RegisterPage{}}
+		api := propertyv1.NewGuestRegisterServiceClient(s.conn)
+		q := &propertyv1.InspectRegisterRequest{FirstArrivalOn: c.From, LastArrivalOn: c.To, Reason: c.Reason, PageSize: 200}
+		for {
+			page, err := api.InspectRegister(s, q)
+			if err != nil {
+				return err
+			}
+			all.Data.List = append(all.Data.List, page.GetData().GetList()...)
+			if q.PageToken = page.GetData().GetNextPageToken(); q.PageToken == "" {
+				return s.printAnswer(all, nil, func() { s.printRegister(all.GetData().GetList()) })
+			}
+		}
+	})
+}
+
+func (s *session) printRegister(entries []*propertyv1.RegisterEntry) {
+	var rows [][]string
+	for _, e := range entries {
+		p := e.GetPerson()
+		rows = append(rows, []string{
+			e.GetArrivalOn(), e.GetDepartureOn(), e.GetPmsNumber(), e.GetRule(), strings.TrimSpace(p.GetFirstName() + " " + p.GetLastName()), p.GetBirthDate(),
+			p.GetNationality(), strings.TrimSpace(p.GetDocument().GetType() + " " + p.GetDocument().GetNumber()), formatTime(e.GetSignedAt()), formatTime(e.GetEraseAt()),
+		})
+	}
+	s.printTable("The register has no form of these days. Guests who have not departed are not in it yet.",
+		[]string{"arrival", "departure", "number", "rule", "name", "birth date", "citizenship", "document", "signed", "erased"}, rows)
+}

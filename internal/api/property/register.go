@@ -1,0 +1,89 @@
+package property
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/id"
+)
+
+type register struct {
+	propertyv1.UnimplementedGuestRegisterServiceServer
+	Deps
+}
+
+// InspectRegister lists official forms of guests, and records who read them and why.
+func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectRegisterRequest) (*propertyv1.InspectRegisterResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	of := guest.RegisterRange{First: r.GetFirstArrivalOn(), Last: r.GetLastArrivalOn(), Limit: size + 1}
+	if err := checkDays(of); err != nil {
+		return nil, err
+	}
+	if token := r.GetPageToken(); token != "" {
+		of.AfterOn, of.AfterID, _ = strings.Cut(token, "/")
+		if _, err := time.Parse(time.DateOnly, of.AfterOn); err != nil || !id.Valid(id.Register, of.AfterID) {
+			return nil, badPageToken()
+		}
+	}
+	who, _ := actor.From(ctx)
+	var entries []guest.Entry
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		by, err := staffName(tx, who)
+		if err == nil {
+			entries, err = guest.ReadRegister(tx, s.Keys, propertyID, of, by, r.GetReason())
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := &propertyv1.RegisterPage{}
+	if len(entries) > size {
+		entries = entries[:size]
+		page.NextPageToken = entries[size-1].ArrivalOn + "/" + entries[size-1].ID
+	}
+	for _, e := range entries {
+		page.List = append(page.List, entryMessage(e))
+	}
+	return &propertyv1.InspectRegisterResponse{Data: page}, nil
+}
+
+// checkDays names each day of a range that is no day of the calendar, and an end before the start.
+func checkDays(r guest.RegisterRange) error {
+	var wrong []fault.Field
+	for _, day := range []struct{ path, value string }{{"firstArrivalOn", r.First}, {"lastArrivalOn", r.Last}} {
+		if _, err := time.Parse(time.DateOnly, day.value); err != nil {
+			wrong = append(wrong, fault.Field{Path: day.path, Reason: fault.NotADate, Message: "must be a day of the calendar, YYYY-MM-DD"})
+		}
+	}
+	if len(wrong) == 0 && r.Last < r.First {
+		wrong = append(wrong, fault.Field{Path: "lastArrivalOn", Reason: fault.DatesNotValid, Message: "must not be before firstArrivalOn"})
+	}
+	if len(wrong) > 0 {
+		return fault.Fields(wrong...)
+	}
+	return nil
+}
+
+func entryMessage(e guest.Entry) *propertyv1.RegisterEntry {
+	return &propertyv1.RegisterEntry{
+		Id: e.ID, Rule: e.Law, PmsNumber: e.Number, Role: e.Role, ArrivalOn: e.ArrivalOn, DepartureOn: e.DepartureOn,
+		Person: personMessage(e.Answers), SignatureSvg: e.SVG, SignedAt: convert.Time(e.SignedAt), EraseAt: timestamppb.New(e.EraseAt),
+	}
+}

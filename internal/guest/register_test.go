@@ -1,0 +1,245 @@
+package guest_test
+
+import (
+	"testing"
+	"time"
+
+	entsettings "latchkey.dev/ent/checkinsettings"
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/reservation"
+)
+
+const everyDay = "0001-01-01"
+
+// register returns the entries of the hotel's register.
+func (h *fixture) register() (all []guest.Entry) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) (err error) {
+		all, err = guest.ReadRegister(tx, h.keys, hotel, guest.RegisterRange{First: everyDay, Last: "9999-12-31", Limit: 10}, "Ada", "a test")
+		return err
+	})
+	return all
+}
+
+// sweepForms does what the periodic sweeps do with official forms.
+func (h *fixture) sweepForms() {
+	h.t.Helper()
+	for _, s := range []struct {
+		list   func(view *db.Tx, after string, limit int) ([]guest.StayKey, error)
+		change func(tx *db.Tx, k guest.StayKey) error
+	}{
+		{guest.StaysToClose, func(tx *db.Tx, k guest.StayKey) error {
+			return guest.CloseForms(tx, h.keys, k.PropertyID, k.ReservationID)
+		}},
+		{guest.StaysToErase, func(tx *db.Tx, k guest.StayKey) error {
+			return guest.EraseForms(tx, h.keys, k.PropertyID, k.ReservationID)
+		}},
+	} {
+		stays, err := s.list(h.db.View(h.t.Context()), "", 100)
+		h.must(err)
+		for _, k := range stays {
+			h.write(func(tx *db.Tx) error { return s.change(tx, k) })
+		}
+	}
+	h.write(func(tx *db.Tx) error {
+		_, err := guest.DeleteRegister(tx, tx.Now(), 100)
+		return err
+	})
+}
+
+// fillForeign answers name, citizenship and a question of the property.
+func (h *fixture) fillForeign(a actor.Actor, guestID string) {
+	h.t.Helper()
+	h.must(h.save(a, guestID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+	h.must(h.save(a, guestID, rule.CitizenshipStep, "nationality", "US"))
+	h.must(h.save(a, guestID, rule.PropertyStep, "own.plate", "L-1"))
+}
+
+// stayUnder stores a stay of a guest who answered under a rule.
+func (h *fixture) stayUnder(law, pmsID string, state access.State) (reservationID string) {
+	h.t.Helper()
+	h.drawnRules(law)
+	reservationID = h.book(hotel, pmsID, "Silva", reservation.State, string(state))
+	h.fillForeign(h.guestOf(reservationID, ""), h.party(reservationID).Members[0].Row.ID)
+	return reservationID
+}
+
+func (h *fixture) answers(reservationID string) rule.Answers {
+	h.t.Helper()
+	return h.party(reservationID).Members[0].Answers
+}
+
+// The official form is in the register, and its answers with the stay, until the day that the form names to the guest, at each country.
+func TestFormsEndOnTheNamedDay(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		zone, err := time.LoadLocation("Europe/Lisbon")
+		h.must(err)
+		laws := 0
+		for _, law := range rule.Rules {
+			h.clock.Set(morning)
+			id := h.stayUnder(law.Name, law.Name, access.Started)
+			named, ok := h.party(id).KeptUntil()
+			if !ok {
+				continue
+			}
+			laws++
+			h.clock.Set(h.party(id).Reservation.ToAt.Add(guest.RegisterDelay - time.Second))
+			h.sweepForms()
+			if n := len(h.register()); n != 0 {
+				t.Errorf("%s: %d entries before the form is closed", law.Name, n)
+			}
+			y, m, d := named.Date()
+			end := time.Date(y, m, d+1, 0, 0, 0, 0, zone)
+			h.clock.Set(end.Add(-time.Second))
+			h.sweepForms()
+			entries := h.register()
+			if len(entries) != 1 || entries[0].Law != law.Name || entries[0].Answers[rule.LastName] != "Silva" || entries[0].Answers["own.plate"] != "" || !entries[0].EraseAt.Equal(end) {
+				t.Errorf("%s: the register on the last day has %+v", law.Name, entries)
+			}
+			if h.answers(id)[rule.LastName] != "Silva" {
+				t.Errorf("%s: the answers are erased before the day after %s", law.Name, named.Format(time.DateOnly))
+			}
+			h.clock.Set(end)
+			h.sweepForms()
+			if entries := h.register(); len(entries) != 0 {
+				t.Errorf("%s: the register keeps %+v", law.Name, entries)
+			}
+			if a := h.answers(id); a[rule.LastName] != "" || a[rule.Nationality] != "" || a["own.plate"] != "L-1" {
+				t.Errorf("%s: after the last day the stay has the answers %v", law.Name, a)
+			}
+		}
+		if laws < 5 {
+			t.Errorf("%d laws name a time", laws)
+		}
+	})
+}
+
+// A guest who never arrived is in no register, and the official form is erased a month later.
+func TestFormOfANoShow(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.stayUnder("AT", "A", access.Confirmed)
+		end := h.party(id).Reservation.ToAt.Add(30 * 24 * time.Hour)
+		h.clock.Set(end.Add(-time.Second))
+		h.sweepForms()
+		if n := len(h.register()); n != 0 || h.answers(id)[rule.LastName] == "" {
+			t.Errorf("before the end: %d entries, answers %v", n, h.answers(id))
+		}
+		h.clock.Set(end)
+		h.sweepForms()
+		if h.answers(id)[rule.LastName] != "" {
+			t.Errorf("after the end: answers %v", h.answers(id))
+		}
+	})
+}
+
+// A stay whose forms are not closed is not removed. Its entry outlives the removal, with the signature.
+func TestRegisterOutlivesTheStay(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.drawnRules("AT")
+		id := h.book(hotel, "A", "Silva", reservation.State, string(access.Started))
+		a, main := h.guestOf(id, ""), h.party(id).Members[0].Row.ID
+		h.fillAustrian(a, main)
+		h.must(h.sign(a, main, h.signature(a, main).Shown, drawn))
+		h.write(func(tx *db.Tx) error {
+			_, err := reservation.Service{Keys: h.keys}.Upsert(tx, reservation.Scope{PropertyID: hotel, IntegrationID: "int_" + hotel},
+				reservation.Patch{reservation.PMSID: "A", reservation.State: "processed"}, nil)
+			return err
+		})
+		h.rules("none") // the property changes its rule: the forms keep theirs
+		h.clock.Set(morning.AddDate(0, 3, 0))
+		remove := func() (removed int, blocked map[reservation.Block]int) {
+			h.write(func(tx *db.Tx) (err error) {
+				removed, blocked, err = reservation.Service{Keys: h.keys, Keep: 30 * 24 * time.Hour}.Remove(tx, hotel, []string{id})
+				return err
+			})
+			return removed, blocked
+		}
+		if removed, blocked := remove(); removed != 0 || blocked[reservation.BlockedByForms] != 1 {
+			t.Errorf("with open forms: removed %d, blocked %v", removed, blocked)
+		}
+		h.sweepForms()
+		if removed, blocked := remove(); removed != 1 {
+			t.Errorf("with closed forms: removed %d, blocked %v", removed, blocked)
+		}
+		entries := h.register()
+		if len(entries) != 1 || entries[0].SVG == "" || entries[0].SignedAt.IsZero() || entries[0].Number != "N-A" || entries[0].DepartureOn != "2026-11-24" {
+			t.Errorf("after the removal: %+v", entries)
+		}
+	})
+}
+
+// A change of the departure or of the state after the departure changes the end of the forms.
+func TestLateChangeOfTheStay(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.stayUnder("FR", "A", access.Confirmed)
+		h.clock.Set(h.party(id).Reservation.ToAt.Add(guest.RegisterDelay))
+		h.sweepForms()
+		h.write(func(tx *db.Tx) error {
+			_, err := reservation.Service{Keys: h.keys}.Upsert(tx, reservation.Scope{PropertyID: hotel, IntegrationID: "int_" + hotel},
+				reservation.Patch{reservation.PMSID: "A", reservation.State: "processed", reservation.To: "2026-11-25T11:00:00Z"}, nil)
+			return err
+		})
+		h.clock.Set(h.clock.Now().Add(2 * guest.RegisterDelay))
+		h.sweepForms()
+		if entries := h.register(); len(entries) != 1 || entries[0].DepartureOn != "2026-11-25" {
+			t.Errorf("after the change: %+v", entries)
+		}
+	})
+}
+
+// The register of one property has no entry of another, its pages are complete, and each read is recorded.
+func TestReadRegister(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		for _, pmsID := range []string{"A", "B", "C"} {
+			h.stayUnder("AT", pmsID, access.Started)
+		}
+		h.clock.Set(morning.AddDate(0, 0, 10))
+		h.sweepForms()
+		read := func(propertyID string, r guest.RegisterRange) (page []guest.Entry) {
+			h.write(func(tx *db.Tx) (err error) {
+				page, err = guest.ReadRegister(tx, h.keys, propertyID, r, "Ada", "inspection")
+				return err
+			})
+			return page
+		}
+		first := read(hotel, guest.RegisterRange{First: "2026-11-21", Last: "2026-11-21", Limit: 2})
+		if len(first) != 2 {
+			t.Fatalf("the first page has %d entries", len(first))
+		}
+		second := read(hotel, guest.RegisterRange{First: "2026-11-21", Last: "2026-11-21", AfterOn: first[1].ArrivalOn, AfterID: first[1].ID, Limit: 2})
+		if len(second) != 1 || second[0].ID == first[0].ID || second[0].ID == first[1].ID {
+			t.Errorf("the second page has %+v", second)
+		}
+		if of := read(hostel, guest.RegisterRange{First: everyDay, Last: "9999-12-31", Limit: 10}); len(of) != 0 {
+			t.Errorf("the other property reads %+v", of)
+		}
+		if of := read(hotel, guest.RegisterRange{First: "2026-11-22", Last: "2026-12-31", Limit: 10}); len(of) != 0 {
+			t.Errorf("another range has %+v", of)
+		}
+		recorded := h.db.Read().Event.Query().Where(entevent.Subject(event.Inside(hotel))).AllX(t.Context())
+		if len(recorded) != 3 || recorded[0].Kind != string(event.RegisterRead) || recorded[0].Body["reason"] != "inspection" {
+			t.Errorf("recorded: %+v", recorded)
+		}
+	})
+}
+
+// A change of the settings between two stays of one day changes nothing for the former.
+func TestLawOfTheLatestSave(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.stayUnder("none", "A", access.Started)
+		h.write(func(tx *db.Tx) error {
+			return tx.CheckInSettings.Update().Where(entsettings.PropertyID(hotel), entsettings.ID(hotel)).SetRule("AT").Exec(tx.Context())
+		})
+		h.clock.Set(morning.AddDate(0, 0, 10))
+		h.sweepForms()
+		if n := len(h.register()); n != 0 || h.answers(id)[rule.LastName] == "" {
+			t.Errorf("a form under no law: %d entries, answers %v", n, h.answers(id))
+		}
+	})
+}
