@@ -52,7 +52,12 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 	setChild(root, "servers", child(more, "servers"))
 	setChild(root, "security", child(more, "security"))
 	setChild(child(root, "components"), "securitySchemes", child(more, "securitySchemes"))
-	setChild(schemas, "ErrorAnswer", child(more, "ErrorAnswer"))
+	// The generator describes Error only in the area with a message that has one.
+	for _, name := range []string{"ErrorAnswer", "Error", "GoogleProtobufAny"} {
+		if child(schemas, name) == nil {
+			setChild(schemas, name, child(more, name))
+		}
+	}
 	return &doc, nil
 }
 
@@ -65,6 +70,23 @@ ErrorAnswer:
             allOf: [{$ref: '#/components/schemas/Error'}]
             description: What was wrong.
     description: ErrorAnswer is the body of every answer that is not 2xx.
+Error:
+    type: object
+    properties:
+        code: {type: integer, format: int32, description: 'The gRPC code as a number, and two more: 17 METHOD_NOT_ALLOWED, 18 NOT_ACCEPTABLE.'}
+        title: {type: string, description: The code's name; 16 is spelt UNAUTHORIZED.}
+        message: {type: string, description: 'A text for people: what was wrong, where, and what to do. It may change.'}
+        status: {type: integer, format: int32, description: The HTTP status.}
+        reason: {type: string, description: 'A word for programs. The reference lists all.'}
+        details: {type: array, items: {$ref: '#/components/schemas/GoogleProtobufAny'}, description: 'google.rpc details: BadRequest names each wrong field.'}
+        requestId: {type: string, description: Give it when you ask for help.}
+    description: Error says what was wrong.
+GoogleProtobufAny:
+    type: object
+    properties:
+        '@type': {type: string, description: The type of the detail.}
+    additionalProperties: true
+    description: GoogleProtobufAny is one detail.
 `
 
 const errorResponseYAML = `

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -174,6 +175,30 @@ func TestOpenAPIIsRefined(t *testing.T) {
 	}
 	if _, ok := doc.Components.Schemas["ErrorAnswer"]; !ok || patch.Responses["default"] == nil || len(doc.Components.SecuritySchemes) != 4 || len(doc.Security) != 3 {
 		t.Error("errors or credentials are not described")
+	}
+}
+
+// Generators of clients refuse a document with a reference to a schema that it does not have.
+func TestOpenAPIReferencesResolve(t *testing.T) {
+	reference := regexp.MustCompile(`#/components/schemas/([A-Za-z0-9_.]+)`)
+	for _, path := range []string{"/openapi.yaml", "/openapi/property.yaml", "/openapi/admin.yaml", "/openapi/guest.yaml", "/openapi/kiosk.yaml"} {
+		_, spec := docs(t, path)
+		var doc struct {
+			Components struct{ Schemas map[string]any }
+		}
+		if err := yaml.Unmarshal([]byte(spec), &doc); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		found := reference.FindAllStringSubmatch(spec, -1)
+		if len(found) < 10 {
+			t.Errorf("%s has %d references", path, len(found))
+		}
+		for _, ref := range found {
+			if doc.Components.Schemas[ref[1]] == nil {
+				t.Errorf("%s has no schema %s", path, ref[1])
+				break
+			}
+		}
 	}
 }
 
