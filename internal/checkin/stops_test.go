@@ -1,0 +1,185 @@
+package checkin_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	entguest "latchkey.dev/ent/guest"
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
+)
+
+func TestOwingIsPaid(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}` })
+		v := x.do("start", x.start, checkin.Stopped, checkin.StopOwing)
+		if got := v.Stops[0].Owing.String(); got != "84.00 EUR" {
+			x.Errorf("owing %s", got)
+		}
+		x.wantNotices("owing", "checkInOwing")
+		x.do("ask again", x.again, checkin.Stopped, checkin.StopOwing)
+		x.wantNotices("still owing", "checkInOwing")
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+		x.clock.Advance(time.Second)
+		x.push(reservation.Patch{reservation.Owing: 0.0, reservation.Currency: "EUR"})
+		x.sweep()
+		x.do("the PMS sent a change", x.get, checkin.ConfirmDetails)
+		x.wantNotices("paid")
+	})
+}
+
+func TestRoomIsAskedUntilReady(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":false}` })
+		x.do("start", x.start, checkin.Stopped, checkin.StopRoomNotReady)
+		if x.sweep() != 0 {
+			x.Error("asked again at once")
+		}
+		x.clock.Advance(2 * time.Minute)
+		x.sweep()
+		if asked, _, _ := x.desk.counts(); asked != 2 {
+			x.Errorf("asked %d times", asked)
+		}
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+		x.clock.Advance(2 * time.Minute)
+		x.sweep()
+		x.do("ready", x.get, checkin.ConfirmDetails)
+		x.wantNotices("ready")
+		x.clock.Advance(time.Hour)
+		if x.sweep() != 0 {
+			x.Error("asked although the room is ready")
+		}
+	})
+}
+
+func TestMissingAnswers(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.push(reservation.Patch{reservation.Adults: 2})
+		v := x.do("a companion without answers", x.start, checkin.Details)
+		if len(v.Party.MissingGuestIDs) != 1 || v.Party.MissingGuestIDs[0] == "" {
+			x.Errorf("missing %q", v.Party.MissingGuestIDs)
+		}
+		x.do("confirm too early", x.confirm, checkin.Details)
+		x.do("press too early", x.complete, checkin.Details)
+		x.answer(map[string]string{"firstName": "Jo", "lastName": "Silva"})
+		x.do("all answered", x.confirm, checkin.Ready)
+	})
+}
+
+func TestMinorAlone(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+			return tx.Guest.Update().Where(entguest.PropertyID(propertyID)).SetChild(true).Exec(tx.Context())
+		}))
+		x.push(reservation.Patch{reservation.Adults: 0, reservation.Children: 1})
+		x.do("start", x.start, checkin.Stopped, checkin.StopMinorAlone)
+		x.do("press", x.complete, checkin.Stopped, checkin.StopMinorAlone)
+		x.wantNotices("alone", "checkInMinorAlone")
+	})
+}
+
+func TestStagesOfTheLaw(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{IdentityCheck: new("live"), Signature: new("paper"), StaffEmail: new("desk@example.com")})
+		x.do("start", x.start, checkin.ConfirmDetails)
+		x.do("confirm", x.confirm, checkin.IdentityCheck, checkin.StopIdentityCheck)
+		x.wantNotices("waits for staff", "checkInIdentityCheck")
+		clear := func(stage checkin.Stage, refused string) func() (checkin.View, error) {
+			return func() (checkin.View, error) { return x.clear(stage, refused) }
+		}
+		x.do("refuse", clear(checkin.IdentityCheck, "another person"), checkin.Stopped, checkin.StopStageRefused)
+		x.wantNotices("refused", "checkInStageRefused")
+		x.do("press", x.complete, checkin.Stopped, checkin.StopStageRefused)
+		v := x.do("clear", clear(checkin.IdentityCheck, ""), checkin.Signature, checkin.StopSignature)
+		if c := v.Row.Cleared; len(c) != 2 || c[0].By != "Marta" || c[0].Refused != "another person" || c[1].Refused != "" {
+			x.Errorf("cleared: %+v", c)
+		}
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.sweep()
+		v = x.do("started", x.get, checkin.CheckedIn)
+		if c := v.Row.Cleared; len(c) != 3 || c[2].By != "pms" || c[2].Stage != "signature" {
+			x.Errorf("cleared by the PMS: %+v", c)
+		}
+		if _, err := x.clear(checkin.Signature, ""); !fault.Has(err, fault.StayEnded) {
+			x.Errorf("cleared after the end: %v", err)
+		}
+		var kinds []string
+		for _, m := range x.d.Read().Mail.Query().AllX(x.Context()) {
+			kinds = append(kinds, m.Parameters["kind"])
+		}
+		slices.Sort(kinds)
+		if diff := cmp.Diff([]string{"notice.checkInIdentityCheck", "notice.checkInSignature", "notice.checkInStageRefused"}, kinds); diff != "" {
+			x.Errorf("mails to staff: %s", diff)
+		}
+	})
+}
+
+// A signature on a screen needs only the guest: staff get no notice, and nothing is recorded as cleared.
+func TestSignatureOnAScreen(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{Signature: new(guest.Drawn)})
+		x.do("start", x.start, checkin.ConfirmDetails)
+		x.do("confirm", x.confirm, checkin.Signature)
+		x.wantNotices("waits for the guest")
+		x.sign()
+		x.do("signed", x.get, checkin.Ready)
+		x.answer(map[string]string{"firstName": "Ana Maria"})
+		x.do("changed after the signature", x.get, checkin.Signature)
+		x.sign()
+		x.do("signed again", x.get, checkin.Ready)
+		x.push(reservation.Patch{reservation.State: "started"})
+		x.sweep()
+		if v := x.do("started", x.get, checkin.CheckedIn); len(v.Row.Cleared) != 0 {
+			x.Errorf("cleared: %+v", v.Row.Cleared)
+		}
+	})
+}
+
+// A payment that arrives while getCheckInStatus is answered is asked about again at once.
+func TestPaymentDuringACall(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() {
+			x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}`
+			x.desk.onAsked = func() {
+				x.clock.Advance(time.Second)
+				x.push(reservation.Patch{reservation.Number: "paid"})
+				x.clock.Advance(time.Second)
+				x.desk.set(func() { x.desk.onAsked, x.desk.status = nil, `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+			}
+		})
+		x.do("start", x.start, checkin.Stopped, checkin.StopOwing)
+		x.sweep()
+		if asked, _, _ := x.desk.counts(); asked != 2 {
+			x.Errorf("the PMS was asked %d times, want once more after the payment", asked)
+		}
+	})
+}
+
+// The mail about the room is ordered once, also if the PMS fails in between.
+func TestRoomReadyMail(t *testing.T) {
+	each(t, func(x *fixture) {
+		for _, status := range []string{`{"owing":0,"owingCurrency":"EUR","roomReady":false}`, "fails", `{"owing":0,"owingCurrency":"EUR","roomReady":true}`, `{"owing":0,"owingCurrency":"EUR","roomReady":false}`, `{"owing":0,"owingCurrency":"EUR","roomReady":true}`} {
+			x.desk.set(func() { x.desk.status = status })
+			if v, err := x.get(); err == nil && v.Stage == checkin.NotStarted {
+				x.do("start", x.start, checkin.Stopped, checkin.StopRoomNotReady)
+				continue
+			}
+			x.clock.Advance(2 * time.Minute)
+			if x.sweep() == 0 {
+				_, err := x.again()
+				x.must(err)
+			}
+		}
+		if n := x.d.Read().Mail.Query().Where(entmail.Kind("roomReady")).CountX(x.Context()); n != 1 {
+			x.Errorf("%d mails about the room", n)
+		}
+	})
+}
