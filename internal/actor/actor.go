@@ -33,6 +33,12 @@ const (
 // SessionName is the name of a staff token that one command of an operator uses.
 const SessionName = "command line"
 
+// Origins of a guest's session other than a kiosk.
+const (
+	OriginMail = "mail" // a link in a mail
+	OriginDoor = "door" // the QR code at the door
+)
+
 // Actor is an authenticated caller. Fields that make no sense for a kind are empty.
 type Actor struct {
 	Kind          Kind
@@ -45,7 +51,7 @@ type Actor struct {
 	TokenID       string // of the credential used, never its secret
 	ReservationID string // of a guest's session
 	GuestID       string // of a companion's session; empty: the session acts for the whole party
-	Origin        string // of a guest's session: mail, door, or the id of a kiosk
+	Origin        string // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
 	For           string // the operator, as a subject, whose command a staff token was made for
 }
 

@@ -3,7 +3,6 @@ package guest
 import (
 	"crypto/hmac"
 	"fmt"
-	"strings"
 	"time"
 
 	"latchkey.dev/ent"
@@ -29,7 +28,7 @@ func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("guestL
 
 // AddressMAC returns the keyed hash of a mail address at one property. Case does not count.
 func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
-	return keys.MAC("guestAddress", propertyID, strings.ToLower(strings.TrimSpace(address)))
+	return reservation.AddressMAC(keys, propertyID, address)
 }
 
 func loadReservation(tx *db.Tx, propertyID, reservationID string) (*ent.Reservation, error) {

@@ -87,6 +87,32 @@ func TestLinksThatEnded(t *testing.T) {
 	})
 }
 
+// The change of the booker's address ends the links and the devices of the former address at once, and nothing else.
+func TestFormerAddressEndsWithTheChange(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva")
+		unbound, given, bound := h.link(id, "", "ana@example.com"), h.link(id, "", "given@example.com"), h.link(id, "", "Ana@example.com")
+		session := h.bind(bound)
+		other := h.link(h.book(hotel, "B", "Silva"), "", "ana@example.com")
+		h.book(hotel, "A", "Souza", reservation.Email, "ANA@example.com") // the same address
+		if _, err := guest.LookUpLink(h.db.View(t.Context()), h.keys, unbound); err != nil {
+			t.Errorf("another name ended the link: %v", err)
+		}
+		h.book(hotel, "A", "Souza", reservation.Email, "eve@example.com")
+		for _, secret := range []string{unbound, bound} {
+			h.refused(fault.LinkNotFound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret); return err })
+		}
+		if _, err := guest.Authenticate(h.db.View(t.Context()), h.keys, session.Token); !fault.Has(err, fault.InvalidCredentials) {
+			t.Errorf("the device of the former address: %v", err)
+		}
+		for _, secret := range []string{given, other} {
+			if _, err := guest.LookUpLink(h.db.View(t.Context()), h.keys, secret); err != nil {
+				t.Errorf("a link that went elsewhere: %v", err)
+			}
+		}
+	})
+}
+
 // A new link goes only to the address of the old one, and only while that is the guest's address.
 func TestRenewLink(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
@@ -99,7 +125,7 @@ func TestRenewLink(t *testing.T) {
 		if r := renew(); r != nil {
 			t.Errorf("the changed address gets a link: %+v", r)
 		}
-		h.book(hotel, "A", "Silva")
+		secret = h.link(h.book(hotel, "A", "Silva"), "", "Ana@example.com") // the former link ended with the address
 		h.bind(secret)
 		if r := renew(); r == nil || r.Address != "ana@example.com" || r.PropertyID != hotel {
 			t.Errorf("renewed: %+v", r)

@@ -24,8 +24,8 @@ type Session struct {
 
 // Origins of sessions. The origin of a session from a kiosk is the kiosk's id.
 const (
-	OriginMail = "mail"
-	OriginDoor = "door"
+	OriginMail = actor.OriginMail
+	OriginDoor = actor.OriginDoor
 )
 
 // SessionSpec says whose session it is.

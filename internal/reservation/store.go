@@ -247,6 +247,9 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		if err := svc.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
 			return nil, err
 		}
+		if err := svc.endFormerAddress(tx, row, held.Booker, r.Booker); err != nil {
+			return nil, err
+		}
 	}
 	return row, recordChange(tx, row, before)
 }

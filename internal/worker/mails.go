@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -48,11 +49,17 @@ type mailJob struct {
 // mailTimeout limits one attempt, including the talk with the mail server.
 const mailTimeout = 100 * time.Second
 
+// renderAgain is the wait of a mail whose booker changed while it was rendered.
+const renderAgain = time.Second
+
 func (*mailJob) Timeout(*river.Job[jobs.SendMail]) time.Duration { return mailTimeout }
 
 // Work makes one attempt. A later attempt is the same job, postponed: the row of the mail counts the attempts.
 func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error {
 	wait, err := w.mails.attempt(ctx, job.Args.PropertyID, job.Args.MailID)
+	if errors.Is(err, errOutdated) {
+		return river.JobSnooze(renderAgain)
+	}
 	if err == nil && wait > 0 {
 		return river.JobSnooze(wait)
 	}

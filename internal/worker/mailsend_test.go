@@ -319,3 +319,28 @@ func failureOf(e *mail.SendError) mail.Failure {
 func refuseDial(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("connection refused")
 }
+
+// A mail that was rendered before the PMS changed the booker's address stores no link for the former address.
+func TestAddressChangesWhileAMailIsRendered(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.order()
+		row := p.all()[0]
+		former, err := p.mails.render(p.Context(), row)
+		if err != nil || former.text.To != "ana@example.com" {
+			p.Fatalf("rendered for %q, %v", former.text.To, err)
+		}
+		p.change("1", "bea@example.com", time.Hour)
+		if _, err := p.mails.prepare(p.Context(), row, former); !errors.Is(err, errOutdated) {
+			p.Errorf("a mail to the former address is prepared: %v", err)
+		}
+		if err := p.mails.putInMailbox(p.Context(), row, former); !errors.Is(err, errOutdated) {
+			p.Errorf("a mail to the former address is in the mailbox: %v", err)
+		}
+		if n, err := p.d.Read().GuestLink.Query().Count(p.Context()); err != nil || n != 0 {
+			p.Errorf("%d links, %v", n, err)
+		}
+		if row := p.deliver()[0]; row.State != string(mail.InBox) || p.text(row).To != "bea@example.com" {
+			p.Errorf("the next attempt: %s to %s", row.State, p.text(row).To)
+		}
+	})
+}

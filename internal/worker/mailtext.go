@@ -1,12 +1,17 @@
 package worker
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"latchkey.dev/ent"
+	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -29,8 +34,15 @@ type rendered struct {
 	property string // the property's name
 }
 
-// storeLinks stores the hashes of the links in a mail, and which reservations it lists. A retry stores nothing new.
+// errOutdated means that the PMS changed a booker after the mail was rendered.
+var errOutdated = errors.New("the booker changed while a mail was rendered")
+
+// storeLinks stores the hashes of the links in a mail, and which reservations it lists. A retry stores nothing new. It returns
+// errOutdated if a booker changed since: a former address gets no link.
 func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring, row *mail.Row) error {
+	if err := r.checkBookers(tx, row); err != nil {
+		return err
+	}
 	listed := make([]string, len(r.links))
 	for i, l := range r.links {
 		if err := l.Store(tx, keys); err != nil {
@@ -39,6 +51,28 @@ func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring, row *mail.Row) error
 		listed[i] = l.Stay.ID
 	}
 	return unlist(tx, row, listed)
+}
+
+// checkBookers returns errOutdated if the booker of a reservation with a link changed after the mail was rendered.
+func (r rendered) checkBookers(tx *db.Tx, row *mail.Row) error {
+	if len(r.links) == 0 {
+		return nil
+	}
+	used := map[string][]byte{}
+	for _, l := range r.links {
+		used[l.Stay.ID] = l.Stay.Booker
+	}
+	present, err := tx.Reservation.Query().Where(entreservation.PropertyID(row.PropertyID), entreservation.IDIn(slices.Collect(maps.Keys(used))...)).
+		Select(entreservation.FieldID, entreservation.FieldBooker).All(tx.Context())
+	if err != nil {
+		return fmt.Errorf("load the bookers of a mail: %w", err)
+	}
+	for _, stay := range present {
+		if !bytes.Equal(stay.Booker, used[stay.ID]) {
+			return errOutdated
+		}
+	}
+	return nil
 }
 
 // render collects what a mail says and puts it into words.

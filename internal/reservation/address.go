@@ -1,0 +1,52 @@
+package reservation
+
+import (
+	"fmt"
+	"strings"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+)
+
+// AddressMAC returns the keyed hash of a mail address at one property. Case does not count.
+func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
+	return keys.MAC("guestAddress", propertyID, normalAddress(address))
+}
+
+func normalAddress(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
+
+// address returns the booker's mail address as it is compared, or "".
+func (b Booker) address() string {
+	if b.Email == nil {
+		return ""
+	}
+	return normalAddress(*b.Email)
+}
+
+// endFormerAddress ends the links that were mailed to the booker's former address, and the devices that mailed links have bound, in the
+// transaction that changes the address. So no link of the former address works after the PMS has its answer. The sweep of invitations
+// ends links at other addresses and invites the present one.
+func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, after Booker) error {
+	former := before.address()
+	if former == "" || former == after.address() {
+		return nil
+	}
+	n, err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(row.PropertyID), guestlink.ReservationID(row.ID), guestlink.GuestID(""),
+		guestlink.AddressMAC(AddressMAC(svc.Keys, row.PropertyID, former)), guestlink.RevokedAtIsNil()).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("revoke the links of a booker's former address: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	err = tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(guestsession.PropertyID(row.PropertyID), guestsession.ReservationID(row.ID), guestsession.GuestID(""),
+		guestsession.Origin(actor.OriginMail), guestsession.RevokedAtIsNil()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("end the devices of a booker's former address: %w", err)
+	}
+	return nil
+}
