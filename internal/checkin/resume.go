@@ -29,20 +29,8 @@ const findDue = `SELECT property_id, reservation_id FROM (
 		FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id WHERE s.next_ask_at <= $1
 	) AS due ORDER BY turn, next_ask_at LIMIT $2`
 
-func keysOf(view *db.Tx, query string, args ...any) (out []Key, err error) {
-	rows, err := view.QueryContext(view.Context(), query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var k Key
-		if err := rows.Scan(&k.PropertyID, &k.ReservationID); err != nil {
-			return nil, err
-		}
-		out = append(out, k)
-	}
-	return out, rows.Err()
+func keysOf(view *db.Tx, query string, args ...any) ([]Key, error) {
+	return db.ReadList(view, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
 }
 
 // Evaluate stores what follows from the facts of a check-in without a call. It returns the integration whose PMS has to be called

@@ -79,6 +79,29 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 	return found, errors.Join(err, rows.Err())
 }
 
+// ReadList returns the rows of a query. columns returns where the columns of a row go.
+func ReadList[R any](t *Tx, columns func(row *R) []any, query string, args ...any) (list []R, err error) {
+	rows, err := t.QueryContext(t.ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var row R
+		if err := rows.Scan(columns(&row)...); err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	// PostgreSQL may report a serialization conflict only after the rows.
+	return list, rows.Err()
+}
+
+// ReadIDs returns the ids that a query selects.
+func (t *Tx) ReadIDs(query string, args ...any) ([]string, error) {
+	return ReadList(t, func(id *string) []any { return []any{id} }, query, args...)
+}
+
 // Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of inserted rows. It replaces ent's
 // generated upserts, which made the generated code a third larger.
 func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -109,20 +108,12 @@ func endCommand(tx *db.Tx, c command, outcome, result string, at time.Time) (boo
 
 // slotUsage lists the slots of a lock that ever had a code, the longest empty first. Each check-in reads all slots of
 // its locks, and ent scans them several times slower than this SQL.
-func slotUsage(tx *db.Tx, lk *ent.Lock) (seats []slotUse, err error) {
-	rows, err := tx.QueryContext(tx.Context(), slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
+func slotUsage(tx *db.Tx, lk *ent.Lock) ([]slotUse, error) {
+	uses, err := db.ReadList(tx, func(s *slotUse) []any { return []any{&s.id, &s.number, &s.free} }, slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("list the slots of lock %s: %w", lk.ID, err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var s slotUse
-		if err := rows.Scan(&s.id, &s.number, &s.free); err != nil {
-			return nil, fmt.Errorf("list the slots of lock %s: %w", lk.ID, err)
-		}
-		seats = append(seats, s)
-	}
-	return seats, rows.Err()
+	return uses, nil
 }
 
 const slotUsageSQL = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3

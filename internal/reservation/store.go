@@ -314,7 +314,7 @@ func insertNames(n int) string {
 
 // accessEvents lists the events of a property after an event id, each with the reservation whose access it changed.
 // An event about a code names the code's grant; an event about the whole access has the reservation as its subject.
-const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events AS e
+const accessEvents = `SELECT e.id, COALESCE(r.id, ''), COALESCE(r.integration_id, ''), COALESCE(r.state, '') FROM events AS e
 	LEFT JOIN grants AS g ON g.id = e.grant_id AND g.property_id = e.property_id
 	LEFT JOIN reservations AS r ON r.id = COALESCE(g.reservation_id, e.subject) AND r.property_id = e.property_id
 	WHERE e.property_id = $1 AND e.id > $2 ORDER BY e.id LIMIT $3`
@@ -326,22 +326,8 @@ type accessEvent struct {
 }
 
 func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
-	rows, err := tx.Client.QueryContext(tx.Context(), accessEvents, propertyID, after, eventBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []accessEvent
-	for rows.Next() {
-		var e accessEvent
-		var reservation, integration, state sql.NullString
-		if err := rows.Scan(&e.id, &reservation, &integration, &state); err != nil {
-			return nil, err
-		}
-		e.reservation, e.integration, e.state = reservation.String, integration.String, state.String
-		all = append(all, e)
-	}
-	return all, rows.Err()
+	columns := func(e *accessEvent) []any { return []any{&e.id, &e.reservation, &e.integration, &e.state} }
+	return db.ReadList(tx, columns, accessEvents, propertyID, after, eventBatch)
 }
 
 // The access last changed at the last event of the reservation or of one of its grants.

@@ -142,9 +142,12 @@ func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
 // enqueueMissed makes the rows of reservations due that changed while no process swept. It reads all rows once, in pages.
 func enqueueMissed(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
-		ids, err := missedAfter(d.View(ctx), after)
-		if err != nil || len(ids) == 0 {
-			return err
+		ids, err := d.View(ctx).ReadIDs(findMissed, after, missedPage)
+		if err != nil {
+			return fmt.Errorf("find missed invitations: %w", err)
+		}
+		if len(ids) == 0 {
+			return nil
 		}
 		err = d.Write(ctx, func(tx *db.Tx) error {
 			return tx.Invitation.Update().Where(invitation.IDIn(ids...)).SetNextAt(tx.Now()).Exec(tx.Context())
@@ -154,22 +157,6 @@ func enqueueMissed(ctx context.Context, d *db.DB) error {
 		}
 		after = ids[len(ids)-1]
 	}
-}
-
-func missedAfter(view *db.Tx, after string) (ids []string, err error) {
-	rows, err := view.QueryContext(view.Context(), findMissed, after, missedPage)
-	if err != nil {
-		return nil, fmt.Errorf("find missed invitations: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read a missed invitation: %w", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }
 
 // missedPage is how many missed rows one statement changes.

@@ -59,20 +59,12 @@ func (m Mails) Sweep() Sweep {
 }
 
 // unfinishedMails returns the jobs of mails that were ordered in a period and have not ended.
-func unfinishedMails(view *db.Tx, from, until time.Time) (list []jobs.SendMail, err error) {
-	rows, err := view.QueryContext(view.Context(), findUnfinished, until, from, mailSweepBatch)
+func unfinishedMails(view *db.Tx, from, until time.Time) ([]jobs.SendMail, error) {
+	list, err := db.ReadList(view, func(k *jobs.SendMail) []any { return []any{&k.MailID, &k.PropertyID} }, findUnfinished, until, from, mailSweepBatch)
 	if err != nil {
 		return nil, fmt.Errorf("find unfinished mails: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var k jobs.SendMail
-		if err := rows.Scan(&k.MailID, &k.PropertyID); err != nil {
-			return nil, fmt.Errorf("read an unfinished mail: %w", err)
-		}
-		list = append(list, k)
-	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // giveUp ends a mail whose job did not end it.
