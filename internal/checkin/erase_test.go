@@ -2,12 +2,15 @@ package checkin_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // The answers of a canceled stay are kept for 30 days after the latest cancelation, whatever the state was before.
@@ -64,5 +67,50 @@ func TestEraseCanceledAfterCheckIn(t *testing.T) {
 			}
 			return err
 		}))
+	})
+}
+
+// Nothing that the guest or the check-in left at a canceled stay is kept longer. A mail that also lists a room that is not canceled is.
+func TestEraseCanceledLeavesNothing(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		reserved := x.d.Read().Reservation.GetX(x.Context(), x.key.ReservationID)
+		mailOf := func(id string, more dbtest.Values) {
+			values := dbtest.Values{"id": id, "property_id": x.key.PropertyID, "reservation_id": x.key.ReservationID, "created_at": x.clock.Now()}
+			maps.Copy(values, more)
+			dbtest.Insert(x, x.d, "mails", values)
+		}
+		mailOf("mai_own", nil)
+		mailOf("mai_group", nil)
+		dbtest.Insert(x, x.d, "reservations", dbtest.Values{"id": "rsv_other", "property_id": x.key.PropertyID, "integration_id": reserved.IntegrationID,
+			"pms_id": "other", "updated_at": x.clock.Now()})
+		dbtest.Insert(x, x.d, "invitations", dbtest.Values{"property_id": x.key.PropertyID, "reservation_id": "rsv_other", "mail_id": "mai_group", "seen_at": x.clock.Now()})
+		x.push(reservation.Patch{reservation.State: "canceled"})
+		x.sweep()
+		x.clock.Advance(checkin.CanceledRetention)
+		mailOf("mai_late", nil)
+		erase := func() (n int) {
+			x.must(x.d.Write(x.Context(), func(tx *db.Tx) (err error) {
+				n, err = checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
+				return err
+			}))
+			return n
+		}
+		if first, second := erase(), erase(); first == 0 || second != 0 {
+			x.Errorf("the sweeps erased %d, then %d", first, second)
+		}
+		view, ctx := x.d.Read(), x.Context()
+		if n := view.Guest.Query().CountX(ctx) + view.Stay.Query().CountX(ctx) + view.Disclosure.Query().CountX(ctx); n != 0 {
+			x.Errorf("%d rows of the guest are left", n)
+		}
+		mails := view.Mail.Query().IDsX(ctx)
+		slices.Sort(mails)
+		if want := []string{"mai_group", "mai_late"}; !slices.Equal(mails, want) {
+			x.Errorf("mails %v are left, want %v", mails, want)
+		}
+		x.push(reservation.Patch{reservation.State: "confirmed", reservation.ToDate: "2027-11-10"})
+		x.sweep()
+		_, err := x.service.Evaluate(x.Context(), x.key) // the stay begins again
+		x.must(err)
 	})
 }

@@ -112,20 +112,12 @@ func StaysToErase(view *db.Tx, after string, limit int) ([]StayKey, error) {
 	return listStays(view, staysToErase, after, view.Now(), limit)
 }
 
-func listStays(view *db.Tx, query string, args ...any) (out []StayKey, err error) {
-	rows, err := view.QueryContext(view.Context(), query, args...)
+func listStays(view *db.Tx, query string, args ...any) ([]StayKey, error) {
+	list, err := db.ReadList(view, func(k *StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list stays with official forms: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var k StayKey
-		if err := rows.Scan(&k.PropertyID, &k.ReservationID); err != nil {
-			return nil, err
-		}
-		out = append(out, k)
-	}
-	return out, rows.Err()
+	return list, nil
 }
 
 // CloseForms stores the official forms of a stay in the register, and when they are erased.

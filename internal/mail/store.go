@@ -2,6 +2,7 @@ package mail
 
 import (
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
 	entmail "latchkey.dev/ent/mail"
@@ -24,6 +25,20 @@ func Move(tx *db.Tx, row *Row, from, to State, set func(*ent.MailUpdate)) (bool,
 		return false, fmt.Errorf("change the state of a mail: %w", err)
 	}
 	return n == 1, nil
+}
+
+// deleteWithoutStay repeats the condition of a partial index. Neither database would use the index if the condition were a parameter.
+const deleteWithoutStay = `DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE reservation_id = '' AND created_at < $1 ORDER BY created_at LIMIT $2)`
+
+// DeleteWithoutStay deletes mails that belong to no stay, such as tests of the mail server, and were ordered before a time. It deletes at
+// most limit, and returns their number. Other mails go with their stay.
+func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
+	result, err := tx.ExecContext(tx.Context(), deleteWithoutStay, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete mails without a stay: %w", err)
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
 }
 
 // Settings returns the mail settings of a property, or nil if it has none.

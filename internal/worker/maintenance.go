@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
@@ -64,6 +65,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("guests of canceled stays", checkin.CanceledRetention, checkin.EraseCanceled),
 		m.registerSweep(),
 		m.deletion("guest register", 0, guest.DeleteRegister),
+		m.deletion("mails without a stay", m.KeepEvents, mail.DeleteWithoutStay),
 		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),

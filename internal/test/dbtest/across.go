@@ -16,6 +16,7 @@ var acrossProperties = map[string]string{
 	"kiosk.Authenticate":                  secret,
 	"checkin.keysOf":                      sweep,
 	"checkin.EraseCanceled":               sweep,
+	"mail.DeleteWithoutStay":              sweep,
 	"kiosk.Enrol":                         secret,
 	"kiosk.FindDoor":                      "the address of a QR code leads to its kiosk, and the row names the property",
 	"guest.DeleteUnusedProfiles":          sweep,
@@ -88,7 +89,6 @@ var acrossProperties = map[string]string{
 	"worker.enqueueInvitations":           sweep,
 	"worker.enqueueArrivals":              sweep,
 	"worker.enqueueMissed":                sweep,
-	"worker.missedAfter":                  sweep,
 	"worker.unfinishedMails":              sweep,
 	"worker.deleteExpiredAnswers":         sweep,
 
