@@ -170,10 +170,15 @@ func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error
 
 func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 	s.printFacts("rule", x.GetRule(), "identity check", x.GetIdentityCheck(), "signature", x.GetSignature(), "who fills in", x.GetWhoFills(),
-		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "house rules", x.GetHouseRules(),
+		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "house rules", inOneLine(x.GetHouseRules()),
 		"invite days", strconv.Itoa(int(x.GetInviteDays())), "remind days", strconv.Itoa(int(x.GetRemindDays())),
 		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "language", x.GetLanguage(), "accent", x.GetAccent(),
-		"address", x.GetAddress(), "directions", x.GetDirections(), "limits", x.GetLimits())
+		"address", inOneLine(x.GetAddress()), "directions", inOneLine(x.GetDirections()), "limits", x.GetLimits())
+}
+
+// inOneLine separates the lines of a text by slashes.
+func inOneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " / ")
 }
 
 type checkInRules struct{}

@@ -154,7 +154,7 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.ok("mail settings --host ''", "There is no mail server")
 	s.fails(1, "mail test owner@example.com", "the mail was not sent. No mail server is set")
 	s.fails(1, "mail list --reservation 4711", "there is no reservation 4711")
-	s.ok("checkin settings --mandatory contact,home --accent '#336699' --address 'Rua do Mar 1' --directions 'Tram 28' --language en", "contact, home", "#336699", "Rua do Mar 1", "Tram 28")
+	s.ok("checkin settings --mandatory contact,home --accent '#336699' --address 'Rua do Mar 1' --directions 'Tram 28\nTo the end' --language en", "contact, home", "#336699", "Rua do Mar 1", "Tram 28 / To the end")
 	s.ok("checkin settings --mandatory ''", "#336699")
 	s.ok("mail invite "+id(in), "Invitations are off")
 	s.ok("mail invite "+id(in)+" --on", "Invitations are on")

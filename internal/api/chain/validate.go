@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/fault/envelope"
@@ -276,7 +275,7 @@ func (w *walker) walkMessage(m protoreflect.Message) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.Kind() == protoreflect.StringKind && fd.Cardinality() != protoreflect.Repeated:
-			w.checkText(withoutLines(fd, v.String()), func() string { return joinPath(w.path, fd.JSONName()) })
+			w.checkText(jsonpb.WithoutLines(fd, v.String()), func() string { return joinPath(w.path, fd.JSONName()) })
 		case w.deep && fd.IsMap():
 			if w.fitsLimit(fd, v.Map().Len()) {
 				w.walkMap(fd, v.Map())
@@ -335,17 +334,6 @@ func (w *walker) walkMap(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
 		}
 		return !w.limitReached()
 	})
-}
-
-// withoutLines joins the lines of a text, if its field may have several.
-func withoutLines(fd protoreflect.FieldDescriptor, s string) string {
-	if !strings.Contains(s, "\n") {
-		return s
-	}
-	if several, _ := proto.GetExtension(fd.Options(), rpcv1.E_Lines).(bool); !several {
-		return s
-	}
-	return strings.NewReplacer("\r\n", " ", "\n", " ").Replace(s)
 }
 
 func (w *walker) checkText(s string, path func() string) {

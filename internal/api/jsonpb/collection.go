@@ -82,7 +82,7 @@ func (d *reader) readMap(msg protoreflect.Message, f *field) error {
 		if err != nil {
 			return err
 		}
-		name, ok := d.readText(raw)
+		name, ok := d.readText(raw, nil)
 		if !ok {
 			if err := d.dec.SkipValue(); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
 )
 
@@ -40,6 +41,23 @@ func TestDecodeReadsWhatProtojsonReads(t *testing.T) {
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
+	}
+}
+
+// House rules, the address and directions may have several lines; other texts are a single line.
+func TestDecodeTextsOfSeveralLines(t *testing.T) {
+	got, r := &propertyv1.UpdateCheckInSettingsRequest{}, &Report{}
+	Decode([]byte(`{"settings":{"houseRules":"Quiet from 22:00.\r\nNo smoking.\nEnjoy.","directions":"a\u0000b\nc","rule":"none\nDE"}}`), got.ProtoReflect(), r)
+	if want := "Quiet from 22:00.\r\nNo smoking.\nEnjoy."; got.GetSettings().GetHouseRules() != want {
+		t.Errorf("house rules %q, want %q", got.GetSettings().GetHouseRules(), want)
+	}
+	var refused []string
+	for _, e := range r.errors {
+		refused = append(refused, e.Path)
+	}
+	slices.Sort(refused)
+	if want := []string{"settings.directions", "settings.rule"}; !slices.Equal(refused, want) {
+		t.Errorf("refused %v, want %v", refused, want)
 	}
 }
 

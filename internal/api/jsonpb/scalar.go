@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/text"
 )
@@ -61,7 +63,7 @@ func (d *reader) readScalar(fd protoreflect.FieldDescriptor, raw jsontext.Value)
 		if raw.Kind() != '"' {
 			return v, false, mustBe("a string")
 		}
-		s, ok := d.readText(raw)
+		s, ok := d.readText(raw, fd)
 		return protoreflect.ValueOfString(s), ok, problem{}
 	case protoreflect.BoolKind:
 		if k := raw.Kind(); k != 't' && k != 'f' {
@@ -85,8 +87,8 @@ func (d *reader) readScalar(fd protoreflect.FieldDescriptor, raw jsontext.Value)
 
 func mustBe(what string) problem { return problem{fault.WrongType, "must be " + what} }
 
-// readText unquotes a JSON string. It records an error if the string is not one line of printable text.
-func (d *reader) readText(raw jsontext.Value) (string, bool) {
+// readText unquotes a JSON string. It records an error if the string is not printable text, in one line unless its field may have several.
+func (d *reader) readText(raw jsontext.Value, fd protoreflect.FieldDescriptor) (string, bool) {
 	plain := []byte(raw[1 : len(raw)-1])
 	if bytes.IndexByte(plain, '\\') >= 0 {
 		var err error
@@ -96,11 +98,22 @@ func (d *reader) readText(raw jsontext.Value) (string, bool) {
 		}
 	}
 	s := string(plain)
-	if p := text.Problem(s); p != "" {
+	if p := text.Problem(WithoutLines(fd, s)); p != "" {
 		d.addError(fault.NotPrintable, p)
 		return "", false
 	}
 	return s, true
+}
+
+// WithoutLines joins the lines of a text, if its field may have several. fd is nil for a text of no field.
+func WithoutLines(fd protoreflect.FieldDescriptor, s string) string {
+	if fd == nil || !strings.Contains(s, "\n") {
+		return s
+	}
+	if several, _ := proto.GetExtension(fd.Options(), rpcv1.E_Lines).(bool); !several {
+		return s
+	}
+	return strings.NewReplacer("\r\n", " ", "\n", " ").Replace(s)
 }
 
 func parseFloat(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {

@@ -24,7 +24,7 @@ func (d *reader) readWellKnown(f form, zero protoreflect.Value, raw jsontext.Val
 		}
 		return zero, false, mustBe("a string")
 	}
-	text, ok := d.readText(raw)
+	text, ok := d.readText(raw, nil)
 	if !ok {
 		return zero, false, problem{}
 	}
@@ -167,7 +167,7 @@ func (d *reader) readValue() (*structpb.Value, error) {
 	case 't', 'f':
 		return structpb.NewBoolValue(raw.Kind() == 't'), nil
 	case '"':
-		s, _ := d.readText(raw)
+		s, _ := d.readText(raw, nil)
 		return structpb.NewStringValue(s), nil
 	case '0':
 		n, p := parseFloat(protoreflect.DoubleKind, raw)
@@ -201,7 +201,7 @@ func (d *reader) readObject() (*structpb.Struct, error) {
 			}
 			continue
 		}
-		name, ok := d.readText(raw)
+		name, ok := d.readText(raw, nil)
 		d.push(name)
 		if _, twice := out.Fields[name]; twice && ok {
 			d.addError(fault.Duplicate, "is named twice")
