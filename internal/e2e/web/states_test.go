@@ -355,6 +355,9 @@ func checkStates(t *testing.T, states []state, settings []setting, target int) {
 	}
 }
 
+// firstView is how many bytes a page with its files may take over the wire. Each state has an origin of its own, so nothing is in the cache.
+const firstView = 60_000
+
 func (s state) check(t *testing.T, p *browser.Page, target int) {
 	script := base()
 	if s.given != nil {
@@ -372,6 +375,9 @@ func (s state) check(t *testing.T, p *browser.Page, target int) {
 	}
 	p.Visit(address + s.path)
 	p.LayoutShift()
+	if weight := p.Weight(); weight > firstView || weight < 1000 {
+		t.Errorf("%s takes %d bytes over the wire; at most %d", s.path, weight, firstView)
+	}
 	if s.act != nil {
 		s.act(p)
 	}

@@ -128,6 +128,14 @@ func TestActions(t *testing.T) {
 	}
 }
 
+func TestWeight(t *testing.T) {
+	p := browser.Open(t)
+	p.Visit(serve(t, `<link rel="icon" href="data:,">`+strings.Repeat("<p>paragraph</p>", 1000), ""))
+	if w := p.Weight(); w < 16_000 || w > 17_000 {
+		t.Errorf("a page of 16,000 bytes weighs %d", w)
+	}
+}
+
 func serve(t *testing.T, html, policy string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -45,6 +45,13 @@ func (p *Page) LayoutShift() {
 	}
 }
 
+// Weight returns how many bytes the page and its files took over the wire, with about 300 for the header of each answer. What the browser
+// had in its cache does not count.
+func (p *Page) Weight() int {
+	p.t.Helper()
+	return evaluate[int](p, `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).reduce((sum, e) => sum + e.transferSize, 0)`)
+}
+
 // Fits fails the test if the page is wider than the window, or if an element's text is cut off or lies outside the window.
 func (p *Page) Fits() {
 	p.t.Helper()
