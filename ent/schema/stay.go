@@ -76,6 +76,10 @@ type StatusAnswer struct {
 	RoomReady   *bool  `json:"roomReady,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 	Status      int    `json:"status,omitempty"`
+	Call        string `json:"call,omitempty"`   // webhook-id of the call
+	GoodAt      string `json:"goodAt,omitempty"` // when the PMS last answered without an error, RFC 3339
+	// Since says since when the PMS has answered with a reason to stop, RFC 3339 by reason.
+	Since map[string]string `json:"since,omitempty"`
 	// Said is the PMS's text about an error, sealed with the property's key, because it may name the guest. It is deleted when the
 	// check-in ends.
 	Said []byte `json:"said,omitempty"`

@@ -1,6 +1,7 @@
 package checkin
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/money"
+	"latchkey.dev/internal/text"
 )
 
 // Sources of an answer.
@@ -41,7 +43,7 @@ func storedAnswer(at, about time.Time, status Status, err error, said []byte) sc
 		if fault.Has(err, PartnerUnavailable) {
 			a.Reason = string(StopPartnerUnavailable)
 		}
-		a.Status, a.Said = statusOf(err), said
+		a.Status, a.Call, a.Said = statusOf(err), callOf(err), said
 	default:
 		a.OwingMinor, a.Currency, a.RoomReady = &status.Owing.Minor, status.Owing.Currency, &status.RoomReady
 	}
@@ -70,7 +72,7 @@ func outcomeOf(err error) AttemptState {
 
 // refusalOf returns why a checkIn call did not succeed, with the sealed text of the PMS.
 func refusalOf(at time.Time, state AttemptState, err error, said []byte) schema.StatusAnswer {
-	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused), Status: statusOf(err), Said: said}
+	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused), Status: statusOf(err), Call: callOf(err), Said: said}
 	if state == AttemptCalling {
 		a.Reason = string(StopNoAnswer)
 	}
@@ -85,4 +87,36 @@ func statusOf(err error) int {
 	}
 	status, _ := strconv.Atoi(f.Meta[MetaStatus])
 	return status
+}
+
+// callOf returns the webhook-id of a call that failed, or "".
+func callOf(err error) string {
+	f, ok := fault.Of(err)
+	if !ok {
+		return ""
+	}
+	return text.Truncate(f.Meta[MetaCall], maxCallID)
+}
+
+const maxCallID = 128
+
+// after returns an answer with what earlier ones say: what was known of the room if the PMS fails, when it last answered, and since when
+// each reason lasts.
+func after(before, a schema.StatusAnswer) schema.StatusAnswer {
+	a.GoodAt = before.GoodAt
+	switch {
+	case a.Reason != "":
+		a.RoomReady = before.RoomReady
+	case a.Source == fromPMS:
+		a.GoodAt = a.At
+	}
+	a.Since = map[string]string{}
+	for reason, holds := range map[StopReason]bool{
+		StopReason(a.Reason): a.Reason != "", StopOwing: a.OwingMinor != nil && *a.OwingMinor > 0, StopRoomNotReady: a.RoomReady != nil && !*a.RoomReady,
+	} {
+		if holds {
+			a.Since[string(reason)] = cmp.Or(before.Since[string(reason)], a.At)
+		}
+	}
+	return a
 }

@@ -28,6 +28,8 @@ const (
 	MetaNotCalled = "notCalled"
 	// MetaUnreadable marks the error of an answer that exceeds the limits and whose status says nothing about the effect of the call.
 	MetaUnreadable = "unreadable"
+	// MetaCall is the webhook-id of the call.
+	MetaCall = "partnerCall"
 	// MetaStatus is the HTTP status of the PMS's answer.
 	MetaStatus = "partnerStatus"
 )

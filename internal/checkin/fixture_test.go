@@ -41,6 +41,7 @@ type desk struct {
 	asked   int
 	onAsked func()   // runs before getCheckInStatus answers
 	calls   []string // the key of each checkIn call
+	id      string   // webhook-id of the last call
 	bodies  []string
 	effects map[string]int
 }
@@ -55,6 +56,7 @@ func newDesk(t *testing.T) *desk {
 func (p *desk) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	p.mu.Lock()
+	p.id = r.Header.Get("webhook-id")
 	if r.URL.Path == "/status" {
 		p.asked++
 		status, onAsked := p.status, p.onAsked
@@ -83,6 +85,12 @@ func (p *desk) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
+}
+
+func (p *desk) lastCall() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.id
 }
 
 func (p *desk) counts() (asked int, calls []string, effects int) {

@@ -1,6 +1,7 @@
 package checkin
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/partner"
 )
 
 // StopFacts are what staff see of a stop.
@@ -19,6 +21,9 @@ type StopFacts struct {
 	PartnerReason, PartnerMessage string          // of the PMS's error
 	Status                        int             // Status is the HTTP status of the PMS's answer, or 0
 	Since                         time.Time
+	Endpoint                      string    // Endpoint is the endpoint of the PMS that is the reason, or empty
+	Call                          string    // Call is the webhook-id of the call to it, or empty
+	LastAnsweredAt                time.Time // LastAnsweredAt is when getCheckInStatus last answered without an error, or zero
 }
 
 // FactsOf returns what staff see of a stop of a check-in.
@@ -32,15 +37,17 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	var answer schema.StatusAnswer
 	switch {
 	case stop.Reason.isOfAnswer():
-		answer = v.Row.Answer
+		answer, f.Endpoint = v.Row.Answer, partner.GetCheckInStatus
 	case stop.Reason == StopCheckInRefused, stop.Reason == StopNoAnswer:
-		answer = v.Row.Refusal
+		answer, f.Endpoint = v.Row.Refusal, partner.CheckIn
 	case stop.Reason == StopAtDesk && v.Attempt.State == AttemptAtDesk:
 		f.Since = v.Attempt.At
 	}
-	if at, err := time.Parse(time.RFC3339Nano, answer.At); err == nil {
+	if at, err := time.Parse(time.RFC3339Nano, cmp.Or(answer.Since[string(stop.Reason)], answer.At)); err == nil {
 		f.Since = at
 	}
+	f.LastAnsweredAt, _ = time.Parse(time.RFC3339Nano, v.Row.Answer.GoodAt)
+	f.Call = answer.Call
 	words, err := s.openSaid(ctx, v.Row, answer.Said)
 	f.PartnerReason, f.PartnerMessage, f.Status = words.Reason, words.Message, answer.Status
 	return f, err

@@ -123,3 +123,42 @@ func TestAnswerAfterTheEndOfItsCall(t *testing.T) {
 		x.do("a late refusal", x.askAsStaff, checkin.Ready)
 	})
 }
+
+// Staff read which call to the PMS failed, when the PMS last answered, and since when a reason lasts.
+func TestFactsForStaff(t *testing.T) {
+	each(t, func(x *fixture) {
+		began := x.clock.Now()
+		facts := func(v checkin.View, i int) checkin.StopFacts {
+			x.Helper()
+			f, err := x.service.FactsOf(x.Context(), v, v.Stops[i])
+			x.must(err)
+			return f
+		}
+		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":false}` })
+		x.do("start", x.start, checkin.Stopped, checkin.StopRoomNotReady)
+		for range 3 {
+			x.clock.Advance(2 * time.Minute)
+			x.sweep()
+		}
+		v := x.do("still not ready", x.get, checkin.Stopped, checkin.StopRoomNotReady)
+		if f := facts(v, 0); !f.Since.Equal(began) || !f.LastAnsweredAt.Equal(began.Add(6*time.Minute)) || f.Endpoint != "getCheckInStatus" || f.Call != "" {
+			x.Errorf("room: %+v", f)
+		}
+		x.clock.Advance(2 * time.Minute)
+		x.desk.set(func() { x.desk.status = "fails" })
+		v = x.do("fails", x.again, checkin.Stopped, checkin.StopPartnerError)
+		if f := facts(v, 0); f.Status != 500 || !f.Since.Equal(began.Add(8*time.Minute)) || !f.LastAnsweredAt.Equal(began.Add(6*time.Minute)) ||
+			f.Endpoint != "getCheckInStatus" || f.Call == "" || f.Call != x.desk.lastCall() {
+			x.Errorf("error: %+v, the PMS got %q", f, x.desk.lastCall())
+		}
+		x.desk.set(func() {
+			x.desk.status, x.desk.answer = `{"owing":0,"owingCurrency":"EUR","roomReady":true}`, status(http.StatusServiceUnavailable)
+		})
+		x.do("answers again", x.again, checkin.ConfirmDetails)
+		x.do("confirm", x.confirm, checkin.Ready)
+		v = x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
+		if f := facts(v, 0); f.Status != 503 || f.Endpoint != "checkIn" || f.Call != v.Attempt.Key || f.Call != x.desk.lastCall() {
+			x.Errorf("no answer: %+v", f)
+		}
+	})
+}

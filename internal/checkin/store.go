@@ -54,14 +54,11 @@ func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) err
 	return r.view(tx.Now()), nil
 }
 
-// storeAnswer replaces the answer of the PMS. A failure says nothing about the room: what was known of it remains.
+// storeAnswer replaces the answer of the PMS.
 func (r *record) storeAnswer(a schema.StatusAnswer) {
 	before := r.stay.Answer.RoomReady
-	if a.Reason != "" {
-		a.RoomReady = before
-	}
-	r.roomBecameReady = before != nil && !*before && a.RoomReady != nil && *a.RoomReady
-	r.stay.Answer = a
+	r.stay.Answer = after(r.stay.Answer, a)
+	r.roomBecameReady = before != nil && !*before && r.stay.Answer.RoomReady != nil && *r.stay.Answer.RoomReady
 }
 
 // order orders the mail about the room, once for each beginning, and ends the links and sessions of a canceled stay.

@@ -43,6 +43,7 @@ type answer struct {
 	status  int
 	body    []byte
 	latency time.Duration
+	callID  string
 }
 
 // request is a prepared call: everything that its attempts have in common.
@@ -239,6 +240,9 @@ func (c *Client) attempt(ctx, limited context.Context, state *integrationState, 
 	start := time.Now()
 	a, failure := c.sendOnce(ctx, limited, state, req)
 	latency := time.Since(start)
+	if failure != nil {
+		failure.callID = req.callID
+	}
 	switch {
 	case failure != nil && failure.Cause == CauseCanceled:
 		if req.breaker.IsHalfOpen() {
@@ -256,7 +260,7 @@ func (c *Client) attempt(ctx, limited context.Context, state *integrationState, 
 	}
 	c.logAttempt(ctx, req, a, failure, latency)
 	if a != nil {
-		a.latency = latency
+		a.latency, a.callID = latency, req.callID
 	}
 	return a, failure
 }
@@ -390,7 +394,7 @@ func (c *Client) contractError(t Target, a *answer, violations []fault.Field) er
 	if len(violations) == 0 {
 		return nil
 	}
-	return &CallError{Action: t.Action, Cause: CauseContract, Status: a.status, Violations: violations}
+	return &CallError{Action: t.Action, Cause: CauseContract, Status: a.status, Violations: violations, callID: a.callID}
 }
 
 func fieldsError(fields []fault.Field) error { return fault.Err(fault.Fields(fields...)) }

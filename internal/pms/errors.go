@@ -49,7 +49,8 @@ type CallError struct {
 	Violations []fault.Field // Violations are set for CauseContract and CauseAddress
 	RetryAfter time.Duration // RetryAfter is the wait that the PMS asks for; 0 if none
 	detail     string
-	notSent    bool // notSent means that no part of the request was sent
+	callID     string // callID is the webhook-id, or empty if nothing was called
+	notSent    bool   // notSent means that no part of the request was sent
 }
 
 func (e *CallError) Error() string { return e.text() }
@@ -71,6 +72,9 @@ func (e *CallError) Unwrap() error {
 		if value != "" {
 			f = f.Put(key, value)
 		}
+	}
+	if e.callID != "" {
+		f = f.Put(checkin.MetaCall, e.callID)
 	}
 	if e.Status != 0 {
 		f = f.Put(checkin.MetaStatus, strconv.Itoa(e.Status))

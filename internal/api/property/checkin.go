@@ -298,7 +298,8 @@ func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.Sta
 func staffStop(reason checkin.StopReason, facts checkin.StopFacts) *propertyv1.StaffStop {
 	return &propertyv1.StaffStop{
 		Reason: string(reason), Text: message.Reader{}.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
-		PartnerStatus: int32(facts.Status), Since: convert.Time(facts.Since),
+		PartnerStatus: int32(facts.Status), Since: convert.Time(facts.Since), Endpoint: facts.Endpoint, CallId: facts.Call,
+		LastAnsweredAt: convert.Time(facts.LastAnsweredAt),
 	}
 }
 

@@ -1263,9 +1263,15 @@ type StaffStop struct {
 	// The HTTP status of the PMS, or 0.
 	PartnerStatus int32 `protobuf:"varint,5,opt,name=partner_status,json=partnerStatus,proto3" json:"partner_status,omitempty"`
 	// Since when.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	// The endpoint of the PMS that is the reason, getCheckInStatus or checkIn, or empty.
+	Endpoint string `protobuf:"bytes,7,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	// The webhook-id of the call to it, to find the call in the PMS's logs, or empty.
+	CallId string `protobuf:"bytes,8,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// When getCheckInStatus last answered without an error. Absent: never since the guest began.
+	LastAnsweredAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_answered_at,json=lastAnsweredAt,proto3" json:"last_answered_at,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *StaffStop) Reset() {
@@ -1336,6 +1342,27 @@ func (x *StaffStop) GetPartnerStatus() int32 {
 func (x *StaffStop) GetSince() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Since
+	}
+	return nil
+}
+
+func (x *StaffStop) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *StaffStop) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *StaffStop) GetLastAnsweredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastAnsweredAt
 	}
 	return nil
 }
@@ -2381,14 +2408,17 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"acceptedAt\x12<\n" +
 	"\acleared\x18\r \x03(\v2\".latchkey.property.v1.ClearedStageR\acleared\x128\n" +
 	"\x06guests\x18\x0e \x03(\v2 .latchkey.property.v1.StaffGuestR\x06guestsB\r\n" +
-	"\v_room_ready\"\xe0\x01\n" +
+	"\v_room_ready\"\xdb\x02\n" +
 	"\tStaffStop\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12%\n" +
 	"\x0epartner_reason\x18\x03 \x01(\tR\rpartnerReason\x12'\n" +
 	"\x0fpartner_message\x18\x04 \x01(\tR\x0epartnerMessage\x12%\n" +
 	"\x0epartner_status\x18\x05 \x01(\x05R\rpartnerStatus\x120\n" +
-	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"z\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
+	"\bendpoint\x18\a \x01(\tR\bendpoint\x12\x17\n" +
+	"\acall_id\x18\b \x01(\tR\x06callId\x12D\n" +
+	"\x10last_answered_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0elastAnsweredAt\"z\n" +
 	"\fClearedStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
@@ -2528,42 +2558,43 @@ var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	17, // 16: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
 	18, // 17: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
 	35, // 18: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	35, // 19: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
-	15, // 20: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	15, // 21: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	15, // 22: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	29, // 23: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
-	30, // 24: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
-	18, // 25: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
-	36, // 26: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
-	35, // 27: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
-	33, // 28: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
-	35, // 29: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
-	5,  // 30: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	7,  // 31: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	9,  // 32: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	13, // 33: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	19, // 34: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	21, // 35: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
-	23, // 36: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
-	25, // 37: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	27, // 38: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	31, // 39: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	6,  // 40: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	8,  // 41: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	10, // 42: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	14, // 43: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	20, // 44: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	22, // 45: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
-	24, // 46: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
-	26, // 47: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	28, // 48: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	32, // 49: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	40, // [40:50] is the sub-list for method output_type
-	30, // [30:40] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	35, // 19: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
+	35, // 20: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	15, // 21: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	15, // 22: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	15, // 23: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	29, // 24: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
+	30, // 25: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
+	18, // 26: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
+	36, // 27: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
+	35, // 28: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
+	33, // 29: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
+	35, // 30: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
+	5,  // 31: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	7,  // 32: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	9,  // 33: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	13, // 34: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	19, // 35: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	21, // 36: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	23, // 37: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	25, // 38: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	27, // 39: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	31, // 40: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	6,  // 41: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	8,  // 42: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	10, // 43: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	14, // 44: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	20, // 45: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	22, // 46: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	24, // 47: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	26, // 48: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	28, // 49: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	32, // 50: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	41, // [41:51] is the sub-list for method output_type
+	31, // [31:41] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
