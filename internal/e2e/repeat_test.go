@@ -102,6 +102,37 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 	})
 }
 
+// An answer is stored without the booker and the companions. A repeated one shows those that are stored now.
+func TestRepeatedAnswerHasTheCurrentBooker(t *testing.T) {
+	w := e2etest.Open(t)
+	one := good("P")
+	one["pmsMeta"] = map[string]any{"id": "P", "companionIds": []any{"C1", "C2"}}
+	one["booker"] = map[string]any{"firstName": "Ada", "lastName": "Lovelace"}
+	batch := func() e2etest.Outcome {
+		t.Helper()
+		o, err := w.Do(t.Context(), w.Partner().WithHeader("Idempotency-Key", "p-2"), "PATCH", "/v1/reservations/batch", map[string]any{"reservations": []any{one}})
+		if err != nil || !o.OK() {
+			t.Fatal(o, err)
+		}
+		return o
+	}
+	keyed := w.Partner().WithHeader("Idempotency-Key", "p-1")
+	first, both := send(t, w, keyed, one), batch()
+	if again := send(t, w, keyed, one); string(again.Raw) != string(first.Raw) || e2etest.ValueAt(again.Data(), "booker.lastName") != "Lovelace" {
+		t.Errorf("first %s, repeated %s", first.Raw, again.Raw)
+	}
+	if again := batch(); string(again.Raw) != string(both.Raw) {
+		t.Errorf("first %s, repeated %s", both.Raw, again.Raw)
+	}
+	send(t, w, w.Partner(), map[string]any{"pmsMeta": map[string]any{"id": "P"}, "booker": map[string]any{"firstName": nil, "lastName": "Hopper"}})
+	if again := send(t, w, keyed, one); e2etest.ValueAt(again.Data(), "booker.lastName") != "Hopper" {
+		t.Errorf("the repeated answer shows a booker that is not stored any more: %s", again.Raw)
+	}
+	if again := batch(); strings.Contains(string(again.Raw), "Lovelace") {
+		t.Errorf("the repeated batch shows a booker that is not stored any more: %s", again.Raw)
+	}
+}
+
 func TestRepeatedAnswerHasCurrentSecrets(t *testing.T) {
 	w := e2etest.Open(t)
 	e2etest.PushReservation(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})

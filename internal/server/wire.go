@@ -174,7 +174,7 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 
 // wireAPI creates the API services and registers each with every protocol.
 func (s *Server) wireAPI(p *parts) (err error) {
-	p.memory = &idem.Memory{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}}
+	p.memory = &idem.Memory{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}, Bare: map[string]func(proto.Message){}}
 	p.chain, err = chain.New(chain.Config{
 		Logger: s.log, Registerer: s.metrics, Clock: s.clock,
 		Authenticators: s.authenticators(p),
@@ -269,6 +269,10 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	p.memory.Render[partnerv1.EndpointService_UpsertEndpoint_FullMethodName] = api.RenderEndpoint
 	p.memory.Render[partnerv1.EndpointService_DeleteEndpoint_FullMethodName] = api.RenderDeleted
 	p.memory.Render[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = api.RenderReset
+	p.memory.Bare[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = partnerapi.RemovePersonal
+	for _, method := range []string{partnerv1.ReservationService_UpsertReservation_FullMethodName, partnerv1.ReservationService_BatchUpsertReservations_FullMethodName} {
+		p.memory.Render[method], p.memory.Bare[method] = api.RenderPersonal, partnerapi.RemovePersonal
+	}
 }
 
 func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {

@@ -34,6 +34,9 @@ type Memory struct {
 	Keys *keyring.Ring
 	// Render maps a full method name to its renderer, for methods whose answers contain secrets.
 	Render map[string]Renderer
+	// Bare maps a full method name to a function that removes the personal data from an answer before it is stored, so that a stored answer
+	// does not outlive the erasure of a guest. The renderer of the method adds the data that are still stored.
+	Bare map[string]func(answer proto.Message)
 
 	mu      sync.Mutex
 	running map[db.AnswerKey]bool
@@ -42,7 +45,8 @@ type Memory struct {
 // claim is the idempotency key of one call and a hash of its request.
 type claim struct {
 	db.AnswerKey
-	hash [sha256.Size]byte
+	hash   []byte // keyed, because a plain hash of a request with few possible values, such as a date of birth, betrays them
+	former []byte // former is the plain hash, which former versions stored
 }
 
 type claimKey struct{}
@@ -90,7 +94,11 @@ func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, 
 	}
 	// The hash includes unknown fields and invalid values, which the message does not contain.
 	raw = append(raw, chain.ReportOf(ctx).Beyond()...)
-	c := &claim{db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key}, sha256.Sum256(raw)}
+	plain := sha256.Sum256(raw)
+	c := &claim{
+		AnswerKey: db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key},
+		hash:      m.Keys.MAC("idempotencyRequest", string(raw)), former: plain[:],
+	}
 	return c, output.New().Interface(), nil
 }
 
@@ -127,7 +135,7 @@ func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message)
 	if row == nil || err != nil {
 		return false, err
 	}
-	if !bytes.Equal(row.RequestHash, c.hash[:]) {
+	if !bytes.Equal(row.RequestHash, c.hash) && !bytes.Equal(row.RequestHash, c.former) {
 		return false, fault.New(fault.Invalid, fault.IdempotencyKeyReused, "this Idempotency-Key was used for another request; use a new key for each request")
 	}
 	if len(row.Sealed) == 0 {
@@ -174,7 +182,7 @@ func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	if err != nil {
 		return err
 	}
-	err = tx.StoreAnswer(c.AnswerKey, db.Answer{RequestHash: c.hash[:], Sealed: kept}, Keep)
+	err = tx.StoreAnswer(c.AnswerKey, db.Answer{RequestHash: c.hash, Sealed: kept}, Keep)
 	if errors.Is(err, db.ErrAnswerExists) {
 		return inFlightError()
 	}
@@ -186,6 +194,9 @@ func (m *Memory) sealAnswer(ctx context.Context, c *claim, answer proto.Message)
 	bare := proto.Clone(answer)
 	if removeSecrets(bare.ProtoReflect()) && m.Render[c.Method] == nil {
 		return []byte{}, nil
+	}
+	if remove := m.Bare[c.Method]; remove != nil {
+		remove(bare)
 	}
 	raw, err := proto.Marshal(bare)
 	if err != nil {

@@ -1,7 +1,9 @@
 package idem_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,7 +41,8 @@ type service struct {
 	clock   *clock.Fixed
 	memory  *idem.Memory
 	effects atomic.Int64
-	secrets bool          // its answers show some
+	secrets bool // its answers show some
+	booker  *partnerv1.Booker
 	hold    chan struct{} // closed: do not wait in the handler
 	entered chan struct{}
 }
@@ -88,7 +91,7 @@ func (d *service) call(ctx context.Context, method string, req proto.Message) (*
 
 func (d *service) effect(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
 	id := fmt.Sprintf("effect-%d", d.effects.Add(1))
-	r := &partnerv1.Reservation{Id: id, GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}
+	r := &partnerv1.Reservation{Id: id, Booker: d.booker, GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}
 	if d.secrets {
 		pin := "739162"
 		r.Pin, r.GatesPins[0].Pin = &pin, "583046"
@@ -311,4 +314,57 @@ func TestUnknownFieldsArePartOfTheRequest(t *testing.T) {
 			t.Errorf("%d effects", n)
 		}
 	})
+}
+
+// A stored answer may outlive the erasure of a guest, so it holds no personal data. What a repeated call shows comes from the renderer.
+func TestStoredAnswersHoldNoPersonalData(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
+		d.booker = &partnerv1.Booker{LastName: "Lovelace"}
+		d.memory.Bare = map[string]func(proto.Message){upsert: func(answer proto.Message) {
+			answer.(*partnerv1.UpsertReservationResponse).Data.Booker = nil
+		}}
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		first, err := d.call(ctx, upsert, request("1"))
+		if err != nil || first.GetData().GetBooker().GetLastName() != "Lovelace" {
+			t.Fatalf("first: %v, %v", first, err)
+		}
+		if again, err := d.call(ctx, upsert, request("1")); err != nil || again.GetData().GetId() != first.GetData().GetId() || again.GetData().GetBooker() != nil {
+			t.Errorf("repeated: %v, %v", again, err)
+		}
+	})
+}
+
+// The plain hash of a request with few possible values, such as a date of birth, would betray them. Former versions stored it.
+func TestRequestHashIsKeyed(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		if _, err := d.call(ctx, upsert, request("1")); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(request("1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := sha256.Sum256(raw)
+		row := d.db.Read().Idempotency.Query().OnlyX(t.Context())
+		if bytes.Equal(row.RequestHash, plain[:]) {
+			t.Error("the plain hash of the request is stored")
+		}
+		d.write(func(tx *db.Tx) error { // as a former version stored it
+			_, err := tx.ExecContext(tx.Context(), "UPDATE idempotency_keys SET request_hash = $1", plain[:])
+			return err
+		})
+		if a, err := d.call(ctx, upsert, request("1")); err != nil || a.GetData().GetId() != "effect-1" {
+			t.Errorf("repeated after an upgrade: %v, %v", a, err)
+		}
+		_, err = d.call(ctx, upsert, request("2"))
+		d.refuse(err, fault.IdempotencyKeyReused)
+	})
+}
+
+func (d *service) write(f func(tx *db.Tx) error) {
+	d.t.Helper()
+	if err := d.db.Write(d.t.Context(), f); err != nil {
+		d.t.Fatal(err)
+	}
 }

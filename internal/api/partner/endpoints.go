@@ -170,12 +170,15 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 // RenderDeleted leaves a repeated answer of DeleteEndpoint without token, because the token was deleted with the endpoint.
 func (s *Service) RenderDeleted(context.Context, proto.Message) error { return nil }
 
-// RenderReset adds the current PINs to a repeated answer of ResetKeyChain.
+// RenderReset adds the booker and the current PINs to a repeated answer of ResetKeyChain.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
 	a, err := caller(ctx)
 	if !ok || err != nil {
 		return errors.Join(errors.New("render a reset: wrong message type or caller"), err)
+	}
+	if err := s.RenderPersonal(ctx, answer); err != nil {
+		return err
 	}
 	to := out.GetData().GetReservation()
 	if to == nil || !a.Has(actor.PINsRead) {

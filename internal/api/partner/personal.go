@@ -1,0 +1,68 @@
+package partner
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/reservation"
+)
+
+// reservationsIn returns the reservations in an answer to a change.
+func reservationsIn(answer proto.Message) []*partnerv1.Reservation {
+	switch m := answer.(type) {
+	case *partnerv1.UpsertReservationResponse:
+		return []*partnerv1.Reservation{m.GetData()}
+	case *partnerv1.BatchUpsertReservationsResponse:
+		return m.GetData().GetUpdatedReservations()
+	case *partnerv1.ResetKeyChainResponse:
+		return []*partnerv1.Reservation{m.GetData().GetReservation()}
+	}
+	return nil
+}
+
+// RemovePersonal removes the booker and the companions from an answer before it is stored under an Idempotency-Key: the stored answer may
+// outlive the erasure of the guest.
+func RemovePersonal(answer proto.Message) {
+	for _, r := range reservationsIn(answer) {
+		if r == nil {
+			continue
+		}
+		r.Booker = nil
+		if r.PmsMeta != nil {
+			r.PmsMeta.CompanionIds = nil
+		}
+	}
+}
+
+// RenderPersonal adds the booker and the companions to a repeated answer, as far as they are still stored.
+func (s *Service) RenderPersonal(ctx context.Context, answer proto.Message) error {
+	a, err := caller(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range reservationsIn(answer) {
+		if r.GetId() == "" {
+			continue
+		}
+		row, err := reservation.Get(s.DB.View(ctx), writeScope(a), r.GetId())
+		if fault.Has(err, fault.ReservationNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		booker, err := s.reservations().Booker(ctx, row)
+		if err != nil {
+			return fmt.Errorf("render the booker of a repeated answer: %w", err)
+		}
+		r.Booker = &partnerv1.Booker{FirstName: booker.FirstName, LastName: booker.LastName, Email: booker.Email, Mobile: booker.Mobile}
+		if r.PmsMeta != nil {
+			r.PmsMeta.CompanionIds = row.PmsCompanionIds
+		}
+	}
+	return nil
+}
