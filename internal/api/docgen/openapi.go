@@ -12,7 +12,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	// The descriptors of all areas.
+	_ "latchkey.dev/gen/latchkey/admin/v1"
+	_ "latchkey.dev/gen/latchkey/guest/v1"
+	_ "latchkey.dev/gen/latchkey/kiosk/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	_ "latchkey.dev/gen/latchkey/property/v1"
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
@@ -43,6 +48,9 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 		if err := addCallbacks(root); err != nil {
 			return nil, err
 		}
+	}
+	if !a.isPartner() { // a PMS also sends what the service answers
+		markRequired(a.Package, paths, schemas)
 	}
 	var extra yaml.Node
 	if err := yaml.Unmarshal([]byte(a.security()+additionsYAML), &extra); err != nil {

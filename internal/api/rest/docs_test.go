@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,6 +199,57 @@ func TestOpenAPIReferencesResolve(t *testing.T) {
 				t.Errorf("%s has no schema %s", path, ref[1])
 				break
 			}
+		}
+	}
+}
+
+// The documents say which fields a call must send and which every answer has. What stands in the path is not in the body.
+func TestOpenAPIRequiredFields(t *testing.T) {
+	type schema struct {
+		Properties map[string]any
+		Required   []string
+	}
+	schemas := func(path string) map[string]schema {
+		_, spec := docs(t, path)
+		var doc struct {
+			Components struct{ Schemas map[string]schema }
+		}
+		if err := yaml.Unmarshal([]byte(spec), &doc); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		return doc.Components.Schemas
+	}
+	guest, staff := schemas("/openapi/guest.yaml"), schemas("/openapi/property.yaml")
+	for _, c := range []struct {
+		name         string
+		s            schema
+		with, absent []string
+	}{
+		{"SaveStepRequest", guest["SaveStepRequest"], []string{"step"}, []string{"answers", "guestId"}},
+		{"SignFormRequest", guest["SignFormRequest"], []string{"shown", "drawing"}, nil},
+		{"Form", guest["Form"], []string{"guestId", "steps", "next"}, []string{"signature"}},
+		{"CheckIn", guest["CheckIn"], []string{"stage", "stops"}, []string{"nextAskAt"}},
+		{"UpdateCheckInSettingsRequest", staff["UpdateCheckInSettingsRequest"], []string{"settings"}, nil},
+		{"CheckInSettingsChange", staff["CheckInSettingsChange"], nil, []string{"rule", "houseRules"}},
+		{"StaffCheckIn", staff["StaffCheckIn"], []string{"stage", "guests"}, []string{"roomReady", "nextAskAt"}},
+	} {
+		for _, f := range c.with {
+			if !slices.Contains(c.s.Required, f) || c.s.Properties[f] == nil {
+				t.Errorf("%s.%s is not required: %v", c.name, f, c.s.Required)
+			}
+		}
+		for _, f := range c.absent {
+			if slices.Contains(c.s.Required, f) {
+				t.Errorf("%s.%s is required", c.name, f)
+			}
+		}
+	}
+	if guest["SaveStepRequest"].Properties["guestId"] != nil {
+		t.Error("a field of the path is in the body")
+	}
+	for _, path := range []string{"/openapi.yaml", "/openapi/property.yaml", "/openapi/admin.yaml", "/openapi/guest.yaml", "/openapi/kiosk.yaml"} {
+		if _, spec := docs(t, path); !strings.Contains(spec, "name: Idempotency-Key") {
+			t.Errorf("%s does not describe the Idempotency-Key", path)
 		}
 	}
 }

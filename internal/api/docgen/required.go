@@ -1,0 +1,96 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// pathField matches a field in a path, such as {guestId}.
+var pathField = regexp.MustCompile(`\{([A-Za-z]+)\}`)
+
+// markRequired lists the required fields of each schema, so that generated clients need no check for absent values: those that a call
+// must send, and those that every answer has. It removes the fields of the path from the bodies of requests.
+func markRequired(pkg string, paths, schemas *yaml.Node) {
+	sent, answered := map[protoreflect.Name]protoreflect.MessageDescriptor{}, map[protoreflect.Name]protoreflect.MessageDescriptor{}
+	for i := 0; i+1 < len(paths.Content); i += 2 {
+		operations := paths.Content[i+1].Content
+		for j := 1; j < len(operations); j += 2 {
+			method := methodOf(pkg, childValue(operations[j], "operationId"))
+			if method == nil {
+				continue
+			}
+			for _, found := range pathField.FindAllStringSubmatch(paths.Content[i].Value, -1) {
+				removeChild(child(child(schemas, string(method.Input().Name())), "properties"), found[1])
+			}
+			addMessages(sent, method.Input())
+			addMessages(answered, method.Output())
+		}
+	}
+	for name, m := range answered {
+		if sent[name] == nil {
+			setRequired(child(schemas, string(name)), m, isAlwaysAnswered)
+		}
+	}
+	for name, m := range sent {
+		setRequired(child(schemas, string(name)), m, mustBeSent)
+	}
+}
+
+// addMessages adds a message and the messages of its fields.
+func addMessages(to map[protoreflect.Name]protoreflect.MessageDescriptor, m protoreflect.MessageDescriptor) {
+	if to[m.Name()] != nil {
+		return
+	}
+	to[m.Name()] = m
+	for i := range m.Fields().Len() {
+		if inner := m.Fields().Get(i).Message(); inner != nil && !inner.IsMapEntry() {
+			addMessages(to, inner)
+		}
+	}
+}
+
+// setRequired lists the properties of a schema whose field is required.
+func setRequired(schema *yaml.Node, m protoreflect.MessageDescriptor, required func(protoreflect.FieldDescriptor) bool) {
+	properties := child(schema, "properties")
+	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for i := range m.Fields().Len() {
+		if fd := m.Fields().Get(i); required(fd) && child(properties, fd.JSONName()) != nil {
+			list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fd.JSONName()})
+		}
+	}
+	if len(list.Content) > 0 {
+		setChild(schema, "required", list)
+	}
+}
+
+// isAlwaysAnswered reports whether every answer has a field: the encoder writes default values, and omits what is not set.
+func isAlwaysAnswered(fd protoreflect.FieldDescriptor) bool { return !fd.HasPresence() }
+
+// mustBeSent reports whether a request without a field is refused.
+func mustBeSent(fd protoreflect.FieldDescriptor) bool {
+	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
+	if rules.GetRequired() {
+		return true
+	}
+	if fd.HasPresence() || rules.GetIgnore() != validate.Ignore_IGNORE_UNSPECIFIED {
+		return false
+	}
+	text := rules.GetString()
+	return text.GetMinLen() > 0 || len(text.GetIn()) > 0 && !slices.Contains(text.GetIn(), "") || rules.GetInt32().GetGte() > 0 ||
+		rules.GetRepeated().GetMinItems() > 0 || rules.GetBytes().GetMinLen() > 0
+}
+
+// removeChild removes a key of a mapping.
+func removeChild(n *yaml.Node, key string) {
+	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = slices.Delete(n.Content, i, i+2)
+			return
+		}
+	}
+}
