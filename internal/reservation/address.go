@@ -19,7 +19,7 @@ func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 
 func normalAddress(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
 
-// address returns the booker's mail address as it is compared, or "".
+// address returns the booker's mail address in the form that is compared, or "".
 func (b Booker) address() string {
 	if b.Email == nil {
 		return ""
