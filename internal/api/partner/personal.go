@@ -38,7 +38,7 @@ func RemovePersonal(answer proto.Message) {
 	}
 }
 
-// RenderPersonal adds the booker and the companions to a repeated answer, as far as they are still stored.
+// RenderPersonal adds the booker and the companions to a repeated answer if they are still stored.
 func (s *Service) RenderPersonal(ctx context.Context, answer proto.Message) error {
 	a, err := caller(ctx)
 	if err != nil {
