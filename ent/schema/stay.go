@@ -205,7 +205,9 @@ func (GuestLink) Fields() []ent.Field {
 	}
 }
 
-func (GuestLink) Indexes() []ent.Index { return []ent.Index{index.Fields("reservation_id")} }
+func (GuestLink) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("reservation_id"), index.Fields("expires_at")}
+}
 
 // GuestSession is a guest's device, or a guest's visit at a kiosk.
 type GuestSession struct{ ent.Schema }

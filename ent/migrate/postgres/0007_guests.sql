@@ -40,6 +40,8 @@ CREATE INDEX "disclosure_property_id" ON "disclosures" ("property_id");
 CREATE TABLE "guest_links" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "mac" bytea NOT NULL, "address_mac" bytea NULL, "expires_at" timestamptz NOT NULL, "bound_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_links_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "guest_links_mac_key" to table: "guest_links"
 CREATE UNIQUE INDEX "guest_links_mac_key" ON "guest_links" ("mac");
+-- create index "guestlink_expires_at" to table: "guest_links"
+CREATE INDEX "guestlink_expires_at" ON "guest_links" ("expires_at");
 -- create index "guestlink_reservation_id" to table: "guest_links"
 CREATE INDEX "guestlink_reservation_id" ON "guest_links" ("reservation_id");
 -- create "guest_profiles" table

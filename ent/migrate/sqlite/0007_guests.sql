@@ -1,33 +1,15 @@
--- disable the enforcement of foreign-keys constraints
-PRAGMA foreign_keys = off;
 -- add column "parameters" to table: "conflicts"
 ALTER TABLE `conflicts` ADD COLUMN `parameters` json NULL;
 -- add column "invitations_at" to table: "integrations"
 ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
--- create "new_reservations" table
-CREATE TABLE `new_reservations` (`id` text NOT NULL, `property_id` text NOT NULL, `pms_id` text NOT NULL, `pms_group_id` text NULL, `pms_space_id` text NULL, `pms_parent_space_id` text NULL, `pms_companion_ids` json NULL, `pms_updated_at` datetime NULL, `pms_number` text NOT NULL, `booker` blob NOT NULL, `erased_at` datetime NULL, `state` text NOT NULL, `canceled_at` datetime NULL, `from_date` text NULL, `to_date` text NULL, `from_at` datetime NOT NULL, `to_at` datetime NOT NULL, `adult_count` integer NULL, `child_count` integer NULL, `price_minor` integer NULL, `owing_minor` integer NULL, `owing_currency` text NULL, `source_name` text NULL, `channel_manager` text NULL, `channel_number` text NULL, `own_space_id` text NULL, `space_key` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `updated_at` datetime NOT NULL, `plan_due_at` datetime NULL, `integration_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `reservations_integrations_integration` FOREIGN KEY (`integration_id`) REFERENCES `integrations` (`id`) ON DELETE NO ACTION);
--- copy rows from old table "reservations" to new temporary table "new_reservations"
-INSERT INTO `new_reservations` (`id`, `property_id`, `pms_id`, `pms_group_id`, `pms_space_id`, `pms_parent_space_id`, `pms_companion_ids`, `pms_updated_at`, `pms_number`, `booker`, `erased_at`, `state`, `from_date`, `to_date`, `from_at`, `to_at`, `adult_count`, `child_count`, `price_minor`, `owing_minor`, `owing_currency`, `source_name`, `channel_manager`, `channel_number`, `own_space_id`, `space_key`, `created_at`, `updated_at`, `plan_due_at`, `integration_id`) SELECT `id`, `property_id`, `pms_id`, `pms_group_id`, `pms_space_id`, `pms_parent_space_id`, `pms_companion_ids`, `pms_updated_at`, `pms_number`, `booker`, `erased_at`, `state`, `from_date`, `to_date`, `from_at`, `to_at`, `adult_count`, `child_count`, `price_minor`, `owing_minor`, `owing_currency`, `source_name`, `channel_manager`, `channel_number`, `own_space_id`, `space_key`, `created_at`, `updated_at`, `plan_due_at`, `integration_id` FROM `reservations`;
--- drop "reservations" table after copying rows
-DROP TABLE `reservations`;
--- rename temporary table "new_reservations" to "reservations"
-ALTER TABLE `new_reservations` RENAME TO `reservations`;
--- create index "reservation_integration_id_pms_id" to table: "reservations"
-CREATE UNIQUE INDEX `reservation_integration_id_pms_id` ON `reservations` (`integration_id`, `pms_id`);
--- create index "reservation_from_at_property_id" to table: "reservations"
-CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `property_id`);
--- create index "reservation_property_id_pms_number" to table: "reservations"
-CREATE INDEX `reservation_property_id_pms_number` ON `reservations` (`property_id`, `pms_number`);
+-- add column "canceled_at" to table: "reservations"
+ALTER TABLE `reservations` ADD COLUMN `canceled_at` datetime NULL;
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX `reservation_property_id_channel_number` ON `reservations` (`property_id`, `channel_number`) WHERE channel_number IS NOT NULL;
 -- create index "reservation_integration_id_pms_group_id" to table: "reservations"
 CREATE INDEX `reservation_integration_id_pms_group_id` ON `reservations` (`integration_id`, `pms_group_id`) WHERE pms_group_id IS NOT NULL;
--- create index "reservation_plan_due_at" to table: "reservations"
-CREATE INDEX `reservation_plan_due_at` ON `reservations` (`plan_due_at`) WHERE plan_due_at IS NOT NULL;
 -- create index "reservation_canceled_at" to table: "reservations"
 CREATE INDEX `reservation_canceled_at` ON `reservations` (`canceled_at`) WHERE canceled_at IS NOT NULL;
--- create index "reservation_property_id_state" to table: "reservations"
-CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
 -- create "attempts" table
 CREATE TABLE `attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `last_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `attempts_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "attempts_property_id" to table: "attempts"
@@ -60,6 +42,8 @@ CREATE TABLE `guest_links` (`id` text NOT NULL, `property_id` text NOT NULL, `gu
 CREATE UNIQUE INDEX `guest_links_mac_key` ON `guest_links` (`mac`);
 -- create index "guestlink_reservation_id" to table: "guest_links"
 CREATE INDEX `guestlink_reservation_id` ON `guest_links` (`reservation_id`);
+-- create index "guestlink_expires_at" to table: "guest_links"
+CREATE INDEX `guestlink_expires_at` ON `guest_links` (`expires_at`);
 -- create "guest_profiles" table
 CREATE TABLE `guest_profiles` (`id` text NOT NULL, `person` blob NOT NULL, `updated_at` datetime NOT NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_profiles_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
 -- create index "guestprofile_property_id" to table: "guest_profiles"
@@ -132,5 +116,3 @@ CREATE INDEX `stay_property_id_began_at` ON `stays` (`property_id`, `began_at`);
 CREATE INDEX `stay_next_ask_at` ON `stays` (`next_ask_at`) WHERE next_ask_at IS NOT NULL;
 -- create index "stay_ended_at_reservation_id" to table: "stays"
 CREATE INDEX `stay_ended_at_reservation_id` ON `stays` (`ended_at`, `reservation_id`) WHERE ended_at IS NULL;
--- enable back the enforcement of foreign-keys constraints
-PRAGMA foreign_keys = on;

@@ -714,6 +714,11 @@ var (
 				Unique:  false,
 				Columns: []*schema.Column{GuestLinksColumns[9]},
 			},
+			{
+				Name:    "guestlink_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{GuestLinksColumns[5]},
+			},
 		},
 	}
 	// GuestProfilesColumns holds the columns for the "guest_profiles" table.
