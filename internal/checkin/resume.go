@@ -36,7 +36,7 @@ func keysOf(view *db.Tx, query string, args ...any) ([]Key, error) {
 // Evaluate stores what follows from the facts of a check-in without a call. It returns the integration whose PMS has to be called
 // next, or "".
 func (s *Service) Evaluate(ctx context.Context, k Key) (integrationID string, err error) {
-	v, err := s.Get(s.DB.View(ctx), k)
+	v, err := s.Read(ctx, k)
 	if err == nil && !v.callIsDue() {
 		v, err = s.write(ctx, k, func(*record, time.Time) {})
 	}
@@ -50,7 +50,7 @@ func (v View) callIsDue() bool { return v.Do == DoAsk || v.Do == DoCall }
 
 // Resume evaluates a check-in without the guest, and makes the call that is due.
 func (s *Service) Resume(ctx context.Context, k Key) error {
-	v, err := s.Get(s.DB.View(ctx), k)
+	v, err := s.Read(ctx, k)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,15 @@ func (s *Service) Get(view *db.Tx, k Key) (View, error) {
 	return r.view(view.Now()), nil
 }
 
+// Read is Get in a view of its own.
+func (s *Service) Read(ctx context.Context, k Key) (v View, err error) {
+	err = s.DB.ViewShared(ctx, func(view *db.Tx) error {
+		v, err = s.Get(view, k)
+		return err
+	})
+	return v, err
+}
+
 // Of returns the check-in of a party that [guest.LoadParty] returned. It reads nothing.
 func Of(p *guest.Party, now time.Time) (View, error) {
 	r, err := newRecord(p, true)
@@ -130,7 +139,7 @@ func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 }
 
 func (s *Service) askAgain(ctx context.Context, k Key, session string) (View, error) {
-	v, err := s.Get(s.DB.View(ctx), k)
+	v, err := s.Read(ctx, k)
 	switch {
 	case err != nil:
 		return View{}, err
@@ -162,7 +171,7 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 		return View{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
-	v, err := s.Get(s.DB.View(ctx), k)
+	v, err := s.Read(ctx, k)
 	switch {
 	case err != nil:
 		return View{}, err

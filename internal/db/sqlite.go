@@ -32,6 +32,7 @@ type sqlite struct {
 	file         *os.File // file is closed after the pools: POSIX drops SQLite's locks on a file when the process closes any descriptor of the file
 	writer       *sql.DB
 	readers      *sql.DB
+	shared       *sql.DB // shared has the connections of ViewShared: a statement inside it that needs another connection never waits for one of these
 	group        *group
 	checkpointer *checkpointer
 }
@@ -57,16 +58,20 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	checkpoints, err := openPool(ctx, path, 1, nil, nil)
+	shared, err := openPool(ctx, path, sqliteReaders, url.Values{"mode": {"ro"}, "_query_only": {"1"}}, nil)
 	if err != nil {
 		return nil, errors.Join(err, readers.Close(), writer.Close())
 	}
+	checkpoints, err := openPool(ctx, path, 1, nil, nil)
+	if err != nil {
+		return nil, errors.Join(err, shared.Close(), readers.Close(), writer.Close())
+	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, errors.Join(err, checkpoints.Close(), readers.Close(), writer.Close())
+		return nil, errors.Join(err, checkpoints.Close(), shared.Close(), readers.Close(), writer.Close())
 	}
 	return &sqlite{
-		path: path, file: file, writer: writer, readers: readers,
+		path: path, file: file, writer: writer, readers: readers, shared: shared,
 		group: newGroup(writer, changes, cfg), checkpointer: newCheckpointer(checkpoints, writer, file, changes.changed, cfg.Logger),
 	}, nil
 }
@@ -115,7 +120,7 @@ func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s
 
 func (s *sqlite) close() error {
 	s.group.close()
-	err := errors.Join(s.checkpointer.close(), s.readers.Close(), s.writer.Close())
+	err := errors.Join(s.checkpointer.close(), s.shared.Close(), s.readers.Close(), s.writer.Close())
 	if closeErr := s.file.Close(); !errors.Is(closeErr, os.ErrClosed) {
 		err = errors.Join(err, closeErr)
 	}

@@ -28,7 +28,7 @@ func keyOf(a actor.Actor) checkin.Key {
 
 func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest) (*guestv1.GetCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
-		return s.Service.Get(s.Service.DB.View(ctx), keyOf(a))
+		return s.Service.Read(ctx, keyOf(a))
 	})
 	return &guestv1.GetCheckInResponse{Data: m}, err
 }
@@ -67,11 +67,12 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
 		return checkInMessage(v, a, false), nil
 	}
-	row, err := reservation.Get(s.DB.View(ctx), reservation.Scope{PropertyID: a.PropertyID}, a.ReservationID)
+	view := s.DB.View(ctx)
+	row, err := reservation.Get(view, reservation.Scope{PropertyID: a.PropertyID}, a.ReservationID)
 	if err != nil {
 		return nil, err
 	}
-	address, err := s.mailAddress(ctx, a, row)
+	address, err := s.mailAddress(view, a, row)
 	if err != nil {
 		return nil, err
 	}

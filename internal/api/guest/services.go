@@ -29,11 +29,11 @@ type Deps struct {
 }
 
 // mailAddress returns the address to which mails about a stay go that the caller gets, or "".
-func (d Deps) mailAddress(ctx context.Context, a actor.Actor, row *reservation.Row) (string, error) {
+func (d Deps) mailAddress(view *db.Tx, a actor.Actor, row *reservation.Row) (string, error) {
 	if d.MailAddress == nil || a.GuestID != "" { // the mails go to the booker
 		return "", nil
 	}
-	return d.MailAddress(d.DB.View(ctx), row)
+	return d.MailAddress(view, row)
 }
 
 // callerGuest returns the guest's session of a call.

@@ -45,10 +45,28 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.party(ctx, a)
+	var out *guestv1.Stay
+	err = s.DB.ViewShared(ctx, func(view *db.Tx) error {
+		p, complete, err := guest.ViewParty(view, s.Keys, a.PropertyID, a.ReservationID)
+		if err == nil && complete {
+			out, err = s.stay(view, a, p)
+		}
+		return err
+	})
+	if err == nil && out == nil { // guests are missing
+		var p *guest.Party
+		if p, err = s.party(ctx, a); err == nil {
+			out, err = s.stay(s.DB.View(ctx), a, p)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
+	return &guestv1.GetStayResponse{Data: out}, nil
+}
+
+// stay converts a stay as a session may see it.
+func (s *Stays) stay(view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay, error) {
 	out := &guestv1.Stay{
 		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
 		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
@@ -68,26 +86,25 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 		}
 		out.Guests = append(out.Guests, g)
 	}
-	if err := s.addReservation(ctx, a, p, out); err != nil {
+	if err := s.addReservation(view, a, p, out); err != nil {
 		return nil, err
 	}
-	if err := s.addWithheld(ctx, a, p, out); err != nil {
+	if err := s.addWithheld(view, a, p, out); err != nil {
 		return nil, err
 	}
-	if err := s.addDisclosures(ctx, a, p, out); err != nil {
+	if err := s.addDisclosures(view, a, p, out); err != nil {
 		return nil, err
 	}
-	v, err := checkin.Of(p, s.DB.Clock().Now())
+	v, err := checkin.Of(p, view.Now())
 	if err != nil {
 		return nil, err
 	}
 	out.CheckIn = checkInMessage(v, a, out.GetMaskedEmail() != "")
-	return &guestv1.GetStayResponse{Data: out}, nil
+	return out, nil
 }
 
 // addReservation adds the space, the doors, the PMS and the masked address.
-func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
-	view := s.DB.View(ctx)
+func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	place, err := reservation.PlaceOf(view, p.Reservation)
 	if err != nil {
 		return err
@@ -103,7 +120,7 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 		return err
 	}
 	out.PartnerName = from.Name
-	if err := s.addMails(ctx, a, p, out); err != nil {
+	if err := s.addMails(view, a, p, out); err != nil {
 		return err
 	}
 	if p.Reservation.State != string(access.Started) || !p.Trusts(a) {
@@ -120,8 +137,8 @@ func (s *Stays) addReservation(ctx context.Context, a actor.Actor, p *guest.Part
 }
 
 // addWithheld adds why the session does not get the PIN.
-func (s *Stays) addWithheld(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
-	withheld, err := p.PINWithheld(s.DB.View(ctx), a)
+func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	withheld, err := p.PINWithheld(view, a)
 	hasCode := func(d *guestv1.StayDoor) bool { return d.GetPin() != "" }
 	if withheld == guest.NotWithheld && !slices.ContainsFunc(out.GetDoors(), hasCode) {
 		withheld = guest.NoCode
@@ -131,21 +148,20 @@ func (s *Stays) addWithheld(ctx context.Context, a actor.Actor, p *guest.Party, 
 }
 
 // addMails adds the address to which mails go, and how far the mails to the guests are.
-func (s *Stays) addMails(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
-	address, err := s.mailAddress(ctx, a, p.Reservation)
+func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	address, err := s.mailAddress(view, a, p.Reservation)
 	if err != nil {
 		return err
 	}
 	out.MaskedEmail = mail.Mask(address)
 	if a.GuestID == "" && p.Trusts(a) {
-		booker, err := s.Reservations.Booker(ctx, p.Reservation)
+		booker, err := s.Reservations.Booker(view.Context(), p.Reservation)
 		if err != nil {
 			return err
 		}
 		booked := booker.Email != nil && mail.Reaches(*booker.Email)
 		out.NeedsMailAddress = !booked && !slices.ContainsFunc(p.GivenAddresses(), mail.Reaches)
 	}
-	view := s.DB.View(ctx)
 	for _, g := range out.GetGuests() {
 		if !g.GetInvited() {
 			continue
@@ -207,11 +223,11 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 }
 
 // addDisclosures adds what the PMS got of the guests whom a session sees. Before the first checkIn call it got nothing.
-func (s *Stays) addDisclosures(ctx context.Context, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+func (s *Stays) addDisclosures(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	if p.Stay.AttemptKey == "" || !p.Trusts(a) {
 		return nil
 	}
-	rows, err := guest.ListDisclosures(s.DB.View(ctx), p, p.Visible(a))
+	rows, err := guest.ListDisclosures(view, p, p.Visible(a))
 	for _, d := range rows {
 		out.Disclosures = append(out.Disclosures, &guestv1.Disclosure{
 			GuestId: d.GuestID, PartnerName: out.GetPartnerName(), Groups: d.Groups, Why: d.Why, At: timestamppb.New(d.CreatedAt),
