@@ -29,6 +29,10 @@ type GuestSession struct {
 	MAC []byte `json:"mac,omitempty"`
 	// PinShown holds the value of the "pin_shown" field.
 	PinShown bool `json:"pin_shown,omitempty"`
+	// What the device is, as it said: iPhone, iPad, Android, Windows, Mac, Linux, or empty.
+	Device string `json:"device,omitempty"`
+	// UsedAt holds the value of the "used_at" field.
+	UsedAt time.Time `json:"used_at,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`
 	// RevokedAt holds the value of the "revoked_at" field.
@@ -47,9 +51,9 @@ func (*GuestSession) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case guestsession.FieldPinShown:
 			values[i] = new(sql.NullBool)
-		case guestsession.FieldID, guestsession.FieldPropertyID, guestsession.FieldReservationID, guestsession.FieldGuestID, guestsession.FieldOrigin:
+		case guestsession.FieldID, guestsession.FieldPropertyID, guestsession.FieldReservationID, guestsession.FieldGuestID, guestsession.FieldOrigin, guestsession.FieldDevice:
 			values[i] = new(sql.NullString)
-		case guestsession.FieldExpiresAt, guestsession.FieldRevokedAt, guestsession.FieldCreatedAt:
+		case guestsession.FieldUsedAt, guestsession.FieldExpiresAt, guestsession.FieldRevokedAt, guestsession.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -107,6 +111,18 @@ func (_m *GuestSession) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field pin_shown", values[i])
 			} else if value.Valid {
 				_m.PinShown = value.Bool
+			}
+		case guestsession.FieldDevice:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field device", values[i])
+			} else if value.Valid {
+				_m.Device = value.String
+			}
+		case guestsession.FieldUsedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field used_at", values[i])
+			} else if value.Valid {
+				_m.UsedAt = value.Time
 			}
 		case guestsession.FieldExpiresAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -180,6 +196,12 @@ func (_m *GuestSession) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("pin_shown=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PinShown))
+	builder.WriteString(", ")
+	builder.WriteString("device=")
+	builder.WriteString(_m.Device)
+	builder.WriteString(", ")
+	builder.WriteString("used_at=")
+	builder.WriteString(_m.UsedAt.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("expires_at=")
 	builder.WriteString(_m.ExpiresAt.Format(time.ANSIC))

@@ -72,6 +72,26 @@ func (_c *GuestSessionCreate) SetNillablePinShown(v *bool) *GuestSessionCreate {
 	return _c
 }
 
+// SetDevice sets the "device" field.
+func (_c *GuestSessionCreate) SetDevice(v string) *GuestSessionCreate {
+	_c.mutation.SetDevice(v)
+	return _c
+}
+
+// SetNillableDevice sets the "device" field if the given value is not nil.
+func (_c *GuestSessionCreate) SetNillableDevice(v *string) *GuestSessionCreate {
+	if v != nil {
+		_c.SetDevice(*v)
+	}
+	return _c
+}
+
+// SetUsedAt sets the "used_at" field.
+func (_c *GuestSessionCreate) SetUsedAt(v time.Time) *GuestSessionCreate {
+	_c.mutation.SetUsedAt(v)
+	return _c
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (_c *GuestSessionCreate) SetExpiresAt(v time.Time) *GuestSessionCreate {
 	_c.mutation.SetExpiresAt(v)
@@ -155,6 +175,10 @@ func (_c *GuestSessionCreate) defaults() {
 		v := guestsession.DefaultPinShown
 		_c.mutation.SetPinShown(v)
 	}
+	if _, ok := _c.mutation.Device(); !ok {
+		v := guestsession.DefaultDevice
+		_c.mutation.SetDevice(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := guestsession.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -200,6 +224,17 @@ func (_c *GuestSessionCreate) check() error {
 	}
 	if _, ok := _c.mutation.PinShown(); !ok {
 		return &ValidationError{Name: "pin_shown", err: errors.New(`ent: missing required field "GuestSession.pin_shown"`)}
+	}
+	if _, ok := _c.mutation.Device(); !ok {
+		return &ValidationError{Name: "device", err: errors.New(`ent: missing required field "GuestSession.device"`)}
+	}
+	if v, ok := _c.mutation.Device(); ok {
+		if err := guestsession.DeviceValidator(v); err != nil {
+			return &ValidationError{Name: "device", err: fmt.Errorf(`ent: validator failed for field "GuestSession.device": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.UsedAt(); !ok {
+		return &ValidationError{Name: "used_at", err: errors.New(`ent: missing required field "GuestSession.used_at"`)}
 	}
 	if _, ok := _c.mutation.ExpiresAt(); !ok {
 		return &ValidationError{Name: "expires_at", err: errors.New(`ent: missing required field "GuestSession.expires_at"`)}
@@ -270,6 +305,14 @@ func (_c *GuestSessionCreate) createSpec() (*GuestSession, *sqlgraph.CreateSpec)
 	if value, ok := _c.mutation.PinShown(); ok {
 		_spec.SetField(guestsession.FieldPinShown, field.TypeBool, value)
 		_node.PinShown = value
+	}
+	if value, ok := _c.mutation.Device(); ok {
+		_spec.SetField(guestsession.FieldDevice, field.TypeString, value)
+		_node.Device = value
+	}
+	if value, ok := _c.mutation.UsedAt(); ok {
+		_spec.SetField(guestsession.FieldUsedAt, field.TypeTime, value)
+		_node.UsedAt = value
 	}
 	if value, ok := _c.mutation.ExpiresAt(); ok {
 		_spec.SetField(guestsession.FieldExpiresAt, field.TypeTime, value)

@@ -43,6 +43,20 @@ func (_u *GuestSessionUpdate) SetNillablePinShown(v *bool) *GuestSessionUpdate {
 	return _u
 }
 
+// SetUsedAt sets the "used_at" field.
+func (_u *GuestSessionUpdate) SetUsedAt(v time.Time) *GuestSessionUpdate {
+	_u.mutation.SetUsedAt(v)
+	return _u
+}
+
+// SetNillableUsedAt sets the "used_at" field if the given value is not nil.
+func (_u *GuestSessionUpdate) SetNillableUsedAt(v *time.Time) *GuestSessionUpdate {
+	if v != nil {
+		_u.SetUsedAt(*v)
+	}
+	return _u
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (_u *GuestSessionUpdate) SetExpiresAt(v time.Time) *GuestSessionUpdate {
 	_u.mutation.SetExpiresAt(v)
@@ -127,6 +141,9 @@ func (_u *GuestSessionUpdate) sqlSave(ctx context.Context) (_node int, err error
 	if value, ok := _u.mutation.PinShown(); ok {
 		_spec.SetField(guestsession.FieldPinShown, field.TypeBool, value)
 	}
+	if value, ok := _u.mutation.UsedAt(); ok {
+		_spec.SetField(guestsession.FieldUsedAt, field.TypeTime, value)
+	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(guestsession.FieldExpiresAt, field.TypeTime, value)
 	}
@@ -168,6 +185,20 @@ func (_u *GuestSessionUpdateOne) SetPinShown(v bool) *GuestSessionUpdateOne {
 func (_u *GuestSessionUpdateOne) SetNillablePinShown(v *bool) *GuestSessionUpdateOne {
 	if v != nil {
 		_u.SetPinShown(*v)
+	}
+	return _u
+}
+
+// SetUsedAt sets the "used_at" field.
+func (_u *GuestSessionUpdateOne) SetUsedAt(v time.Time) *GuestSessionUpdateOne {
+	_u.mutation.SetUsedAt(v)
+	return _u
+}
+
+// SetNillableUsedAt sets the "used_at" field if the given value is not nil.
+func (_u *GuestSessionUpdateOne) SetNillableUsedAt(v *time.Time) *GuestSessionUpdateOne {
+	if v != nil {
+		_u.SetUsedAt(*v)
 	}
 	return _u
 }
@@ -285,6 +316,9 @@ func (_u *GuestSessionUpdateOne) sqlSave(ctx context.Context) (_node *GuestSessi
 	}
 	if value, ok := _u.mutation.PinShown(); ok {
 		_spec.SetField(guestsession.FieldPinShown, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.UsedAt(); ok {
+		_spec.SetField(guestsession.FieldUsedAt, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(guestsession.FieldExpiresAt, field.TypeTime, value)

@@ -16794,6 +16794,8 @@ type GuestSessionMutation struct {
 	origin         *string
 	mac            *[]byte
 	pin_shown      *bool
+	device         *string
+	used_at        *time.Time
 	expires_at     *time.Time
 	revoked_at     *time.Time
 	created_at     *time.Time
@@ -17123,6 +17125,78 @@ func (m *GuestSessionMutation) ResetPinShown() {
 	m.pin_shown = nil
 }
 
+// SetDevice sets the "device" field.
+func (m *GuestSessionMutation) SetDevice(s string) {
+	m.device = &s
+}
+
+// Device returns the value of the "device" field in the mutation.
+func (m *GuestSessionMutation) Device() (r string, exists bool) {
+	v := m.device
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDevice returns the old "device" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldDevice(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDevice is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDevice requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDevice: %w", err)
+	}
+	return oldValue.Device, nil
+}
+
+// ResetDevice resets all changes to the "device" field.
+func (m *GuestSessionMutation) ResetDevice() {
+	m.device = nil
+}
+
+// SetUsedAt sets the "used_at" field.
+func (m *GuestSessionMutation) SetUsedAt(t time.Time) {
+	m.used_at = &t
+}
+
+// UsedAt returns the value of the "used_at" field in the mutation.
+func (m *GuestSessionMutation) UsedAt() (r time.Time, exists bool) {
+	v := m.used_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUsedAt returns the old "used_at" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldUsedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUsedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUsedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUsedAt: %w", err)
+	}
+	return oldValue.UsedAt, nil
+}
+
+// ResetUsedAt resets all changes to the "used_at" field.
+func (m *GuestSessionMutation) ResetUsedAt() {
+	m.used_at = nil
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (m *GuestSessionMutation) SetExpiresAt(t time.Time) {
 	m.expires_at = &t
@@ -17278,7 +17352,7 @@ func (m *GuestSessionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestSessionMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 11)
 	if m.property_id != nil {
 		fields = append(fields, guestsession.FieldPropertyID)
 	}
@@ -17296,6 +17370,12 @@ func (m *GuestSessionMutation) Fields() []string {
 	}
 	if m.pin_shown != nil {
 		fields = append(fields, guestsession.FieldPinShown)
+	}
+	if m.device != nil {
+		fields = append(fields, guestsession.FieldDevice)
+	}
+	if m.used_at != nil {
+		fields = append(fields, guestsession.FieldUsedAt)
 	}
 	if m.expires_at != nil {
 		fields = append(fields, guestsession.FieldExpiresAt)
@@ -17326,6 +17406,10 @@ func (m *GuestSessionMutation) Field(name string) (ent.Value, bool) {
 		return m.MAC()
 	case guestsession.FieldPinShown:
 		return m.PinShown()
+	case guestsession.FieldDevice:
+		return m.Device()
+	case guestsession.FieldUsedAt:
+		return m.UsedAt()
 	case guestsession.FieldExpiresAt:
 		return m.ExpiresAt()
 	case guestsession.FieldRevokedAt:
@@ -17353,6 +17437,10 @@ func (m *GuestSessionMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldMAC(ctx)
 	case guestsession.FieldPinShown:
 		return m.OldPinShown(ctx)
+	case guestsession.FieldDevice:
+		return m.OldDevice(ctx)
+	case guestsession.FieldUsedAt:
+		return m.OldUsedAt(ctx)
 	case guestsession.FieldExpiresAt:
 		return m.OldExpiresAt(ctx)
 	case guestsession.FieldRevokedAt:
@@ -17409,6 +17497,20 @@ func (m *GuestSessionMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetPinShown(v)
+		return nil
+	case guestsession.FieldDevice:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDevice(v)
+		return nil
+	case guestsession.FieldUsedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUsedAt(v)
 		return nil
 	case guestsession.FieldExpiresAt:
 		v, ok := value.(time.Time)
@@ -17506,6 +17608,12 @@ func (m *GuestSessionMutation) ResetField(name string) error {
 		return nil
 	case guestsession.FieldPinShown:
 		m.ResetPinShown()
+		return nil
+	case guestsession.FieldDevice:
+		m.ResetDevice()
+		return nil
+	case guestsession.FieldUsedAt:
+		m.ResetUsedAt()
 		return nil
 	case guestsession.FieldExpiresAt:
 		m.ResetExpiresAt()

@@ -723,8 +723,14 @@ func init() {
 	guestsessionDescPinShown := guestsessionFields[6].Descriptor()
 	// guestsession.DefaultPinShown holds the default value on creation for the pin_shown field.
 	guestsession.DefaultPinShown = guestsessionDescPinShown.Default.(bool)
+	// guestsessionDescDevice is the schema descriptor for device field.
+	guestsessionDescDevice := guestsessionFields[7].Descriptor()
+	// guestsession.DefaultDevice holds the default value on creation for the device field.
+	guestsession.DefaultDevice = guestsessionDescDevice.Default.(string)
+	// guestsession.DeviceValidator is a validator for the "device" field. It is called by the builders before save.
+	guestsession.DeviceValidator = guestsessionDescDevice.Validators[0].(func(string) error)
 	// guestsessionDescCreatedAt is the schema descriptor for created_at field.
-	guestsessionDescCreatedAt := guestsessionFields[9].Descriptor()
+	guestsessionDescCreatedAt := guestsessionFields[11].Descriptor()
 	// guestsession.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guestsession.DefaultCreatedAt = guestsessionDescCreatedAt.Default.(func() time.Time)
 	// guestsessionDescID is the schema descriptor for id field.

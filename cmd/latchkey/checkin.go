@@ -16,6 +16,8 @@ type checkInCommands struct {
 	Ask      checkInAsk      `cmd:"" help:"Ask the PMS again at once, or repeat a checkIn call without an answer."`
 	EndCall  checkInEndCall  `cmd:"" name:"end-call" help:"End a checkIn call without an answer, if the PMS shows that the guest is not checked in."`
 	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
+	Devices  checkInDevices  `cmd:"" help:"List the devices that act for the guests of a reservation."`
+	EndDev   checkInEndDev   `cmd:"" name:"end-device" help:"End the session of one device at once, such as of a lost phone."`
 	Settings checkInSettings `cmd:"" help:"Show or change the rules of self check-in."`
 	Rules    checkInRules    `cmd:"" help:"List the country rules that a property can choose."`
 	Register checkInRegister `cmd:"" help:"Show the guest register of former guests to an inspector. The read is recorded."`
@@ -123,6 +125,55 @@ func (c *checkInResend) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		answer, err := propertyv1.NewCheckInServiceClient(s.conn).ResendInvitation(s, &propertyv1.ResendInvitationRequest{ReservationId: x.GetId()})
 		return s.printAnswer(answer, err, func() { s.say("A new link is mailed to the booker of %s.", x.GetPmsNumber()) })
+	})
+}
+
+type checkInDevices struct {
+	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+}
+
+func (c *checkInDevices) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).ListDevices(s, &propertyv1.ListDevicesRequest{ReservationId: x.GetId()})
+		return s.printAnswer(answer, err, func() { s.printDevices(answer.GetData().GetList()) })
+	})
+}
+
+func (s *session) printDevices(devices []*propertyv1.GuestDevice) {
+	var rows [][]string
+	for _, d := range devices {
+		who := "main guest"
+		if d.GetGuestId() != "" {
+			who = d.GetGuestId()
+		}
+		from := d.GetDevice()
+		rows = append(rows, []string{from.GetId(), from.GetKind(), from.GetDevice(), who, formatTime(from.GetCreatedAt()), formatTime(from.GetUsedAt()), formatTime(from.GetExpiresAt())})
+	}
+	s.printTable("No device acts for this reservation's guests.", []string{"id", "by", "device", "guest", "since", "last used", "until"}, rows)
+}
+
+type checkInEndDev struct {
+	ID     string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+	Device string `arg:"" help:"The id of the session, as in: latchkey checkin devices."`
+}
+
+func (checkInEndDev) Help() string {
+	return `The guest asks for a new link on the page of the old one, or you send one: latchkey checkin resend. Example:
+  latchkey checkin end-device 4711 ses_01JD3Q`
+}
+
+func (c *checkInEndDev) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).EndDevice(s, &propertyv1.EndDeviceRequest{ReservationId: x.GetId(), Id: c.Device})
+		return s.printAnswer(answer, err, func() { s.say("Ended %s.", c.Device) })
 	})
 }
 

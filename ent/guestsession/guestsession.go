@@ -25,6 +25,10 @@ const (
 	FieldMAC = "mac"
 	// FieldPinShown holds the string denoting the pin_shown field in the database.
 	FieldPinShown = "pin_shown"
+	// FieldDevice holds the string denoting the device field in the database.
+	FieldDevice = "device"
+	// FieldUsedAt holds the string denoting the used_at field in the database.
+	FieldUsedAt = "used_at"
 	// FieldExpiresAt holds the string denoting the expires_at field in the database.
 	FieldExpiresAt = "expires_at"
 	// FieldRevokedAt holds the string denoting the revoked_at field in the database.
@@ -44,6 +48,8 @@ var Columns = []string{
 	FieldOrigin,
 	FieldMAC,
 	FieldPinShown,
+	FieldDevice,
+	FieldUsedAt,
 	FieldExpiresAt,
 	FieldRevokedAt,
 	FieldCreatedAt,
@@ -72,6 +78,10 @@ var (
 	OriginValidator func(string) error
 	// DefaultPinShown holds the default value on creation for the "pin_shown" field.
 	DefaultPinShown bool
+	// DefaultDevice holds the default value on creation for the "device" field.
+	DefaultDevice string
+	// DeviceValidator is a validator for the "device" field. It is called by the builders before save.
+	DeviceValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -109,6 +119,16 @@ func ByOrigin(opts ...sql.OrderTermOption) OrderOption {
 // ByPinShown orders the results by the pin_shown field.
 func ByPinShown(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPinShown, opts...).ToFunc()
+}
+
+// ByDevice orders the results by the device field.
+func ByDevice(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDevice, opts...).ToFunc()
+}
+
+// ByUsedAt orders the results by the used_at field.
+func ByUsedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldUsedAt, opts...).ToFunc()
 }
 
 // ByExpiresAt orders the results by the expires_at field.

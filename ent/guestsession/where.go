@@ -94,6 +94,16 @@ func PinShown(v bool) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldEQ(FieldPinShown, v))
 }
 
+// Device applies equality check predicate on the "device" field. It's identical to DeviceEQ.
+func Device(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldDevice, v))
+}
+
+// UsedAt applies equality check predicate on the "used_at" field. It's identical to UsedAtEQ.
+func UsedAt(v time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldUsedAt, v))
+}
+
 // ExpiresAt applies equality check predicate on the "expires_at" field. It's identical to ExpiresAtEQ.
 func ExpiresAt(v time.Time) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldEQ(FieldExpiresAt, v))
@@ -417,6 +427,111 @@ func PinShownEQ(v bool) predicate.GuestSession {
 // PinShownNEQ applies the NEQ predicate on the "pin_shown" field.
 func PinShownNEQ(v bool) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldNEQ(FieldPinShown, v))
+}
+
+// DeviceEQ applies the EQ predicate on the "device" field.
+func DeviceEQ(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldDevice, v))
+}
+
+// DeviceNEQ applies the NEQ predicate on the "device" field.
+func DeviceNEQ(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldNEQ(FieldDevice, v))
+}
+
+// DeviceIn applies the In predicate on the "device" field.
+func DeviceIn(vs ...string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldIn(FieldDevice, vs...))
+}
+
+// DeviceNotIn applies the NotIn predicate on the "device" field.
+func DeviceNotIn(vs ...string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldNotIn(FieldDevice, vs...))
+}
+
+// DeviceGT applies the GT predicate on the "device" field.
+func DeviceGT(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldGT(FieldDevice, v))
+}
+
+// DeviceGTE applies the GTE predicate on the "device" field.
+func DeviceGTE(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldGTE(FieldDevice, v))
+}
+
+// DeviceLT applies the LT predicate on the "device" field.
+func DeviceLT(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldLT(FieldDevice, v))
+}
+
+// DeviceLTE applies the LTE predicate on the "device" field.
+func DeviceLTE(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldLTE(FieldDevice, v))
+}
+
+// DeviceContains applies the Contains predicate on the "device" field.
+func DeviceContains(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldContains(FieldDevice, v))
+}
+
+// DeviceHasPrefix applies the HasPrefix predicate on the "device" field.
+func DeviceHasPrefix(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldHasPrefix(FieldDevice, v))
+}
+
+// DeviceHasSuffix applies the HasSuffix predicate on the "device" field.
+func DeviceHasSuffix(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldHasSuffix(FieldDevice, v))
+}
+
+// DeviceEqualFold applies the EqualFold predicate on the "device" field.
+func DeviceEqualFold(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEqualFold(FieldDevice, v))
+}
+
+// DeviceContainsFold applies the ContainsFold predicate on the "device" field.
+func DeviceContainsFold(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldContainsFold(FieldDevice, v))
+}
+
+// UsedAtEQ applies the EQ predicate on the "used_at" field.
+func UsedAtEQ(v time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldUsedAt, v))
+}
+
+// UsedAtNEQ applies the NEQ predicate on the "used_at" field.
+func UsedAtNEQ(v time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldNEQ(FieldUsedAt, v))
+}
+
+// UsedAtIn applies the In predicate on the "used_at" field.
+func UsedAtIn(vs ...time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldIn(FieldUsedAt, vs...))
+}
+
+// UsedAtNotIn applies the NotIn predicate on the "used_at" field.
+func UsedAtNotIn(vs ...time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldNotIn(FieldUsedAt, vs...))
+}
+
+// UsedAtGT applies the GT predicate on the "used_at" field.
+func UsedAtGT(v time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldGT(FieldUsedAt, v))
+}
+
+// UsedAtGTE applies the GTE predicate on the "used_at" field.
+func UsedAtGTE(v time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldGTE(FieldUsedAt, v))
+}
+
+// UsedAtLT applies the LT predicate on the "used_at" field.
+func UsedAtLT(v time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldLT(FieldUsedAt, v))
+}
+
+// UsedAtLTE applies the LTE predicate on the "used_at" field.
+func UsedAtLTE(v time.Time) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldLTE(FieldUsedAt, v))
 }
 
 // ExpiresAtEQ applies the EQ predicate on the "expires_at" field.

@@ -223,6 +223,8 @@ func (GuestSession) Fields() []ent.Field {
 		field.String("origin").MaxRuneLen(40).Immutable().Comment("mail, door, or the id of a kiosk."),
 		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash of the token."),
 		field.Bool("pin_shown").Default(false),
+		field.String("device").MaxRuneLen(16).Default("").Immutable().Comment("What the device is, as it said: iPhone, iPad, Android, Windows, Mac, Linux, or empty."),
+		moment("used_at"),
 		moment("expires_at"),
 		maybe("revoked_at"),
 		created(),

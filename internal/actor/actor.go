@@ -5,6 +5,7 @@ package actor
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // Kind is the area an actor's credential belongs to. A credential of one area opens no other.
@@ -48,11 +49,12 @@ type Actor struct {
 	AppID         string
 	Role          string // of staff
 	Scopes        []string
-	TokenID       string // of the credential used, never its secret
-	ReservationID string // of a guest's session
-	GuestID       string // of a companion's session; empty: the session acts for the whole party
-	Origin        string // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
-	For           string // the operator, as a subject, whose command a staff token was made for
+	TokenID       string    // of the credential used, never its secret
+	ReservationID string    // of a guest's session
+	GuestID       string    // of a companion's session; empty: the session acts for the whole party
+	Origin        string    // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
+	UsedAt        time.Time // of a guest's session: its last use, as stored
+	For           string    // the operator, as a subject, whose command a staff token was made for
 }
 
 // Has reports whether the actor holds a scope.

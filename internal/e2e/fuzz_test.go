@@ -26,7 +26,7 @@ type target struct {
 }
 
 // lasting are the RPCs that would end the credentials or the bridge of the world if they named its own ids.
-var lasting = []string{"RevokeAccessToken", "RotateAccessToken", "RevokeBridge", "CreateJoinCode", "UpdateIntegration", "RevokeStaffToken", "DeleteGate", "DeleteSpace", "DeleteProperty", "ResetKiosk", "DeleteKiosk"}
+var lasting = []string{"RevokeAccessToken", "RotateAccessToken", "RevokeBridge", "CreateJoinCode", "UpdateIntegration", "RevokeStaffToken", "DeleteGate", "DeleteSpace", "DeleteProperty", "ResetKiosk", "DeleteKiosk", "EndDevice"}
 
 // targets are all RPCs that are not streams.
 func targets(t testing.TB, a *tenant) []target {

@@ -155,6 +155,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.LinkService/FindStay":           {"guest", "", `{"door":"none","number":"1","familyName":"x"}`, notFound},
 	"latchkey.guest.v1.StayService/GetStay":            {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/RevealPin":          {"session", "", `{}`, codes.FailedPrecondition},
+	"latchkey.guest.v1.StayService/ListDevices":        {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/EndSession":         {"session", "", untouched, invalid},
 	"latchkey.guest.v1.FormService/GetForm":            {"session", "", `{"guestId":"gst_0"}`, notFound},
 	"latchkey.guest.v1.FormService/SaveStep":           {"session", "", `{"guestId":"gst_0","step":"name"}`, notFound},
@@ -182,6 +183,8 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.CheckInService/EndCall":               {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ResendInvitation":      {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/GetSignature":          {"property", "operator", `{"reservationId":"rsv_0","guestId":"gst_0"}`, notFound},
+	"latchkey.property.v1.CheckInService/ListDevices":           {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
+	"latchkey.property.v1.CheckInService/EndDevice":             {"property", "operator", `{"reservationId":"rsv_0","id":"ses_0"}`, notFound},
 	"latchkey.property.v1.CheckInService/ListGuests":            {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 
 	"latchkey.property.v1.GuestRegisterService/InspectRegister": {"property", "owner", `{"firstArrivalOn":"2026-01-01","lastArrivalOn":"2026-12-31","reason":"inspection"}`, ok},

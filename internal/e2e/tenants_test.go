@@ -111,6 +111,9 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	session := tablet.GuestSession(t, "N-SHARED-2", "Lovelace")
 	stay, err := guestv1.NewStayServiceClient(w.Public).GetStay(e2etest.AsGuest(ctx, session), &guestv1.GetStayRequest{})
 	must(err)
+	devices, err := guestv1.NewStayServiceClient(w.Public).ListDevices(e2etest.AsGuest(ctx, session), &guestv1.ListDevicesRequest{})
+	must(err)
+	ids["ses"] = devices.GetData().GetList()[0].GetId()
 	ids["ksk"], ids["gst"] = tablet.ID, stay.GetData().GetGuests()[0].GetId()
 	ids["mai"] = invited(t, w, staff)
 	ids["phn"] = enrolled(t, w, one.Data()["id"].(string))
@@ -185,6 +188,8 @@ var probes = map[string]string{
 	"latchkey.property.v1.CheckInService/EndCall":                    `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.CheckInService/ResendInvitation":           `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.CheckInService/GetSignature":               `{"reservationId":"{rsv}","guestId":"{gst}"}`,
+	"latchkey.property.v1.CheckInService/ListDevices":                `{"reservationId":"{rsv}"}`,
+	"latchkey.property.v1.CheckInService/EndDevice":                  `{"reservationId":"{rsv}","id":"{ses}"}`,
 	"latchkey.property.v1.CheckInService/ListGuests":                 `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.GuestRegisterService/InspectRegister":      `{"firstArrivalOn":"2026-01-01","lastArrivalOn":"2026-12-31","reason":"inspection"}`,
 	"latchkey.property.v1.MailService/ListMails":                     `{"reservationId":"{rsv}","pageSize":1}`,
@@ -201,6 +206,7 @@ var probes = map[string]string{
 	"latchkey.guest.v1.FormService/SignForm":                         `{"guestId":"{gst}","shown":"0","drawing":"0,0 100,100"}`,
 	"latchkey.guest.v1.FormService/InviteCompanion":                  `{"guestId":"{gst}","email":"ada@example.com"}`,
 	"latchkey.guest.v1.FormService/RemoveCompanion":                  `{"guestId":"{gst}"}`,
+	"latchkey.guest.v1.StayService/EndSession":                       `{"deviceId":"{ses}"}`,
 	"latchkey.guest.v1.FormService/SetSharing":                       `{"guestId":"{gst}","groups":["identity"]}`,
 	"latchkey.admin.v1.TokenService/RevokeStaffToken":                `{"propertyId":"{prp}","id":"{tok staff}"}`,
 	"latchkey.admin.v1.TokenService/RevokeOperatorToken":             `{"id":"{tok staff}"}`,

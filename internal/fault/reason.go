@@ -93,6 +93,7 @@ const (
 	DoorNotFound     Reason = "doorNotFound"
 	MainGuestOnly    Reason = "mainGuestOnly"
 	NotYourConsent   Reason = "notYourConsent"
+	DeviceNotFound   Reason = "deviceNotFound"
 	NoUnansweredCall Reason = "noUnansweredCall"
 	NoGuestAddress   Reason = "noGuestAddress"
 )

@@ -31,6 +31,7 @@ type Search struct {
 	Choice     string // one of the choices of a former answer
 	KioskID    string // empty: a search from a QR code
 	Address    string // of the client, for a search from a QR code
+	Device     string // what the client says it is, for a search from a QR code
 	Place      string // name of the kiosk or of the QR code, for staff
 }
 
@@ -96,7 +97,7 @@ func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Sess
 	if _, err := ensureParty(tx, row); err != nil {
 		return Session{}, err
 	}
-	spec := SessionSpec{PropertyID: q.PropertyID, ReservationID: row.ID, Origin: OriginDoor, TTL: doorSession}
+	spec := SessionSpec{PropertyID: q.PropertyID, ReservationID: row.ID, Origin: OriginDoor, Device: q.Device, TTL: doorSession}
 	if q.KioskID != "" {
 		spec.Origin, spec.TTL = q.KioskID, kioskSession
 	}

@@ -104,7 +104,7 @@ func (h *fixture) link(reservationID, guestID, address string) (secret string) {
 func (h *fixture) bind(secret string) (s guest.Session) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		s, err = guest.BindLink(tx, h.keys, secret)
+		s, err = guest.BindLink(tx, h.keys, secret, "iPhone")
 		return err
 	})
 	return s

@@ -76,8 +76,8 @@ func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 	return Link{row, reserved}, nil
 }
 
-// BindLink binds a link to the caller's device and returns the device's session. A link binds one device.
-func BindLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, error) {
+// BindLink binds a link to the caller's device and returns the device's session. device is what the device says it is. A link binds one device.
+func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if err != nil {
 		return Session{}, err
@@ -100,7 +100,7 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, error) {
 		}
 	}
 	return CreateSession(tx, keys, SessionSpec{
-		PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail,
+		PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail, Device: device,
 		TTL: l.Reservation.ToAt.Add(keepAfterStay).Sub(tx.Now()),
 	})
 }

@@ -30,7 +30,7 @@ func TestLinkBindsOneDevice(t *testing.T) {
 		if want := time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC); !s.ExpiresAt.Equal(want) {
 			t.Errorf("the session ends %s; want %s", s.ExpiresAt, want)
 		}
-		h.refused(fault.LinkBound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret); return err })
+		h.refused(fault.LinkBound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret, ""); return err })
 		if l, err := guest.LookUpLink(h.db.View(t.Context()), h.keys, secret); err != nil || l.Row.BoundAt == nil {
 			t.Errorf("a bound link: %+v, %v", l, err)
 		}
@@ -44,7 +44,7 @@ func TestRaceOfTwoDevices(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range results {
 			all.Go(func() {
-				results[i] = h.db.Write(t.Context(), func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret); return err })
+				results[i] = h.db.Write(t.Context(), func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret, ""); return err })
 			})
 		}
 		all.Wait()
@@ -75,7 +75,7 @@ func TestLinksThatEnded(t *testing.T) {
 			if _, err := guest.LookUpLink(h.db.View(t.Context()), h.keys, secret); !fault.Has(err, fault.LinkNotFound) {
 				t.Errorf("%.8s: got %v", secret, err)
 			}
-			h.refused(fault.LinkNotFound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret); return err })
+			h.refused(fault.LinkNotFound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret, ""); return err })
 		}
 		if _, err := guest.Authenticate(h.db.View(t.Context()), h.keys, session.Token); !fault.Has(err, fault.InvalidCredentials) {
 			t.Errorf("the session of a canceled stay: %v", err)
@@ -100,7 +100,7 @@ func TestFormerAddressEndsWithTheChange(t *testing.T) {
 		}
 		h.book(hotel, "A", "Souza", reservation.Email, "eve@example.com")
 		for _, secret := range []string{unbound, bound} {
-			h.refused(fault.LinkNotFound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret); return err })
+			h.refused(fault.LinkNotFound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, secret, ""); return err })
 		}
 		if _, err := guest.Authenticate(h.db.View(t.Context()), h.keys, session.Token); !fault.Has(err, fault.InvalidCredentials) {
 			t.Errorf("the device of the former address: %v", err)

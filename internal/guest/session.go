@@ -33,6 +33,7 @@ type SessionSpec struct {
 	PropertyID, ReservationID string
 	GuestID                   string // of a companion; empty: the session acts for the whole party
 	Origin                    string // mail, door, or the id of a kiosk
+	Device                    string // what the device says it is, or ""
 	TTL                       time.Duration
 }
 
@@ -43,7 +44,7 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 		ExpiresAt: tx.Now().Add(s.TTL),
 	}
 	err := tx.GuestSession.Create().SetID(out.ID).SetPropertyID(s.PropertyID).SetReservationID(s.ReservationID).SetGuestID(s.GuestID).
-		SetOrigin(s.Origin).SetMAC(sessionMAC(keys, out.Token)).SetExpiresAt(out.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		SetOrigin(s.Origin).SetDevice(s.Device).SetUsedAt(tx.Now()).SetMAC(sessionMAC(keys, out.Token)).SetExpiresAt(out.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return Session{}, fmt.Errorf("store a guest's session: %w", err)
 	}
@@ -91,7 +92,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 		return actor.Actor{}, credential.Refused()
 	}
 	a := actor.Actor{Kind: actor.Guest}
-	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin)
+	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin, &a.UsedAt)
 	if err != nil {
 		return actor.Actor{}, fmt.Errorf("find a guest's session: %w", err)
 	}
@@ -103,7 +104,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 }
 
 // findSession finds a session that has not ended. The session of a canceled or erased stay does not count.
-const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s.origin FROM guest_sessions AS s
+const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s.origin, s.used_at FROM guest_sessions AS s
 	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 

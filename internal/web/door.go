@@ -67,7 +67,7 @@ func (s *site) findAtDoor(x *exchange) error {
 		v.NotFound = true
 		return x.find(http.StatusUnprocessableEntity, door.GetData(), v)
 	}
-	found, err := s.api.Links.FindStay(x.as(), &guestv1.FindStayRequest{Door: path, Number: v.Number, FamilyName: v.Name, Choice: x.value("choice")})
+	found, err := s.api.Links.FindStay(x.as(), &guestv1.FindStayRequest{Door: path, Number: v.Number, FamilyName: v.Name, Choice: x.value("choice"), Device: deviceOf(x.r.UserAgent())})
 	if err != nil {
 		return x.notFoundHere(err, door.GetData(), v)
 	}

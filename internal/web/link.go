@@ -33,7 +33,7 @@ func (s *site) bindLink(x *exchange) error {
 	if x.key() == "" {
 		return s.showLink(x)
 	}
-	bound, err := s.api.Links.BindLink(x.as(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret")})
+	bound, err := s.api.Links.BindLink(x.as(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret"), Device: deviceOf(x.r.UserAgent())})
 	if err != nil {
 		// Another device may have bound it meanwhile: its page says so.
 		if again, e := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")}); e == nil && again.GetData().GetBound() {

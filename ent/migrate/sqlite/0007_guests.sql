@@ -51,7 +51,7 @@ CREATE INDEX `guestprofile_property_id` ON `guest_profiles` (`property_id`);
 -- create index "guestprofile_updated_at" to table: "guest_profiles"
 CREATE INDEX `guestprofile_updated_at` ON `guest_profiles` (`updated_at`);
 -- create "guest_sessions" table
-CREATE TABLE `guest_sessions` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `origin` text NOT NULL, `mac` blob NOT NULL, `pin_shown` bool NOT NULL DEFAULT (false), `expires_at` datetime NOT NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_sessions_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+CREATE TABLE `guest_sessions` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `origin` text NOT NULL, `mac` blob NOT NULL, `pin_shown` bool NOT NULL DEFAULT (false), `device` text NOT NULL DEFAULT (''), `used_at` datetime NOT NULL, `expires_at` datetime NOT NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_sessions_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
 -- create index "guest_sessions_mac_key" to table: "guest_sessions"
 CREATE UNIQUE INDEX `guest_sessions_mac_key` ON `guest_sessions` (`mac`);
 -- create index "guestsession_reservation_id" to table: "guest_sessions"

@@ -763,6 +763,8 @@ var (
 		{Name: "origin", Type: field.TypeString, Size: 40},
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "pin_shown", Type: field.TypeBool, Default: false},
+		{Name: "device", Type: field.TypeString, Size: 16, Default: ""},
+		{Name: "used_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -776,7 +778,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guest_sessions_reservations_reservation",
-				Columns:    []*schema.Column{GuestSessionsColumns[9]},
+				Columns:    []*schema.Column{GuestSessionsColumns[11]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -785,12 +787,12 @@ var (
 			{
 				Name:    "guestsession_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestSessionsColumns[9]},
+				Columns: []*schema.Column{GuestSessionsColumns[11]},
 			},
 			{
 				Name:    "guestsession_expires_at",
 				Unique:  false,
-				Columns: []*schema.Column{GuestSessionsColumns[6]},
+				Columns: []*schema.Column{GuestSessionsColumns[8]},
 			},
 		},
 	}

@@ -32,3 +32,15 @@ func FoundStay(f guest.Found) *guestv1.Found {
 	}
 	return out
 }
+
+// GuestDevice converts a session without its credential.
+func GuestDevice(row *guest.Device) *guestv1.Device {
+	kind := row.Origin
+	if kind != guest.OriginMail && kind != guest.OriginDoor {
+		kind = "kiosk"
+	}
+	return &guestv1.Device{
+		Id: row.ID, Kind: kind, Device: row.Device,
+		CreatedAt: timestamppb.New(row.CreatedAt), UsedAt: timestamppb.New(row.UsedAt), ExpiresAt: timestamppb.New(row.ExpiresAt),
+	}
+}

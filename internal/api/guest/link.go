@@ -76,7 +76,7 @@ func firstLetter(name string) string {
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		made, err = guest.BindLink(tx, s.Keys, r.GetLink())
+		made, err = guest.BindLink(tx, s.Keys, r.GetLink(), r.GetDevice())
 		return err
 	})
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*gues
 		}
 		found, refused, err = guest.Find(tx, s.Keys, guest.Search{
 			PropertyID: at.PropertyID, Number: r.GetNumber(), FamilyName: r.GetFamilyName(), Choice: r.GetChoice(),
-			Address: clientAddress(ctx), Place: at.Name,
+			Address: clientAddress(ctx), Device: r.GetDevice(), Place: at.Name,
 		})
 		return err
 	})

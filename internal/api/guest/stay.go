@@ -26,8 +26,13 @@ type Stays struct {
 	Deps
 }
 
-// party returns the party of a session's stay. It writes only if guests are missing.
+// party returns the party of a session's stay. It writes only if guests are missing, and sometimes the last use of the session.
 func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
+	if guest.NeedsUse(a, d.DB.Clock().Now()) {
+		if err := d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) }); err != nil {
+			return nil, err
+		}
+	}
 	p, complete, err := guest.ViewParty(d.DB.View(ctx), d.Keys, a.PropertyID, a.ReservationID)
 	if err != nil || complete {
 		return p, err
@@ -280,14 +285,4 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 		out.Gates = append(out.Gates, &guestv1.GatePin{GateId: g.ID, Name: g.Name, Pin: g.PIN})
 	}
 	return &guestv1.RevealPinResponse{Data: out}, nil
-}
-
-// EndSession ends the caller's session, or all sessions of the caller's party.
-func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
-	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
-		if r.GetAll() && a.GuestID == "" && a.Origin == guest.OriginMail {
-			return &guestv1.EndSessionResponse{}, guest.EndSessions(tx, a.PropertyID, a.ReservationID, "")
-		}
-		return &guestv1.EndSessionResponse{}, guest.EndSessions(tx, a.PropertyID, a.ReservationID, a.ID)
-	})
 }

@@ -21,7 +21,11 @@ func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsReque
 	}
 	list := &propertyv1.GuestList{}
 	for _, m := range v.People.Members {
-		list.List = append(list.List, &propertyv1.GuestData{Guest: staffGuest(m), Person: personMessage(m.Answers), SharedGroups: m.Row.SharedGroups, SignedAt: convert.Time(m.SignedAt)})
+		data := &propertyv1.GuestData{Guest: staffGuest(m), Person: personMessage(m.Answers), SignedAt: convert.Time(m.SignedAt)}
+		if v.People.HasDecided(m) {
+			data.SharedGroups = m.Row.SharedGroups
+		}
+		list.List = append(list.List, data)
 	}
 	return &propertyv1.ListGuestsResponse{Data: list}, nil
 }

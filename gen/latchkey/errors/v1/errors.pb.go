@@ -225,6 +225,8 @@ const (
 	Reason_REASON_NOT_SIGNED Reason = 151
 	// 403. Guests decide for themselves what is shared with the PMS, and an adult main guest for minors, on a device that may see the answers.
 	Reason_REASON_NOT_YOUR_CONSENT Reason = 152
+	// 404. No session with this id acts for the guest: it ended, or it is another guest's.
+	Reason_REASON_DEVICE_NOT_FOUND Reason = 156
 	// The field is required.
 	Reason_REASON_REQUIRED Reason = 100
 	// The value has the wrong JSON type.
@@ -376,6 +378,7 @@ var (
 		150: "REASON_DETAILS_CHANGED",
 		151: "REASON_NOT_SIGNED",
 		152: "REASON_NOT_YOUR_CONSENT",
+		156: "REASON_DEVICE_NOT_FOUND",
 		100: "REASON_REQUIRED",
 		101: "REASON_WRONG_TYPE",
 		102: "REASON_WRONG_VALUE",
@@ -499,6 +502,7 @@ var (
 		"REASON_DETAILS_CHANGED":           150,
 		"REASON_NOT_SIGNED":                151,
 		"REASON_NOT_YOUR_CONSENT":          152,
+		"REASON_DEVICE_NOT_FOUND":          156,
 		"REASON_REQUIRED":                  100,
 		"REASON_WRONG_TYPE":                101,
 		"REASON_WRONG_VALUE":               102,
@@ -666,7 +670,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xa6\x19\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xc4\x19\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -765,7 +769,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x17REASON_CANNOT_SIGN_HERE\x10\x95\x01\x12\x1b\n" +
 	"\x16REASON_DETAILS_CHANGED\x10\x96\x01\x12\x16\n" +
 	"\x11REASON_NOT_SIGNED\x10\x97\x01\x12\x1c\n" +
-	"\x17REASON_NOT_YOUR_CONSENT\x10\x98\x01\x12\x13\n" +
+	"\x17REASON_NOT_YOUR_CONSENT\x10\x98\x01\x12\x1c\n" +
+	"\x17REASON_DEVICE_NOT_FOUND\x10\x9c\x01\x12\x13\n" +
 	"\x0fREASON_REQUIRED\x10d\x12\x15\n" +
 	"\x11REASON_WRONG_TYPE\x10e\x12\x16\n" +
 	"\x12REASON_WRONG_VALUE\x10f\x12\x17\n" +

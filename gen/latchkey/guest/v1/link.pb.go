@@ -312,7 +312,9 @@ func (x *PropertyFace) GetDirections() string {
 type BindLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The secret of the link.
-	Link          string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	// What the device is, as it says itself, for the guest and staff. Empty: unknown.
+	Device        string `protobuf:"bytes,2,opt,name=device,proto3" json:"device,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -350,6 +352,13 @@ func (*BindLinkRequest) Descriptor() ([]byte, []int) {
 func (x *BindLinkRequest) GetLink() string {
 	if x != nil {
 		return x.Link
+	}
+	return ""
+}
+
+func (x *BindLinkRequest) GetDevice() string {
+	if x != nil {
+		return x.Device
 	}
 	return ""
 }
@@ -649,7 +658,9 @@ type FindStayRequest struct {
 	// A family name of the booker or of a guest. Case and accents do not count.
 	FamilyName string `protobuf:"bytes,3,opt,name=family_name,json=familyName,proto3" json:"family_name,omitempty"`
 	// If a former answer had choices: the id of one.
-	Choice        string `protobuf:"bytes,4,opt,name=choice,proto3" json:"choice,omitempty"`
+	Choice string `protobuf:"bytes,4,opt,name=choice,proto3" json:"choice,omitempty"`
+	// What the device is, as it says itself, for the guest and staff. Empty: unknown.
+	Device        string `protobuf:"bytes,5,opt,name=device,proto3" json:"device,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -708,6 +719,13 @@ func (x *FindStayRequest) GetFamilyName() string {
 func (x *FindStayRequest) GetChoice() string {
 	if x != nil {
 		return x.Choice
+	}
+	return ""
+}
+
+func (x *FindStayRequest) GetDevice() string {
+	if x != nil {
+		return x.Device
 	}
 	return ""
 }
@@ -903,9 +921,10 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\aaddress\x18\a \x01(\tR\aaddress\x12\x1e\n" +
 	"\n" +
 	"directions\x18\b \x01(\tR\n" +
-	"directions\"3\n" +
+	"directions\"\x80\x01\n" +
 	"\x0fBindLinkRequest\x12 \n" +
-	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\"B\n" +
+	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\x12K\n" +
+	"\x06device\x18\x02 \x01(\tB3\xbaH0r.R\x00R\x06iPhoneR\x04iPadR\aAndroidR\aWindowsR\x03MacR\x05LinuxR\x06device\"B\n" +
 	"\x10BindLinkResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.SessionR\x04data\"x\n" +
 	"\aSession\x12\x19\n" +
@@ -919,7 +938,7 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x0eGetDoorRequest\x12\x1d\n" +
 	"\x04door\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x04door\"F\n" +
 	"\x0fGetDoorResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\x04data\"\xa2\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\x04data\"\xef\x01\n" +
 	"\x0fFindStayRequest\x12\x1d\n" +
 	"\x04door\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x04door\x12\"\n" +
 	"\x06number\x18\x02 \x01(\tB\n" +
@@ -927,7 +946,8 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\vfamily_name\x18\x03 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\n" +
 	"familyName\x12\x1f\n" +
-	"\x06choice\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06choice\"@\n" +
+	"\x06choice\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06choice\x12K\n" +
+	"\x06device\x18\x05 \x01(\tB3\xbaH0r.R\x00R\x06iPhoneR\x04iPadR\aAndroidR\aWindowsR\x03MacR\x05LinuxR\x06device\"@\n" +
 	"\x10FindStayResponse\x12,\n" +
 	"\x04data\x18\x01 \x01(\v2\x18.latchkey.guest.v1.FoundR\x04data\"r\n" +
 	"\x05Found\x124\n" +

@@ -1071,18 +1071,251 @@ func (x *GatePin) GetPin() string {
 	return ""
 }
 
-// EndSessionRequest selects what ends.
+// ListDevicesRequest has no fields.
+type ListDevicesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDevicesRequest) Reset() {
+	*x = ListDevicesRequest{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDevicesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDevicesRequest) ProtoMessage() {}
+
+func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
+func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+}
+
+// ListDevicesResponse answers with the devices.
+type ListDevicesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The devices.
+	Data          *DeviceList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDevicesResponse) Reset() {
+	*x = ListDevicesResponse{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDevicesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDevicesResponse) ProtoMessage() {}
+
+func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
+func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListDevicesResponse) GetData() *DeviceList {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// DeviceList is a list of devices.
+type DeviceList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The devices whose sessions have not ended, the latest used first. At most 100.
+	List          []*Device `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceList) Reset() {
+	*x = DeviceList{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceList) ProtoMessage() {}
+
+func (x *DeviceList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
+func (*DeviceList) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DeviceList) GetList() []*Device {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+// Device is a session of a guest, without its credential.
+type Device struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the session.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// How it began: mail (the link of a mail), door (a QR code) or kiosk.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// iPhone, iPad, Android, Windows, Mac or Linux, as the device said, or empty. New ones may be added.
+	Device string `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
+	// When it began.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When it was last used, to within 5 minutes.
+	UsedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
+	// When it ends by itself.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// The session of this call.
+	Current       bool `protobuf:"varint,7,opt,name=current,proto3" json:"current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Device) Reset() {
+	*x = Device{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Device) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Device) ProtoMessage() {}
+
+func (x *Device) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Device.ProtoReflect.Descriptor instead.
+func (*Device) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Device) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Device) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Device) GetDevice() string {
+	if x != nil {
+		return x.Device
+	}
+	return ""
+}
+
+func (x *Device) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Device) GetUsedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UsedAt
+	}
+	return nil
+}
+
+func (x *Device) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Device) GetCurrent() bool {
+	if x != nil {
+		return x.Current
+	}
+	return false
+}
+
+// EndSessionRequest selects what ends. At most one field is set; none: the session of this call.
 type EndSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// End all sessions of the stay, not only the caller's.
-	All           bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
+	// End all sessions of the stay, also those of companions. Only by the link of the mail to the booker; other sessions end only themselves.
+	All bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
+	// End all sessions that ListDevices shows, but this one.
+	Others bool `protobuf:"varint,2,opt,name=others,proto3" json:"others,omitempty"`
+	// End this session, one that ListDevices shows.
+	DeviceId      string `protobuf:"bytes,3,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1327,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1340,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -1115,6 +1348,20 @@ func (x *EndSessionRequest) GetAll() bool {
 		return x.All
 	}
 	return false
+}
+
+func (x *EndSessionRequest) GetOthers() bool {
+	if x != nil {
+		return x.Others
+	}
+	return false
+}
+
+func (x *EndSessionRequest) GetDeviceId() string {
+	if x != nil {
+		return x.DeviceId
+	}
+	return ""
 }
 
 // EndSessionResponse has no fields.
@@ -1126,7 +1373,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1138,7 +1385,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1151,7 +1398,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
@@ -1242,13 +1489,32 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\aGatePin\x12\x17\n" +
 	"\agate_id\x18\x01 \x01(\tR\x06gateId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x15\n" +
-	"\x03pin\x18\x03 \x01(\tB\x03\x80\x01\x01R\x03pin\"-\n" +
+	"\x03pin\x18\x03 \x01(\tB\x03\x80\x01\x01R\x03pin\"\x14\n" +
+	"\x12ListDevicesRequest\"H\n" +
+	"\x13ListDevicesResponse\x121\n" +
+	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.guest.v1.DeviceListR\x04data\";\n" +
+	"\n" +
+	"DeviceList\x12-\n" +
+	"\x04list\x18\x01 \x03(\v2\x19.latchkey.guest.v1.DeviceR\x04list\"\x89\x02\n" +
+	"\x06Device\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06device\x18\x03 \x01(\tR\x06device\x129\n" +
+	"\n" +
+	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x123\n" +
+	"\aused_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\x129\n" +
+	"\n" +
+	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x18\n" +
+	"\acurrent\x18\a \x01(\bR\acurrent\"s\n" +
 	"\x11EndSessionRequest\x12\x18\n" +
-	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\"\x14\n" +
-	"\x12EndSessionResponse2\x80\x03\n" +
+	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\x12\x1e\n" +
+	"\x06others\x18\x02 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x06others\x12$\n" +
+	"\tdevice_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\bdeviceId\"\x14\n" +
+	"\x12EndSessionResponse2\xfd\x03\n" +
 	"\vStayService\x12l\n" +
 	"\aGetStay\x12!.latchkey.guest.v1.GetStayRequest\x1a\".latchkey.guest.v1.GetStayResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/stay\x12\x7f\n" +
-	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12\x81\x01\n" +
+	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12{\n" +
+	"\vListDevices\x12%.latchkey.guest.v1.ListDevicesRequest\x1a&.latchkey.guest.v1.ListDevicesResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/devices\x12\x81\x01\n" +
 	"\n" +
 	"EndSession\x12$.latchkey.guest.v1.EndSessionRequest\x1a%.latchkey.guest.v1.EndSessionResponse\"&\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/guest/session:endB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
@@ -1264,7 +1530,7 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*GetStayRequest)(nil),        // 0: latchkey.guest.v1.GetStayRequest
 	(*GetStayResponse)(nil),       // 1: latchkey.guest.v1.GetStayResponse
@@ -1279,41 +1545,52 @@ var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*RevealPinResponse)(nil),     // 10: latchkey.guest.v1.RevealPinResponse
 	(*Pins)(nil),                  // 11: latchkey.guest.v1.Pins
 	(*GatePin)(nil),               // 12: latchkey.guest.v1.GatePin
-	(*EndSessionRequest)(nil),     // 13: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),    // 14: latchkey.guest.v1.EndSessionResponse
-	(*PropertyFace)(nil),          // 15: latchkey.guest.v1.PropertyFace
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
-	(*CheckIn)(nil),               // 17: latchkey.guest.v1.CheckIn
+	(*ListDevicesRequest)(nil),    // 13: latchkey.guest.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),   // 14: latchkey.guest.v1.ListDevicesResponse
+	(*DeviceList)(nil),            // 15: latchkey.guest.v1.DeviceList
+	(*Device)(nil),                // 16: latchkey.guest.v1.Device
+	(*EndSessionRequest)(nil),     // 17: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),    // 18: latchkey.guest.v1.EndSessionResponse
+	(*PropertyFace)(nil),          // 19: latchkey.guest.v1.PropertyFace
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*CheckIn)(nil),               // 21: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	15, // 1: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	16, // 2: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	16, // 3: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	19, // 1: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	20, // 2: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	20, // 3: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
 	5,  // 4: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
 	6,  // 5: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	16, // 6: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	20, // 6: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
 	7,  // 7: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	17, // 8: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	21, // 8: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
 	8,  // 9: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
 	3,  // 10: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
 	4,  // 11: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
-	16, // 12: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	16, // 13: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	16, // 14: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	20, // 12: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	20, // 13: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	20, // 14: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
 	11, // 15: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
 	12, // 16: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	0,  // 17: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	9,  // 18: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	13, // 19: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 20: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	10, // 21: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	14, // 22: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	20, // [20:23] is the sub-list for method output_type
-	17, // [17:20] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	15, // 17: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	16, // 18: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	20, // 19: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	20, // 20: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	20, // 21: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 22: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	9,  // 23: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	13, // 24: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	17, // 25: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 26: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	10, // 27: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	14, // 28: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	18, // 29: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	26, // [26:30] is the sub-list for method output_type
+	22, // [22:26] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
@@ -1330,7 +1607,7 @@ func file_latchkey_guest_v1_stay_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -83,6 +83,27 @@ func local_request_StayService_RevealPin_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
+func request_StayService_ListDevices_0(ctx context.Context, marshaler runtime.Marshaler, client StayServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListDevicesRequest
+		metadata runtime.ServerMetadata
+	)
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListDevices(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_StayService_ListDevices_0(ctx context.Context, marshaler runtime.Marshaler, server StayServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListDevicesRequest
+		metadata runtime.ServerMetadata
+	)
+	msg, err := server.ListDevices(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_StayService_EndSession_0(ctx context.Context, marshaler runtime.Marshaler, client StayServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq EndSessionRequest
@@ -155,6 +176,26 @@ func RegisterStayServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux
 			return
 		}
 		forward_StayService_RevealPin_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_StayService_ListDevices_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/latchkey.guest.v1.StayService/ListDevices", runtime.WithHTTPPathPattern("/v1/guest/devices"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_StayService_ListDevices_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_StayService_ListDevices_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_StayService_EndSession_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -250,6 +291,23 @@ func RegisterStayServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux
 		}
 		forward_StayService_RevealPin_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_StayService_ListDevices_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/latchkey.guest.v1.StayService/ListDevices", runtime.WithHTTPPathPattern("/v1/guest/devices"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_StayService_ListDevices_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_StayService_ListDevices_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_StayService_EndSession_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -271,13 +329,15 @@ func RegisterStayServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux
 }
 
 var (
-	pattern_StayService_GetStay_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "guest", "stay"}, ""))
-	pattern_StayService_RevealPin_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "guest", "stay"}, "revealPin"))
-	pattern_StayService_EndSession_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "guest", "session"}, "end"))
+	pattern_StayService_GetStay_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "guest", "stay"}, ""))
+	pattern_StayService_RevealPin_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "guest", "stay"}, "revealPin"))
+	pattern_StayService_ListDevices_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "guest", "devices"}, ""))
+	pattern_StayService_EndSession_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "guest", "session"}, "end"))
 )
 
 var (
-	forward_StayService_GetStay_0    = runtime.ForwardResponseMessage
-	forward_StayService_RevealPin_0  = runtime.ForwardResponseMessage
-	forward_StayService_EndSession_0 = runtime.ForwardResponseMessage
+	forward_StayService_GetStay_0     = runtime.ForwardResponseMessage
+	forward_StayService_RevealPin_0   = runtime.ForwardResponseMessage
+	forward_StayService_ListDevices_0 = runtime.ForwardResponseMessage
+	forward_StayService_EndSession_0  = runtime.ForwardResponseMessage
 )

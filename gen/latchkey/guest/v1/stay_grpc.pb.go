@@ -19,9 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	StayService_GetStay_FullMethodName    = "/latchkey.guest.v1.StayService/GetStay"
-	StayService_RevealPin_FullMethodName  = "/latchkey.guest.v1.StayService/RevealPin"
-	StayService_EndSession_FullMethodName = "/latchkey.guest.v1.StayService/EndSession"
+	StayService_GetStay_FullMethodName     = "/latchkey.guest.v1.StayService/GetStay"
+	StayService_RevealPin_FullMethodName   = "/latchkey.guest.v1.StayService/RevealPin"
+	StayService_ListDevices_FullMethodName = "/latchkey.guest.v1.StayService/ListDevices"
+	StayService_EndSession_FullMethodName  = "/latchkey.guest.v1.StayService/EndSession"
 )
 
 // StayServiceClient is the client API for StayService service.
@@ -35,7 +36,9 @@ type StayServiceClient interface {
 	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
 	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(ctx context.Context, in *RevealPinRequest, opts ...grpc.CallOption) (*RevealPinResponse, error)
-	// Ends the caller's session.
+	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
+	ListDevices(ctx context.Context, in *ListDevicesRequest, opts ...grpc.CallOption) (*ListDevicesResponse, error)
+	// Ends the caller's session, or the sessions of other devices.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 }
 
@@ -67,6 +70,16 @@ func (c *stayServiceClient) RevealPin(ctx context.Context, in *RevealPinRequest,
 	return out, nil
 }
 
+func (c *stayServiceClient) ListDevices(ctx context.Context, in *ListDevicesRequest, opts ...grpc.CallOption) (*ListDevicesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDevicesResponse)
+	err := c.cc.Invoke(ctx, StayService_ListDevices_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *stayServiceClient) EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EndSessionResponse)
@@ -88,7 +101,9 @@ type StayServiceServer interface {
 	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
 	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(context.Context, *RevealPinRequest) (*RevealPinResponse, error)
-	// Ends the caller's session.
+	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
+	ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error)
+	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	mustEmbedUnimplementedStayServiceServer()
 }
@@ -105,6 +120,9 @@ func (UnimplementedStayServiceServer) GetStay(context.Context, *GetStayRequest) 
 }
 func (UnimplementedStayServiceServer) RevealPin(context.Context, *RevealPinRequest) (*RevealPinResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RevealPin not implemented")
+}
+func (UnimplementedStayServiceServer) ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDevices not implemented")
 }
 func (UnimplementedStayServiceServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
@@ -166,6 +184,24 @@ func _StayService_RevealPin_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StayService_ListDevices_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDevicesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StayServiceServer).ListDevices(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StayService_ListDevices_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StayServiceServer).ListDevices(ctx, req.(*ListDevicesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StayService_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EndSessionRequest)
 	if err := dec(in); err != nil {
@@ -198,6 +234,10 @@ var StayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RevealPin",
 			Handler:    _StayService_RevealPin_Handler,
+		},
+		{
+			MethodName: "ListDevices",
+			Handler:    _StayService_ListDevices_Handler,
 		},
 		{
 			MethodName: "EndSession",

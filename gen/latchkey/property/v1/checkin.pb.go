@@ -2275,11 +2275,305 @@ func (x *Signature) GetSignedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// ListDevicesRequest names the reservation.
+type ListDevicesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDevicesRequest) Reset() {
+	*x = ListDevicesRequest{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDevicesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDevicesRequest) ProtoMessage() {}
+
+func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
+func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ListDevicesRequest) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+// ListDevicesResponse answers with the devices.
+type ListDevicesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The devices.
+	Data          *DeviceList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDevicesResponse) Reset() {
+	*x = ListDevicesResponse{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDevicesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDevicesResponse) ProtoMessage() {}
+
+func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
+func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ListDevicesResponse) GetData() *DeviceList {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// DeviceList is a list of devices.
+type DeviceList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The devices whose sessions have not ended, the latest used first. At most 100.
+	List          []*GuestDevice `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceList) Reset() {
+	*x = DeviceList{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceList) ProtoMessage() {}
+
+func (x *DeviceList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
+func (*DeviceList) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *DeviceList) GetList() []*GuestDevice {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+// GuestDevice is a device of a guest of a reservation.
+type GuestDevice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The device.
+	Device *v1.Device `protobuf:"bytes,1,opt,name=device,proto3" json:"device,omitempty"`
+	// The companion whose device it is. Empty: it acts for the whole party.
+	GuestId string `protobuf:"bytes,2,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	// The kiosk at which the session began, or empty.
+	KioskId       string `protobuf:"bytes,3,opt,name=kiosk_id,json=kioskId,proto3" json:"kiosk_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GuestDevice) Reset() {
+	*x = GuestDevice{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GuestDevice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GuestDevice) ProtoMessage() {}
+
+func (x *GuestDevice) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GuestDevice.ProtoReflect.Descriptor instead.
+func (*GuestDevice) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *GuestDevice) GetDevice() *v1.Device {
+	if x != nil {
+		return x.Device
+	}
+	return nil
+}
+
+func (x *GuestDevice) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
+}
+
+func (x *GuestDevice) GetKioskId() string {
+	if x != nil {
+		return x.KioskId
+	}
+	return ""
+}
+
+// EndDeviceRequest names the device.
+type EndDeviceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the reservation.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	// The service's id of the session.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndDeviceRequest) Reset() {
+	*x = EndDeviceRequest{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndDeviceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndDeviceRequest) ProtoMessage() {}
+
+func (x *EndDeviceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndDeviceRequest.ProtoReflect.Descriptor instead.
+func (*EndDeviceRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *EndDeviceRequest) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+func (x *EndDeviceRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// EndDeviceResponse has no fields.
+type EndDeviceResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndDeviceResponse) Reset() {
+	*x = EndDeviceResponse{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndDeviceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndDeviceResponse) ProtoMessage() {}
+
+func (x *EndDeviceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndDeviceResponse.ProtoReflect.Descriptor instead.
+func (*EndDeviceResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{39}
+}
+
 var File_latchkey_property_v1_checkin_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/person.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x93\x04\n" +
+	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/person.proto\x1a\x1clatchkey/guest/v1/stay.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x93\x04\n" +
 	"\x0fCheckInSettings\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x126\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1e.latchkey.property.v1.OwnFieldR\x06fields\x12)\n" +
@@ -2467,7 +2761,22 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SignatureR\x04data\"[\n" +
 	"\tSignature\x12\x15\n" +
 	"\x03svg\x18\x01 \x01(\tB\x03\x80\x01\x01R\x03svg\x127\n" +
-	"\tsigned_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt2\xa1\x0e\n" +
+	"\tsigned_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\"F\n" +
+	"\x12ListDevicesRequest\x120\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"K\n" +
+	"\x13ListDevicesResponse\x124\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.property.v1.DeviceListR\x04data\"C\n" +
+	"\n" +
+	"DeviceList\x125\n" +
+	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.GuestDeviceR\x04list\"v\n" +
+	"\vGuestDevice\x121\n" +
+	"\x06device\x18\x01 \x01(\v2\x19.latchkey.guest.v1.DeviceR\x06device\x12\x19\n" +
+	"\bguest_id\x18\x02 \x01(\tR\aguestId\x12\x19\n" +
+	"\bkiosk_id\x18\x03 \x01(\tR\akioskId\"_\n" +
+	"\x10EndDeviceRequest\x120\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\x19\n" +
+	"\x02id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\"\x13\n" +
+	"\x11EndDeviceResponse2\x87\x11\n" +
 	"\x0eCheckInService\x12\xaa\x01\n" +
 	"\x12GetCheckInSettings\x12/.latchkey.property.v1.GetCheckInSettingsRequest\x1a0.latchkey.property.v1.GetCheckInSettingsResponse\"1\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/property/checkIn/settings\x12\xb7\x01\n" +
 	"\x15UpdateCheckInSettings\x122.latchkey.property.v1.UpdateCheckInSettingsRequest\x1a3.latchkey.property.v1.UpdateCheckInSettingsResponse\"5\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\":\x01*2\x1d/v1/property/checkIn/settings\x12\xa1\x01\n" +
@@ -2482,7 +2791,10 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x10ResendInvitation\x12-.latchkey.property.v1.ResendInvitationRequest\x1a..latchkey.property.v1.ResendInvitationResponse\"W\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02A:\x01*\"</v1/property/reservations/{reservation_id}/invitation:resend\x12\xa8\x01\n" +
 	"\n" +
 	"ListGuests\x12'.latchkey.property.v1.ListGuestsRequest\x1a(.latchkey.property.v1.ListGuestsResponse\"G\xaa\xbc\x18\n" +
-	"\x1a\boperator\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/guests\x12\xc3\x01\n" +
+	"\x1a\boperator\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/guests\x12\xac\x01\n" +
+	"\vListDevices\x12(.latchkey.property.v1.ListDevicesRequest\x1a).latchkey.property.v1.ListDevicesResponse\"H\xaa\xbc\x18\n" +
+	"\x1a\boperator\x82\xd3\xe4\x93\x024\x122/v1/property/reservations/{reservation_id}/devices\x12\xb4\x01\n" +
+	"\tEndDevice\x12&.latchkey.property.v1.EndDeviceRequest\x1a'.latchkey.property.v1.EndDeviceResponse\"V\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/devices/{id}:end\x12\xc3\x01\n" +
 	"\fGetSignature\x12).latchkey.property.v1.GetSignatureRequest\x1a*.latchkey.property.v1.GetSignatureResponse\"\\\xaa\xbc\x18\n" +
 	"\x1a\boperator\x82\xd3\xe4\x93\x02H\x12F/v1/property/reservations/{reservation_id}/guests/{guest_id}/signatureB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
@@ -2498,7 +2810,7 @@ func file_latchkey_property_v1_checkin_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
 	(*OwnField)(nil),                      // 1: latchkey.property.v1.OwnField
@@ -2534,13 +2846,20 @@ var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*GetSignatureRequest)(nil),           // 31: latchkey.property.v1.GetSignatureRequest
 	(*GetSignatureResponse)(nil),          // 32: latchkey.property.v1.GetSignatureResponse
 	(*Signature)(nil),                     // 33: latchkey.property.v1.Signature
-	nil,                                   // 34: latchkey.property.v1.OwnField.LabelsEntry
-	(*timestamppb.Timestamp)(nil),         // 35: google.protobuf.Timestamp
-	(*v1.Person)(nil),                     // 36: latchkey.guest.v1.Person
+	(*ListDevicesRequest)(nil),            // 34: latchkey.property.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),           // 35: latchkey.property.v1.ListDevicesResponse
+	(*DeviceList)(nil),                    // 36: latchkey.property.v1.DeviceList
+	(*GuestDevice)(nil),                   // 37: latchkey.property.v1.GuestDevice
+	(*EndDeviceRequest)(nil),              // 38: latchkey.property.v1.EndDeviceRequest
+	(*EndDeviceResponse)(nil),             // 39: latchkey.property.v1.EndDeviceResponse
+	nil,                                   // 40: latchkey.property.v1.OwnField.LabelsEntry
+	(*timestamppb.Timestamp)(nil),         // 41: google.protobuf.Timestamp
+	(*v1.Person)(nil),                     // 42: latchkey.guest.v1.Person
+	(*v1.Device)(nil),                     // 43: latchkey.guest.v1.Device
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	1,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
-	34, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
+	40, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
 	3,  // 2: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
 	4,  // 3: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
 	1,  // 4: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
@@ -2551,50 +2870,57 @@ var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	12, // 9: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
 	15, // 10: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	16, // 11: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
-	35, // 12: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	35, // 13: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
-	35, // 14: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
-	35, // 15: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
+	41, // 12: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	41, // 13: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
+	41, // 14: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
+	41, // 15: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
 	17, // 16: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
 	18, // 17: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	35, // 18: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	35, // 19: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
-	35, // 20: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	41, // 18: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	41, // 19: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
+	41, // 20: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
 	15, // 21: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	15, // 22: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	15, // 23: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	29, // 24: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
 	30, // 25: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
 	18, // 26: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
-	36, // 27: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
-	35, // 28: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
+	42, // 27: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
+	41, // 28: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
 	33, // 29: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
-	35, // 30: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
-	5,  // 31: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	7,  // 32: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	9,  // 33: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	13, // 34: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	19, // 35: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	21, // 36: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
-	23, // 37: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
-	25, // 38: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	27, // 39: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	31, // 40: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	6,  // 41: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	8,  // 42: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	10, // 43: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	14, // 44: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	20, // 45: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	22, // 46: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
-	24, // 47: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
-	26, // 48: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	28, // 49: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	32, // 50: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	41, // [41:51] is the sub-list for method output_type
-	31, // [31:41] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	41, // 30: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
+	36, // 31: latchkey.property.v1.ListDevicesResponse.data:type_name -> latchkey.property.v1.DeviceList
+	37, // 32: latchkey.property.v1.DeviceList.list:type_name -> latchkey.property.v1.GuestDevice
+	43, // 33: latchkey.property.v1.GuestDevice.device:type_name -> latchkey.guest.v1.Device
+	5,  // 34: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	7,  // 35: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	9,  // 36: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	13, // 37: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	19, // 38: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	21, // 39: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	23, // 40: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	25, // 41: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	27, // 42: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	34, // 43: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
+	38, // 44: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
+	31, // 45: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	6,  // 46: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	8,  // 47: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	10, // 48: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	14, // 49: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	20, // 50: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	22, // 51: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	24, // 52: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	26, // 53: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	28, // 54: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	35, // 55: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
+	39, // 56: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
+	32, // 57: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	46, // [46:58] is the sub-list for method output_type
+	34, // [34:46] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
@@ -2610,7 +2936,7 @@ func file_latchkey_property_v1_checkin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_proto_rawDesc), len(file_latchkey_property_v1_checkin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,8 @@ const (
 	CheckInService_EndCall_FullMethodName               = "/latchkey.property.v1.CheckInService/EndCall"
 	CheckInService_ResendInvitation_FullMethodName      = "/latchkey.property.v1.CheckInService/ResendInvitation"
 	CheckInService_ListGuests_FullMethodName            = "/latchkey.property.v1.CheckInService/ListGuests"
+	CheckInService_ListDevices_FullMethodName           = "/latchkey.property.v1.CheckInService/ListDevices"
+	CheckInService_EndDevice_FullMethodName             = "/latchkey.property.v1.CheckInService/EndDevice"
 	CheckInService_GetSignature_FullMethodName          = "/latchkey.property.v1.CheckInService/GetSignature"
 )
 
@@ -59,6 +61,10 @@ type CheckInServiceClient interface {
 	ResendInvitation(ctx context.Context, in *ResendInvitationRequest, opts ...grpc.CallOption) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(ctx context.Context, in *ListGuestsRequest, opts ...grpc.CallOption) (*ListGuestsResponse, error)
+	// Lists the devices that act for the guests of a reservation, without their credentials.
+	ListDevices(ctx context.Context, in *ListDevicesRequest, opts ...grpc.CallOption) (*ListDevicesResponse, error)
+	// Ends the session of one device at once, such as of a lost phone. The guest asks for a new link.
+	EndDevice(ctx context.Context, in *EndDeviceRequest, opts ...grpc.CallOption) (*EndDeviceResponse, error)
 	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
 	GetSignature(ctx context.Context, in *GetSignatureRequest, opts ...grpc.CallOption) (*GetSignatureResponse, error)
 }
@@ -161,6 +167,26 @@ func (c *checkInServiceClient) ListGuests(ctx context.Context, in *ListGuestsReq
 	return out, nil
 }
 
+func (c *checkInServiceClient) ListDevices(ctx context.Context, in *ListDevicesRequest, opts ...grpc.CallOption) (*ListDevicesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDevicesResponse)
+	err := c.cc.Invoke(ctx, CheckInService_ListDevices_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *checkInServiceClient) EndDevice(ctx context.Context, in *EndDeviceRequest, opts ...grpc.CallOption) (*EndDeviceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndDeviceResponse)
+	err := c.cc.Invoke(ctx, CheckInService_EndDevice_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *checkInServiceClient) GetSignature(ctx context.Context, in *GetSignatureRequest, opts ...grpc.CallOption) (*GetSignatureResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetSignatureResponse)
@@ -199,6 +225,10 @@ type CheckInServiceServer interface {
 	ResendInvitation(context.Context, *ResendInvitationRequest) (*ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error)
+	// Lists the devices that act for the guests of a reservation, without their credentials.
+	ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error)
+	// Ends the session of one device at once, such as of a lost phone. The guest asks for a new link.
+	EndDevice(context.Context, *EndDeviceRequest) (*EndDeviceResponse, error)
 	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
 	GetSignature(context.Context, *GetSignatureRequest) (*GetSignatureResponse, error)
 	mustEmbedUnimplementedCheckInServiceServer()
@@ -237,6 +267,12 @@ func (UnimplementedCheckInServiceServer) ResendInvitation(context.Context, *Rese
 }
 func (UnimplementedCheckInServiceServer) ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListGuests not implemented")
+}
+func (UnimplementedCheckInServiceServer) ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDevices not implemented")
+}
+func (UnimplementedCheckInServiceServer) EndDevice(context.Context, *EndDeviceRequest) (*EndDeviceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndDevice not implemented")
 }
 func (UnimplementedCheckInServiceServer) GetSignature(context.Context, *GetSignatureRequest) (*GetSignatureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSignature not implemented")
@@ -424,6 +460,42 @@ func _CheckInService_ListGuests_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CheckInService_ListDevices_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDevicesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckInServiceServer).ListDevices(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CheckInService_ListDevices_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckInServiceServer).ListDevices(ctx, req.(*ListDevicesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CheckInService_EndDevice_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndDeviceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckInServiceServer).EndDevice(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CheckInService_EndDevice_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckInServiceServer).EndDevice(ctx, req.(*EndDeviceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CheckInService_GetSignature_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetSignatureRequest)
 	if err := dec(in); err != nil {
@@ -484,6 +556,14 @@ var CheckInService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListGuests",
 			Handler:    _CheckInService_ListGuests_Handler,
+		},
+		{
+			MethodName: "ListDevices",
+			Handler:    _CheckInService_ListDevices_Handler,
+		},
+		{
+			MethodName: "EndDevice",
+			Handler:    _CheckInService_EndDevice_Handler,
 		},
 		{
 			MethodName: "GetSignature",

@@ -37,6 +37,8 @@ const (
 	StayServiceGetStayProcedure = "/latchkey.guest.v1.StayService/GetStay"
 	// StayServiceRevealPinProcedure is the fully-qualified name of the StayService's RevealPin RPC.
 	StayServiceRevealPinProcedure = "/latchkey.guest.v1.StayService/RevealPin"
+	// StayServiceListDevicesProcedure is the fully-qualified name of the StayService's ListDevices RPC.
+	StayServiceListDevicesProcedure = "/latchkey.guest.v1.StayService/ListDevices"
 	// StayServiceEndSessionProcedure is the fully-qualified name of the StayService's EndSession RPC.
 	StayServiceEndSessionProcedure = "/latchkey.guest.v1.StayService/EndSession"
 )
@@ -48,7 +50,9 @@ type StayServiceClient interface {
 	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
 	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
-	// Ends the caller's session.
+	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
+	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
+	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
 
@@ -75,6 +79,12 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(stayServiceMethods.ByName("RevealPin")),
 			connect.WithClientOptions(opts...),
 		),
+		listDevices: connect.NewClient[v1.ListDevicesRequest, v1.ListDevicesResponse](
+			httpClient,
+			baseURL+StayServiceListDevicesProcedure,
+			connect.WithSchema(stayServiceMethods.ByName("ListDevices")),
+			connect.WithClientOptions(opts...),
+		),
 		endSession: connect.NewClient[v1.EndSessionRequest, v1.EndSessionResponse](
 			httpClient,
 			baseURL+StayServiceEndSessionProcedure,
@@ -86,9 +96,10 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // stayServiceClient implements StayServiceClient.
 type stayServiceClient struct {
-	getStay    *connect.Client[v1.GetStayRequest, v1.GetStayResponse]
-	revealPin  *connect.Client[v1.RevealPinRequest, v1.RevealPinResponse]
-	endSession *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
+	getStay     *connect.Client[v1.GetStayRequest, v1.GetStayResponse]
+	revealPin   *connect.Client[v1.RevealPinRequest, v1.RevealPinResponse]
+	listDevices *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
+	endSession  *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
 }
 
 // GetStay calls latchkey.guest.v1.StayService.GetStay.
@@ -103,6 +114,15 @@ func (c *stayServiceClient) GetStay(ctx context.Context, req *v1.GetStayRequest)
 // RevealPin calls latchkey.guest.v1.StayService.RevealPin.
 func (c *stayServiceClient) RevealPin(ctx context.Context, req *v1.RevealPinRequest) (*v1.RevealPinResponse, error) {
 	response, err := c.revealPin.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListDevices calls latchkey.guest.v1.StayService.ListDevices.
+func (c *stayServiceClient) ListDevices(ctx context.Context, req *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error) {
+	response, err := c.listDevices.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -125,7 +145,9 @@ type StayServiceHandler interface {
 	// Shows the PIN of the stay. Each call is recorded. A session from a kiosk gets it only once, right after its check-in. If the PIN is
 	// withheld, the metadata of the error has the reason under "withheld": see Stay.pin_withheld.
 	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
-	// Ends the caller's session.
+	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
+	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
+	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
 
@@ -148,6 +170,12 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(stayServiceMethods.ByName("RevealPin")),
 		connect.WithHandlerOptions(opts...),
 	)
+	stayServiceListDevicesHandler := connect.NewUnaryHandlerSimple(
+		StayServiceListDevicesProcedure,
+		svc.ListDevices,
+		connect.WithSchema(stayServiceMethods.ByName("ListDevices")),
+		connect.WithHandlerOptions(opts...),
+	)
 	stayServiceEndSessionHandler := connect.NewUnaryHandlerSimple(
 		StayServiceEndSessionProcedure,
 		svc.EndSession,
@@ -160,6 +188,8 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 			stayServiceGetStayHandler.ServeHTTP(w, r)
 		case StayServiceRevealPinProcedure:
 			stayServiceRevealPinHandler.ServeHTTP(w, r)
+		case StayServiceListDevicesProcedure:
+			stayServiceListDevicesHandler.ServeHTTP(w, r)
 		case StayServiceEndSessionProcedure:
 			stayServiceEndSessionHandler.ServeHTTP(w, r)
 		default:
@@ -177,6 +207,10 @@ func (UnimplementedStayServiceHandler) GetStay(context.Context, *v1.GetStayReque
 
 func (UnimplementedStayServiceHandler) RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.RevealPin is not implemented"))
+}
+
+func (UnimplementedStayServiceHandler) ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.ListDevices is not implemented"))
 }
 
 func (UnimplementedStayServiceHandler) EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {

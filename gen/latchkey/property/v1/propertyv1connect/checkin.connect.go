@@ -58,6 +58,12 @@ const (
 	// CheckInServiceListGuestsProcedure is the fully-qualified name of the CheckInService's ListGuests
 	// RPC.
 	CheckInServiceListGuestsProcedure = "/latchkey.property.v1.CheckInService/ListGuests"
+	// CheckInServiceListDevicesProcedure is the fully-qualified name of the CheckInService's
+	// ListDevices RPC.
+	CheckInServiceListDevicesProcedure = "/latchkey.property.v1.CheckInService/ListDevices"
+	// CheckInServiceEndDeviceProcedure is the fully-qualified name of the CheckInService's EndDevice
+	// RPC.
+	CheckInServiceEndDeviceProcedure = "/latchkey.property.v1.CheckInService/EndDevice"
 	// CheckInServiceGetSignatureProcedure is the fully-qualified name of the CheckInService's
 	// GetSignature RPC.
 	CheckInServiceGetSignatureProcedure = "/latchkey.property.v1.CheckInService/GetSignature"
@@ -87,6 +93,10 @@ type CheckInServiceClient interface {
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
+	// Lists the devices that act for the guests of a reservation, without their credentials.
+	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
+	// Ends the session of one device at once, such as of a lost phone. The guest asks for a new link.
+	EndDevice(context.Context, *v1.EndDeviceRequest) (*v1.EndDeviceResponse, error)
 	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
 	GetSignature(context.Context, *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error)
 }
@@ -156,6 +166,18 @@ func NewCheckInServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(checkInServiceMethods.ByName("ListGuests")),
 			connect.WithClientOptions(opts...),
 		),
+		listDevices: connect.NewClient[v1.ListDevicesRequest, v1.ListDevicesResponse](
+			httpClient,
+			baseURL+CheckInServiceListDevicesProcedure,
+			connect.WithSchema(checkInServiceMethods.ByName("ListDevices")),
+			connect.WithClientOptions(opts...),
+		),
+		endDevice: connect.NewClient[v1.EndDeviceRequest, v1.EndDeviceResponse](
+			httpClient,
+			baseURL+CheckInServiceEndDeviceProcedure,
+			connect.WithSchema(checkInServiceMethods.ByName("EndDevice")),
+			connect.WithClientOptions(opts...),
+		),
 		getSignature: connect.NewClient[v1.GetSignatureRequest, v1.GetSignatureResponse](
 			httpClient,
 			baseURL+CheckInServiceGetSignatureProcedure,
@@ -176,6 +198,8 @@ type checkInServiceClient struct {
 	endCall               *connect.Client[v1.EndCallRequest, v1.EndCallResponse]
 	resendInvitation      *connect.Client[v1.ResendInvitationRequest, v1.ResendInvitationResponse]
 	listGuests            *connect.Client[v1.ListGuestsRequest, v1.ListGuestsResponse]
+	listDevices           *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
+	endDevice             *connect.Client[v1.EndDeviceRequest, v1.EndDeviceResponse]
 	getSignature          *connect.Client[v1.GetSignatureRequest, v1.GetSignatureResponse]
 }
 
@@ -260,6 +284,24 @@ func (c *checkInServiceClient) ListGuests(ctx context.Context, req *v1.ListGuest
 	return nil, err
 }
 
+// ListDevices calls latchkey.property.v1.CheckInService.ListDevices.
+func (c *checkInServiceClient) ListDevices(ctx context.Context, req *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error) {
+	response, err := c.listDevices.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// EndDevice calls latchkey.property.v1.CheckInService.EndDevice.
+func (c *checkInServiceClient) EndDevice(ctx context.Context, req *v1.EndDeviceRequest) (*v1.EndDeviceResponse, error) {
+	response, err := c.endDevice.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // GetSignature calls latchkey.property.v1.CheckInService.GetSignature.
 func (c *checkInServiceClient) GetSignature(ctx context.Context, req *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error) {
 	response, err := c.getSignature.CallUnary(ctx, connect.NewRequest(req))
@@ -293,6 +335,10 @@ type CheckInServiceHandler interface {
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
 	// Lists the guests of a reservation with their data. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
+	// Lists the devices that act for the guests of a reservation, without their credentials.
+	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
+	// Ends the session of one device at once, such as of a lost phone. The guest asks for a new link.
+	EndDevice(context.Context, *v1.EndDeviceRequest) (*v1.EndDeviceResponse, error)
 	// Answers with the signature that a guest drew on a screen, as an image. The read is recorded.
 	GetSignature(context.Context, *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error)
 }
@@ -358,6 +404,18 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 		connect.WithSchema(checkInServiceMethods.ByName("ListGuests")),
 		connect.WithHandlerOptions(opts...),
 	)
+	checkInServiceListDevicesHandler := connect.NewUnaryHandlerSimple(
+		CheckInServiceListDevicesProcedure,
+		svc.ListDevices,
+		connect.WithSchema(checkInServiceMethods.ByName("ListDevices")),
+		connect.WithHandlerOptions(opts...),
+	)
+	checkInServiceEndDeviceHandler := connect.NewUnaryHandlerSimple(
+		CheckInServiceEndDeviceProcedure,
+		svc.EndDevice,
+		connect.WithSchema(checkInServiceMethods.ByName("EndDevice")),
+		connect.WithHandlerOptions(opts...),
+	)
 	checkInServiceGetSignatureHandler := connect.NewUnaryHandlerSimple(
 		CheckInServiceGetSignatureProcedure,
 		svc.GetSignature,
@@ -384,6 +442,10 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 			checkInServiceResendInvitationHandler.ServeHTTP(w, r)
 		case CheckInServiceListGuestsProcedure:
 			checkInServiceListGuestsHandler.ServeHTTP(w, r)
+		case CheckInServiceListDevicesProcedure:
+			checkInServiceListDevicesHandler.ServeHTTP(w, r)
+		case CheckInServiceEndDeviceProcedure:
+			checkInServiceEndDeviceHandler.ServeHTTP(w, r)
 		case CheckInServiceGetSignatureProcedure:
 			checkInServiceGetSignatureHandler.ServeHTTP(w, r)
 		default:
@@ -429,6 +491,14 @@ func (UnimplementedCheckInServiceHandler) ResendInvitation(context.Context, *v1.
 
 func (UnimplementedCheckInServiceHandler) ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.ListGuests is not implemented"))
+}
+
+func (UnimplementedCheckInServiceHandler) ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.ListDevices is not implemented"))
+}
+
+func (UnimplementedCheckInServiceHandler) EndDevice(context.Context, *v1.EndDeviceRequest) (*v1.EndDeviceResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.EndDevice is not implemented"))
 }
 
 func (UnimplementedCheckInServiceHandler) GetSignature(context.Context, *v1.GetSignatureRequest) (*v1.GetSignatureResponse, error) {

@@ -1,0 +1,49 @@
+package guest
+
+import (
+	"context"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+)
+
+// ListDevices lists the sessions that act for the caller.
+func (s *Stays) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest) (*guestv1.ListDevicesResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := guest.ListOwnDevices(s.DB.View(ctx), a)
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.DeviceList{}
+	for _, row := range rows {
+		d := convert.GuestDevice(row)
+		d.Current = row.ID == a.ID
+		out.List = append(out.List, d)
+	}
+	return &guestv1.ListDevicesResponse{Data: out}, nil
+}
+
+// EndSession ends the caller's session, or sessions of other devices.
+func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
+		out := &guestv1.EndSessionResponse{}
+		switch {
+		case r.GetOthers() && (r.GetAll() || r.GetDeviceId() != ""), r.GetAll() && r.GetDeviceId() != "":
+			return nil, fault.Fields(fault.Field{Path: "deviceId", Reason: fault.Conflicting, Message: "send one of all, others and deviceId"})
+		case r.GetDeviceId() != "":
+			return out, guest.EndOwnDevice(tx, a, r.GetDeviceId())
+		case r.GetOthers():
+			return out, guest.EndOtherDevices(tx, a)
+		case r.GetAll() && a.GuestID == "" && a.Origin == guest.OriginMail:
+			return out, guest.EndSessions(tx, a.PropertyID, a.ReservationID, "")
+		}
+		return out, guest.EndSessions(tx, a.PropertyID, a.ReservationID, a.ID)
+	})
+}

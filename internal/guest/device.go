@@ -1,0 +1,99 @@
+package guest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// maxDevices bounds the sessions that a list shows. The bound of sessions for each guest is far below it.
+const maxDevices = 100
+
+// usedInterval is how often the last use of a session is stored at most.
+const usedInterval = 5 * time.Minute
+
+var errDeviceNotFound = fault.New(fault.NotFound, fault.DeviceNotFound, "no such session acts for this guest: it ended, or it is another guest's; list the devices again")
+
+// Device is a session as stored.
+type Device = ent.GuestSession
+
+// NeedsUse reports whether the last use of a guest's session has to be stored again.
+func NeedsUse(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
+
+// MarkUsed stores that a session is used.
+func MarkUsed(tx *db.Tx, a actor.Actor) error {
+	err := tx.GuestSession.Update().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).SetUsedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the last use of a guest's session: %w", err)
+	}
+	return nil
+}
+
+// ownDevices selects the sessions that a caller lists and ends. A session that rests on two facts is a stranger's, as far as known: it
+// sees only itself. The link of the mail to the booker also sees the sessions that rest on two facts.
+func ownDevices(a actor.Actor) []predicate.GuestSession {
+	if a.Origin != OriginMail {
+		return []predicate.GuestSession{guestsession.ID(a.ID)}
+	}
+	return []predicate.GuestSession{guestsession.ReservationID(a.ReservationID), guestsession.GuestID(a.GuestID)}
+}
+
+// ListOwnDevices returns the sessions that act for a caller, the latest used first.
+func ListOwnDevices(view *db.Tx, a actor.Actor) ([]*Device, error) {
+	return listDevices(view, a.PropertyID, ownDevices(a)...)
+}
+
+// ListDevices returns the sessions of a reservation, the latest used first.
+func ListDevices(view *db.Tx, propertyID, reservationID string) ([]*Device, error) {
+	if _, err := loadReservation(view, propertyID, reservationID); err != nil {
+		return nil, err
+	}
+	return listDevices(view, propertyID, guestsession.ReservationID(reservationID))
+}
+
+func listDevices(view *db.Tx, propertyID string, which ...predicate.GuestSession) ([]*Device, error) {
+	rows, err := view.GuestSession.Query().Where(active(view, propertyID, which)...).
+		Order(ent.Desc(guestsession.FieldUsedAt), ent.Desc(guestsession.FieldID)).Limit(maxDevices).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the sessions of a stay: %w", err)
+	}
+	return rows, nil
+}
+
+// active adds to a selection that the sessions have not ended.
+func active(view *db.Tx, propertyID string, which []predicate.GuestSession) []predicate.GuestSession {
+	return append(slices.Clone(which), guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(view.Now()))
+}
+
+// EndOwnDevice ends one of the sessions that act for a caller.
+func EndOwnDevice(tx *db.Tx, a actor.Actor, sessionID string) error {
+	return endDevice(tx, a.PropertyID, append(ownDevices(a), guestsession.ID(sessionID))...)
+}
+
+// EndOtherDevices ends the sessions that act for a caller, but not the caller's.
+func EndOtherDevices(tx *db.Tx, a actor.Actor) error {
+	return endSessionsWhere(tx, append(ownDevices(a), guestsession.PropertyID(a.PropertyID), guestsession.IDNEQ(a.ID))...)
+}
+
+// EndDevice ends one session of a reservation.
+func EndDevice(tx *db.Tx, propertyID, reservationID, sessionID string) error {
+	return endDevice(tx, propertyID, guestsession.ReservationID(reservationID), guestsession.ID(sessionID))
+}
+
+func endDevice(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
+	n, err := tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(active(tx, propertyID, which)...).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("end the session of a device: %w", err)
+	}
+	if n == 0 {
+		return errDeviceNotFound
+	}
+	return nil
+}
