@@ -63,6 +63,24 @@ func HasBounced(view *db.Tx, propertyID string, addressMAC []byte) (bool, error)
 	return row.State == string(Bounced), nil
 }
 
+// FirstWorking returns the first of some addresses that reaches a guest and whose latest mail did not bounce, or "". macOf returns the keyed
+// hash of an address.
+func FirstWorking(view *db.Tx, propertyID string, addresses []string, macOf func(address string) []byte) (string, error) {
+	for _, address := range addresses {
+		if !Reaches(address) {
+			continue
+		}
+		bounced, err := HasBounced(view, propertyID, macOf(address))
+		if err != nil {
+			return "", err
+		}
+		if !bounced {
+			return address, nil
+		}
+	}
+	return "", nil
+}
+
 // LinkOrder asks for a mail with a new link.
 type LinkOrder struct {
 	PropertyID, ReservationID string

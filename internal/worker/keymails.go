@@ -87,21 +87,33 @@ func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	return on, nil
 }
 
-// GuestAddress returns the booker's address if it reaches the guest, else that which the main guest gave, else "". The booker's comes
-// first, because who only knows a number and a name can fill in the form at a kiosk.
+// GuestAddress returns the booker's address if it reaches the guest, else one that the main guest gave. The booker's comes first, because
+// a person who only knows a number and a name can fill in the form at a kiosk. If mails to all of them bounced, it returns the first one.
+// It returns "" if there is none.
 func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
-	address, err := bookerAddress(tx, m.Reservations, row)
-	if err != nil || mail.Reaches(address) {
-		return address, err
+	booked, err := bookerAddress(tx, m.Reservations, row)
+	if err != nil {
+		return "", err
+	}
+	if working, err := m.working(tx, row.PropertyID, booked); err != nil || working != "" {
+		return working, err
 	}
 	given, err := guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID)
 	if err != nil {
 		return "", err
 	}
-	if i := slices.IndexFunc(given, mail.Reaches); i >= 0 {
-		return given[i], nil
+	if working, err := m.working(tx, row.PropertyID, given...); err != nil || working != "" {
+		return working, err
+	}
+	all := append([]string{booked}, given...)
+	if i := slices.IndexFunc(all, mail.Reaches); i >= 0 {
+		return all[i], nil
 	}
 	return "", nil
+}
+
+func (m Mails) working(view *db.Tx, propertyID string, addresses ...string) (string, error) {
+	return mail.FirstWorking(view, propertyID, addresses, func(address string) []byte { return guest.AddressMAC(m.Keys, propertyID, address) })
 }
 
 // Address returns the address to which mails about a stay go, or "" if the guest gets none: none is known that reaches the guest, mails

@@ -13,9 +13,13 @@ import (
 
 	"latchkey.dev/ent"
 	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 	"latchkey.dev/internal/test/smtptest"
 )
 
@@ -341,6 +345,57 @@ func TestAddressChangesWhileAMailIsRendered(t *testing.T) {
 		}
 		if row := p.deliver()[0]; row.State != string(mail.InBox) || p.text(row).To != "bea@example.com" {
 			p.Errorf("the next attempt: %s to %s", row.State, p.text(row).To)
+		}
+	})
+}
+
+// Mails to an address that bounced go to the address that the guest gave, and the guest is asked for one.
+func TestBouncedAddressCountsAsNone(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		p.order()
+		stay := p.only()
+		address := func() string {
+			row, err := reservation.Get(p.d.View(p.Context()), reservation.Scope{PropertyID: "prp_one"}, stay)
+			if err != nil {
+				p.Fatal(err)
+			}
+			to, err := p.mails.GuestAddress(p.d.View(p.Context()), row)
+			if err != nil {
+				p.Fatal(err)
+			}
+			return to
+		}
+		working := func(all ...string) string {
+			to, err := p.mails.working(p.d.View(p.Context()), "prp_one", all...)
+			if err != nil {
+				p.Fatal(err)
+			}
+			return to
+		}
+		if got := working("ana@example.com", "other@example.com"); got != "ana@example.com" {
+			p.Errorf("before the first mail: %q", got)
+		}
+		s.Answer(refuse(550, "no such user"), nil)
+		if row, _ := p.attempt(); row.State != string(mail.Bounced) {
+			p.Fatalf("the mail is %s", row.State)
+		}
+		if got := working("1234@guest.booking.com", "ANA@example.com"); got != "" {
+			p.Errorf("an address that bounced works: %q", got)
+		}
+		if got := working("ana@example.com", "other@example.com"); got != "other@example.com" {
+			p.Errorf("after the bounce: %q", got)
+		}
+		if got := address(); got != "ana@example.com" {
+			p.Errorf("without another address: %q", got)
+		}
+		a := actor.Actor{Kind: actor.Guest, ID: "gse_one", PropertyID: "prp_one", ReservationID: stay, Origin: actor.OriginMail}
+		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": a.ID, "property_id": "prp_one", "reservation_id": stay, "origin": a.Origin, "expires_at": p.clock.Now().Add(day)})
+		dbtest.Insert(p, p.d, "guests", dbtest.Values{"id": "gst_one", "property_id": "prp_one", "reservation_id": stay, "role": guest.Main})
+		write(p.T, p.d, func(tx *db.Tx) error { return guest.SetMailAddress(tx, p.keys, a, "bea@example.com") })
+		if got := address(); got != "bea@example.com" {
+			p.Errorf("with the guest's address: %q", got)
 		}
 	})
 }

@@ -160,12 +160,9 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	}
 	out.MaskedEmail = mail.Mask(address)
 	if a.GuestID == "" && p.Trusts(a) {
-		booker, err := s.Reservations.Booker(view.Context(), p.Reservation)
-		if err != nil {
+		if out.NeedsMailAddress, err = s.needsMailAddress(view, p); err != nil {
 			return err
 		}
-		booked := booker.Email != nil && mail.Reaches(*booker.Email)
-		out.NeedsMailAddress = !booked && !slices.ContainsFunc(p.GivenAddresses(), mail.Reaches)
 	}
 	for _, g := range out.GetGuests() {
 		if !g.GetInvited() {
@@ -195,6 +192,22 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 		out.CodeMail.State = string(mail.Undelivered) // it fails when it is due
 	}
 	return nil
+}
+
+// needsMailAddress reports whether no address of the booker or the guests is known that reaches them. An address whose latest mail bounced
+// does not.
+func (s *Stays) needsMailAddress(view *db.Tx, p *guest.Party) (bool, error) {
+	booker, err := s.Reservations.Booker(view.Context(), p.Reservation)
+	if err != nil {
+		return false, err
+	}
+	known := p.GivenAddresses()
+	if booker.Email != nil {
+		known = append(known, *booker.Email)
+	}
+	propertyID := p.Reservation.PropertyID
+	working, err := mail.FirstWorking(view, propertyID, known, func(address string) []byte { return guest.AddressMAC(s.Keys, propertyID, address) })
+	return working == "", err
 }
 
 // tasks returns the lines of the task list that a session sees.
