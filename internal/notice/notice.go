@@ -95,6 +95,15 @@ func Settle(tx *db.Tx, onceKey string) error {
 	return nil
 }
 
+// SettleAbout settles the notices of one kind about a subject.
+func SettleAbout(tx *db.Tx, propertyID, kind, subject string) error {
+	err := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.Kind(kind), notice.Subject(subject), notice.OnceKeyNotNil()).ClearOnceKey().Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("settle notices: %w", err)
+	}
+	return nil
+}
+
 // Forget deletes notices created before a time, at most a given number, and returns how many. It also deletes
 // notices of open problems: staff are notified again when such a problem is next detected.
 func Forget(tx *db.Tx, before time.Time, most int) (int, error) {

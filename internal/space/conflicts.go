@@ -97,6 +97,26 @@ func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) err
 			return err
 		}
 	}
+	return settleGroups(tx, s, out)
+}
+
+// settleGroups settles the notices about several conflicts of a kind when the last conflict of this kind closes.
+func settleGroups(tx *db.Tx, s *listingState, out DiffResult) error {
+	done := map[Kind]bool{}
+	for _, f := range out.Closed {
+		done[f.Kind] = true
+	}
+	for _, f := range slices.Concat(out.StillOpen, out.Opened) {
+		delete(done, f.Kind)
+	}
+	for _, kind := range Kinds {
+		if !done[kind] {
+			continue
+		}
+		if err := notice.SettleAbout(tx, s.propertyID, noticeKind(kind), s.integrationID); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -123,8 +143,8 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	n := notice.Notice{
 		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
 	}
-	if len(rows) > 1 {
-		n.Subject = first.IntegrationID
+	if len(rows) > 1 { // the notice stays open while one of its kind does: see settleGroups
+		n.Subject, n.OnceKey = first.IntegrationID, first.ID+"/several"
 	}
 	return notice.Add(tx, n)
 }

@@ -279,5 +279,14 @@ func TestManyNewSpacesMakeOneNotice(t *testing.T) {
 		if n := h.d.Read().Conflict.Query().CountX(h.ctx()); n != 41 {
 			h.t.Errorf("%d conflicts, want 41", n)
 		}
+		isOpen := func() bool { return h.d.Read().Notice.Query().OnlyX(h.ctx()).OnceKey != nil }
+		h.read(append(all[:1:1], all[2:]...)...) // the first of the new spaces is gone
+		if !isOpen() {
+			h.t.Error("the notice is settled while 40 conflicts are open")
+		}
+		h.read(all[0])
+		if isOpen() {
+			h.t.Error("the notice is open after the last conflict closed")
+		}
 	})
 }
