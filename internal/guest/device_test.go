@@ -123,3 +123,28 @@ func TestLastUse(t *testing.T) {
 		}
 	})
 }
+
+// A tablet serves one guest: the next one ends the session of the last, which a copied cookie could still use.
+func TestTheNextGuestEndsTheLastVisit(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		h.book(hotel, "B", "Silva")
+		visit := func(q guest.Search) guest.Session {
+			q.FamilyName = "Silva"
+			found, refused := h.find(q)
+			h.must(refused)
+			return *found.Session
+		}
+		first, cellar := visit(guest.Search{Number: "N-A"}), visit(guest.Search{Number: "N-A", KioskID: "ksk_cellar"})
+		door := visit(guest.Search{Number: "N-A", Address: "192.0.2.1"})
+		second := visit(guest.Search{Number: "N-B"})
+		for what, c := range map[string]struct {
+			s    guest.Session
+			left bool
+		}{"the last guest": {first, false}, "the next guest": {second, true}, "another tablet": {cellar, true}, "a phone": {door, true}} {
+			if h.isSignedIn(c.s) != c.left {
+				t.Errorf("%s has a session: %t", what, !c.left)
+			}
+		}
+	})
+}

@@ -99,6 +99,10 @@ func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Sess
 	}
 	spec := SessionSpec{PropertyID: q.PropertyID, ReservationID: row.ID, Origin: OriginDoor, Device: q.Device, TTL: doorSession}
 	if q.KioskID != "" {
+		// A tablet serves one guest. The session of the last one ends, also if the tablet was cut off and could not end it.
+		if err := EndKioskSessions(tx, q.PropertyID, q.KioskID); err != nil {
+			return Session{}, err
+		}
 		spec.Origin, spec.TTL = q.KioskID, kioskSession
 	}
 	return CreateSession(tx, keys, spec)

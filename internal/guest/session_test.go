@@ -18,7 +18,7 @@ func TestSessionsAreBounded(t *testing.T) {
 			mailed = append(mailed, h.bind(h.link(id, "", "ana@example.com")))
 		}
 		for i := range 13 {
-			got, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"})
+			got, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.1"})
 			h.must(refused)
 			found = append(found, *got.Session)
 			if i == 0 {
