@@ -26,14 +26,25 @@ type Stays struct {
 	Deps
 }
 
+// markUse stores the last use of a session if the stored one is old.
+func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
+	if !guest.NeedsUse(a, d.DB.Clock().Now()) {
+		return nil
+	}
+	return d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
+}
+
 // party returns the party of a session's stay. It writes only if guests are missing, and sometimes the last use of the session.
 func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
-	if guest.NeedsUse(a, d.DB.Clock().Now()) {
-		if err := d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) }); err != nil {
-			return nil, err
-		}
+	if err := d.markUse(ctx, a); err != nil {
+		return nil, err
 	}
-	p, complete, err := guest.ViewParty(d.DB.View(ctx), d.Keys, a.PropertyID, a.ReservationID)
+	var p *guest.Party
+	complete := false
+	err := d.DB.ViewShared(ctx, func(view *db.Tx) (err error) {
+		p, complete, err = guest.ViewParty(view, d.Keys, a.PropertyID, a.ReservationID)
+		return err
+	})
 	if err != nil || complete {
 		return p, err
 	}
@@ -48,6 +59,9 @@ func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv1.GetStayResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.markUse(ctx, a); err != nil {
 		return nil, err
 	}
 	var out *guestv1.Stay
