@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/server"
 )
 
 // pageStatements records the statements that run for requests of pages, on the goroutine of the request.
@@ -140,11 +142,21 @@ func TestStatementsOfAPage(t *testing.T) {
 	}
 }
 
-// The first page of a stay stores that the session was used, also if the page reads the stay alone.
+// lateClock is the system clock plus an offset.
+type lateClock struct{ offset atomic.Int64 }
+
+func (c *lateClock) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+
+// A page stores that the session was used, also if it reads the stay alone.
 func TestPageMarksTheUseOfASession(t *testing.T) {
-	w := build(t, Config{Play: true})
-	watched := watchPages(t)
-	run := watched.of(t, func() error { _, err := w.VisitByDoor(t.Context(), "2001", "okafor"); return err })
+	clock := &lateClock{}
+	w := build(t, Config{Play: true, Options: server.Options{Clock: clock}})
+	v, err := w.VisitByDoor(t.Context(), "2001", "okafor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.offset.Store(int64(10 * time.Minute))
+	run := watchPages(t).of(t, func() error { _, err := v.Open(t.Context(), ""); return err })
 	if !slices.ContainsFunc(run, func(q string) bool { return strings.HasPrefix(q, "UPDATE `guest_sessions`") }) {
 		t.Errorf("no statement stores the use of the session:\n%s", strings.Join(run, "\n"))
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"latchkey.dev/internal/config"
-	"latchkey.dev/internal/server"
 )
 
 func build(t *testing.T, c Config) *World {
@@ -21,7 +20,7 @@ func build(t *testing.T, c Config) *World {
 	cfg.DataDir = filepath.Join(dir, "data")
 	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	cfg.Drain = 10 * time.Millisecond
-	c.Server, c.Dir, c.Options = cfg, dir, server.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	c.Server, c.Dir, c.Options.Logger = cfg, dir, slog.New(slog.NewTextHandler(t.Output(), nil))
 	w, err := Build(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
