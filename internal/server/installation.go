@@ -58,6 +58,8 @@ var figures = []figure{
 		`SELECT evidence, count(*) FROM slots WHERE evidence IN ('queued', 'sent', 'accepted', 'unconfirmed', 'removing') GROUP BY evidence`},
 	{"slots_open_oldest_seconds", "Age of the oldest unconfirmed code, by evidence.", []string{"evidence"},
 		`SELECT evidence, AGE(changed_at) FROM slots WHERE evidence IN ('queued', 'sent', 'accepted', 'unconfirmed', 'removing') GROUP BY evidence`},
+	{"mails_waiting", "Mails that were ordered and have not ended.", nil, `SELECT count(*) FROM mails WHERE state = 'waiting' OR state = 'sending'`},
+	{"mails_oldest_seconds", "Age of the oldest mail that has not ended.", nil, `SELECT COALESCE(AGE(created_at), 0) FROM mails WHERE state = 'waiting' OR state = 'sending'`},
 	{"notices_open", "Open notices, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
 }
 

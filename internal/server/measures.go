@@ -14,6 +14,7 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/worker"
 )
@@ -25,6 +26,7 @@ type measures struct {
 	lease                 atomic.Bool
 	acts                  *prometheus.HistogramVec // duration of unlock commands by outcome
 	partners              *prometheus.HistogramVec // duration of calls to partners by action and outcome
+	mails                 *prometheus.CounterVec   // mails that ended, by kind and state
 }
 
 // callBuckets are histogram buckets for calls that a person waits for, up to their deadline.
@@ -53,6 +55,9 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 		m.acts.WithLabelValues(outcome)
 	}
 	m.partners.WithLabelValues("getSpaces", "ok")
+	m.mails = prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "latchkey", Name: "mails_total", Help: "Mails that ended, by kind and state: sent, mailbox, failed, bounced or canceled."}, []string{"kind", "state"})
+	r.MustRegister(m.mails)
+	m.mails.WithLabelValues(string(mail.Invitation), string(mail.Sent))
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "latchkey", Name: "build_info", Help: "1, with the version of the program and its database schema."}, []string{"version", "schema"})
 	r.MustRegister(build)
 	build.WithLabelValues(version, schema).Set(1)
@@ -82,6 +87,11 @@ func (m *measures) recordPartnerCall(began time.Time, action string, err error) 
 		outcome = "failed"
 	}
 	m.partners.WithLabelValues(action, outcome).Observe(time.Since(began).Seconds())
+}
+
+// recordMail counts a mail that ended.
+func (m *measures) recordMail(kind mail.Kind, state mail.State) {
+	m.mails.WithLabelValues(string(kind), string(state)).Inc()
 }
 
 // recordCondition records the health that /readyz reports.

@@ -125,12 +125,13 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 	if err != nil {
 		return err
 	}
-	return m.DB.Write(ctx, func(tx *db.Tx) error {
+	var moved bool
+	err = m.DB.Write(ctx, func(tx *db.Tx) error {
 		address, err := mail.SealAddress(tx, m.Keys, row.PropertyID, row.ID, r.text.To)
 		if err != nil {
 			return err
 		}
-		moved, err := mail.Move(tx, row, mail.Waiting, mail.InBox, func(u *ent.MailUpdate) {
+		moved, err = mail.Move(tx, row, mail.Waiting, mail.InBox, func(u *ent.MailUpdate) {
 			u.SetText(sealed).SetAddress(address).SetAddressMAC(guest.AddressMAC(m.Keys, row.PropertyID, r.text.To)).AddAttempts(1)
 		})
 		if err != nil || !moved {
@@ -138,17 +139,29 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 		}
 		return r.storeLinks(tx, m.Keys, row)
 	})
+	m.ended(row, mail.InBox, moved, err)
+	return err
+}
+
+// ended counts a mail that a committed transaction moved to its last state.
+func (m Mails) ended(row *mail.Row, state mail.State, moved bool, err error) {
+	if err == nil && moved && m.Ended != nil {
+		m.Ended(mail.Kind(row.Kind), state)
+	}
 }
 
 // cancel ends a mail that has lost its reason. Its reservations count as not invited.
 func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
-	return m.DB.Write(ctx, func(tx *db.Tx) error {
-		moved, err := mail.Move(tx, row, mail.Waiting, mail.Canceled, nil)
+	var moved bool
+	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		moved, err = mail.Move(tx, row, mail.Waiting, mail.Canceled, nil)
 		if err != nil || !moved {
 			return err
 		}
 		return unlist(tx, row, nil)
 	})
+	m.ended(row, mail.Canceled, moved, err)
+	return err
 }
 
 // fail gives a mail up, and notifies staff.
@@ -157,13 +170,16 @@ func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mai
 	if why == mail.FailedRecipient || why == mail.FailedBefore {
 		to = mail.Bounced
 	}
-	return m.DB.Write(ctx, func(tx *db.Tx) error {
-		moved, err := mail.Move(tx, row, from, to, func(u *ent.MailUpdate) { u.SetFailure(string(why)).SetAnswer(answer) })
+	var moved bool
+	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		moved, err = mail.Move(tx, row, from, to, func(u *ent.MailUpdate) { u.SetFailure(string(why)).SetAnswer(answer) })
 		if err != nil || !moved {
 			return err
 		}
 		return m.notifyFailure(tx, row, why)
 	})
+	m.ended(row, to, moved, err)
+	return err
 }
 
 // stayNumber returns the PMS's number of the stay that a mail is about, or "".

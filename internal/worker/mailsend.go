@@ -45,7 +45,8 @@ func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r re
 	if problem != nil {
 		return m.afterProblem(ctx, row, mail.Sending, problem)
 	}
-	_, err = m.move(ctx, row, mail.Sending, mail.Sent)
+	moved, err = m.move(ctx, row, mail.Sending, mail.Sent)
+	m.ended(row, mail.Sent, moved, err)
 	return 0, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
+	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/ent"
 	entmail "latchkey.dev/ent/mail"
@@ -396,6 +397,35 @@ func TestBouncedAddressCountsAsNone(t *testing.T) {
 		write(p.T, p.d, func(tx *db.Tx) error { return guest.SetMailAddress(tx, p.keys, a, "bea@example.com") })
 		if got := address(); got != "bea@example.com" {
 			p.Errorf("with the guest's address: %q", got)
+		}
+	})
+}
+
+// Each mail is counted once, when its last state is stored.
+func TestEndedMailsAreCounted(t *testing.T) {
+	eachPost(t, func(p *post) {
+		counts := map[string]int{}
+		p.mails.Ended = func(kind mail.Kind, state mail.State) { counts[string(kind)+" "+string(state)]++ }
+		order := func(once string) {
+			write(p.T, p.d, func(tx *db.Tx) error {
+				_, err := mail.Order(tx, p.keys, p.queue, mail.Mail{PropertyID: "prp_one", Kind: mail.Link, ReservationID: p.only(), OnceKey: once})
+				return err
+			})
+			p.deliver()
+			p.deliver()
+		}
+		p.change("1", "ana@example.com", 5*day)
+		order("a")
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		order("b")
+		s.Answer(refuse(550, "no such user"), nil)
+		order("c")
+		p.change("1", "ana@example.com", 5*day, canceled)
+		order("d")
+		want := map[string]int{"link mailbox": 1, "link sent": 1, "link bounced": 1, "link canceled": 1}
+		if diff := cmp.Diff(want, counts); diff != "" {
+			p.Error(diff)
 		}
 	})
 }
