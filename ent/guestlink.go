@@ -27,6 +27,8 @@ type GuestLink struct {
 	MAC []byte `json:"mac,omitempty"`
 	// Keyed hash of the address it went to.
 	AddressMAC []byte `json:"address_mac,omitempty"`
+	// The session at a kiosk that handed the stay to a phone; empty: the link of a mail.
+	HandedBy string `json:"handed_by,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`
 	// BoundAt holds the value of the "bound_at" field.
@@ -45,7 +47,7 @@ func (*GuestLink) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case guestlink.FieldMAC, guestlink.FieldAddressMAC:
 			values[i] = new([]byte)
-		case guestlink.FieldID, guestlink.FieldPropertyID, guestlink.FieldReservationID, guestlink.FieldGuestID:
+		case guestlink.FieldID, guestlink.FieldPropertyID, guestlink.FieldReservationID, guestlink.FieldGuestID, guestlink.FieldHandedBy:
 			values[i] = new(sql.NullString)
 		case guestlink.FieldExpiresAt, guestlink.FieldBoundAt, guestlink.FieldRevokedAt, guestlink.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -99,6 +101,12 @@ func (_m *GuestLink) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field address_mac", values[i])
 			} else if value != nil {
 				_m.AddressMAC = *value
+			}
+		case guestlink.FieldHandedBy:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field handed_by", values[i])
+			} else if value.Valid {
+				_m.HandedBy = value.String
 			}
 		case guestlink.FieldExpiresAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -176,6 +184,9 @@ func (_m *GuestLink) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("address_mac=")
 	builder.WriteString(fmt.Sprintf("%v", _m.AddressMAC))
+	builder.WriteString(", ")
+	builder.WriteString("handed_by=")
+	builder.WriteString(_m.HandedBy)
 	builder.WriteString(", ")
 	builder.WriteString("expires_at=")
 	builder.WriteString(_m.ExpiresAt.Format(time.ANSIC))

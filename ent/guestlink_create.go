@@ -58,6 +58,20 @@ func (_c *GuestLinkCreate) SetAddressMAC(v []byte) *GuestLinkCreate {
 	return _c
 }
 
+// SetHandedBy sets the "handed_by" field.
+func (_c *GuestLinkCreate) SetHandedBy(v string) *GuestLinkCreate {
+	_c.mutation.SetHandedBy(v)
+	return _c
+}
+
+// SetNillableHandedBy sets the "handed_by" field if the given value is not nil.
+func (_c *GuestLinkCreate) SetNillableHandedBy(v *string) *GuestLinkCreate {
+	if v != nil {
+		_c.SetHandedBy(*v)
+	}
+	return _c
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (_c *GuestLinkCreate) SetExpiresAt(v time.Time) *GuestLinkCreate {
 	_c.mutation.SetExpiresAt(v)
@@ -151,6 +165,10 @@ func (_c *GuestLinkCreate) defaults() {
 		v := guestlink.DefaultGuestID
 		_c.mutation.SetGuestID(v)
 	}
+	if _, ok := _c.mutation.HandedBy(); !ok {
+		v := guestlink.DefaultHandedBy
+		_c.mutation.SetHandedBy(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := guestlink.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -185,6 +203,14 @@ func (_c *GuestLinkCreate) check() error {
 	}
 	if _, ok := _c.mutation.MAC(); !ok {
 		return &ValidationError{Name: "mac", err: errors.New(`ent: missing required field "GuestLink.mac"`)}
+	}
+	if _, ok := _c.mutation.HandedBy(); !ok {
+		return &ValidationError{Name: "handed_by", err: errors.New(`ent: missing required field "GuestLink.handed_by"`)}
+	}
+	if v, ok := _c.mutation.HandedBy(); ok {
+		if err := guestlink.HandedByValidator(v); err != nil {
+			return &ValidationError{Name: "handed_by", err: fmt.Errorf(`ent: validator failed for field "GuestLink.handed_by": %w`, err)}
+		}
 	}
 	if _, ok := _c.mutation.ExpiresAt(); !ok {
 		return &ValidationError{Name: "expires_at", err: errors.New(`ent: missing required field "GuestLink.expires_at"`)}
@@ -251,6 +277,10 @@ func (_c *GuestLinkCreate) createSpec() (*GuestLink, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.AddressMAC(); ok {
 		_spec.SetField(guestlink.FieldAddressMAC, field.TypeBytes, value)
 		_node.AddressMAC = value
+	}
+	if value, ok := _c.mutation.HandedBy(); ok {
+		_spec.SetField(guestlink.FieldHandedBy, field.TypeString, value)
+		_node.HandedBy = value
 	}
 	if value, ok := _c.mutation.ExpiresAt(); ok {
 		_spec.SetField(guestlink.FieldExpiresAt, field.TypeTime, value)

@@ -27,6 +27,8 @@ type GuestSession struct {
 	Origin string `json:"origin,omitempty"`
 	// Keyed hash of the token.
 	MAC []byte `json:"mac,omitempty"`
+	// The session at a kiosk that handed the stay to this phone, or empty. It has its right to the PIN.
+	HandedBy string `json:"handed_by,omitempty"`
 	// PinShown holds the value of the "pin_shown" field.
 	PinShown bool `json:"pin_shown,omitempty"`
 	// What the device is, as it said: iPhone, iPad, Android, Windows, Mac, Linux, or empty.
@@ -51,7 +53,7 @@ func (*GuestSession) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case guestsession.FieldPinShown:
 			values[i] = new(sql.NullBool)
-		case guestsession.FieldID, guestsession.FieldPropertyID, guestsession.FieldReservationID, guestsession.FieldGuestID, guestsession.FieldOrigin, guestsession.FieldDevice:
+		case guestsession.FieldID, guestsession.FieldPropertyID, guestsession.FieldReservationID, guestsession.FieldGuestID, guestsession.FieldOrigin, guestsession.FieldHandedBy, guestsession.FieldDevice:
 			values[i] = new(sql.NullString)
 		case guestsession.FieldUsedAt, guestsession.FieldExpiresAt, guestsession.FieldRevokedAt, guestsession.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -105,6 +107,12 @@ func (_m *GuestSession) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field mac", values[i])
 			} else if value != nil {
 				_m.MAC = *value
+			}
+		case guestsession.FieldHandedBy:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field handed_by", values[i])
+			} else if value.Valid {
+				_m.HandedBy = value.String
 			}
 		case guestsession.FieldPinShown:
 			if value, ok := values[i].(*sql.NullBool); !ok {
@@ -193,6 +201,9 @@ func (_m *GuestSession) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("mac=")
 	builder.WriteString(fmt.Sprintf("%v", _m.MAC))
+	builder.WriteString(", ")
+	builder.WriteString("handed_by=")
+	builder.WriteString(_m.HandedBy)
 	builder.WriteString(", ")
 	builder.WriteString("pin_shown=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PinShown))

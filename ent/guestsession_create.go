@@ -58,6 +58,20 @@ func (_c *GuestSessionCreate) SetMAC(v []byte) *GuestSessionCreate {
 	return _c
 }
 
+// SetHandedBy sets the "handed_by" field.
+func (_c *GuestSessionCreate) SetHandedBy(v string) *GuestSessionCreate {
+	_c.mutation.SetHandedBy(v)
+	return _c
+}
+
+// SetNillableHandedBy sets the "handed_by" field if the given value is not nil.
+func (_c *GuestSessionCreate) SetNillableHandedBy(v *string) *GuestSessionCreate {
+	if v != nil {
+		_c.SetHandedBy(*v)
+	}
+	return _c
+}
+
 // SetPinShown sets the "pin_shown" field.
 func (_c *GuestSessionCreate) SetPinShown(v bool) *GuestSessionCreate {
 	_c.mutation.SetPinShown(v)
@@ -171,6 +185,10 @@ func (_c *GuestSessionCreate) defaults() {
 		v := guestsession.DefaultGuestID
 		_c.mutation.SetGuestID(v)
 	}
+	if _, ok := _c.mutation.HandedBy(); !ok {
+		v := guestsession.DefaultHandedBy
+		_c.mutation.SetHandedBy(v)
+	}
 	if _, ok := _c.mutation.PinShown(); !ok {
 		v := guestsession.DefaultPinShown
 		_c.mutation.SetPinShown(v)
@@ -221,6 +239,14 @@ func (_c *GuestSessionCreate) check() error {
 	}
 	if _, ok := _c.mutation.MAC(); !ok {
 		return &ValidationError{Name: "mac", err: errors.New(`ent: missing required field "GuestSession.mac"`)}
+	}
+	if _, ok := _c.mutation.HandedBy(); !ok {
+		return &ValidationError{Name: "handed_by", err: errors.New(`ent: missing required field "GuestSession.handed_by"`)}
+	}
+	if v, ok := _c.mutation.HandedBy(); ok {
+		if err := guestsession.HandedByValidator(v); err != nil {
+			return &ValidationError{Name: "handed_by", err: fmt.Errorf(`ent: validator failed for field "GuestSession.handed_by": %w`, err)}
+		}
 	}
 	if _, ok := _c.mutation.PinShown(); !ok {
 		return &ValidationError{Name: "pin_shown", err: errors.New(`ent: missing required field "GuestSession.pin_shown"`)}
@@ -301,6 +327,10 @@ func (_c *GuestSessionCreate) createSpec() (*GuestSession, *sqlgraph.CreateSpec)
 	if value, ok := _c.mutation.MAC(); ok {
 		_spec.SetField(guestsession.FieldMAC, field.TypeBytes, value)
 		_node.MAC = value
+	}
+	if value, ok := _c.mutation.HandedBy(); ok {
+		_spec.SetField(guestsession.FieldHandedBy, field.TypeString, value)
+		_node.HandedBy = value
 	}
 	if value, ok := _c.mutation.PinShown(); ok {
 		_spec.SetField(guestsession.FieldPinShown, field.TypeBool, value)

@@ -15475,6 +15475,7 @@ type GuestLinkMutation struct {
 	guest_id       *string
 	mac            *[]byte
 	address_mac    *[]byte
+	handed_by      *string
 	expires_at     *time.Time
 	bound_at       *time.Time
 	revoked_at     *time.Time
@@ -15782,6 +15783,42 @@ func (m *GuestLinkMutation) ResetAddressMAC() {
 	delete(m.clearedFields, guestlink.FieldAddressMAC)
 }
 
+// SetHandedBy sets the "handed_by" field.
+func (m *GuestLinkMutation) SetHandedBy(s string) {
+	m.handed_by = &s
+}
+
+// HandedBy returns the value of the "handed_by" field in the mutation.
+func (m *GuestLinkMutation) HandedBy() (r string, exists bool) {
+	v := m.handed_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHandedBy returns the old "handed_by" field's value of the GuestLink entity.
+// If the GuestLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestLinkMutation) OldHandedBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHandedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHandedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHandedBy: %w", err)
+	}
+	return oldValue.HandedBy, nil
+}
+
+// ResetHandedBy resets all changes to the "handed_by" field.
+func (m *GuestLinkMutation) ResetHandedBy() {
+	m.handed_by = nil
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (m *GuestLinkMutation) SetExpiresAt(t time.Time) {
 	m.expires_at = &t
@@ -15986,7 +16023,7 @@ func (m *GuestLinkMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestLinkMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 10)
 	if m.property_id != nil {
 		fields = append(fields, guestlink.FieldPropertyID)
 	}
@@ -16001,6 +16038,9 @@ func (m *GuestLinkMutation) Fields() []string {
 	}
 	if m.address_mac != nil {
 		fields = append(fields, guestlink.FieldAddressMAC)
+	}
+	if m.handed_by != nil {
+		fields = append(fields, guestlink.FieldHandedBy)
 	}
 	if m.expires_at != nil {
 		fields = append(fields, guestlink.FieldExpiresAt)
@@ -16032,6 +16072,8 @@ func (m *GuestLinkMutation) Field(name string) (ent.Value, bool) {
 		return m.MAC()
 	case guestlink.FieldAddressMAC:
 		return m.AddressMAC()
+	case guestlink.FieldHandedBy:
+		return m.HandedBy()
 	case guestlink.FieldExpiresAt:
 		return m.ExpiresAt()
 	case guestlink.FieldBoundAt:
@@ -16059,6 +16101,8 @@ func (m *GuestLinkMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldMAC(ctx)
 	case guestlink.FieldAddressMAC:
 		return m.OldAddressMAC(ctx)
+	case guestlink.FieldHandedBy:
+		return m.OldHandedBy(ctx)
 	case guestlink.FieldExpiresAt:
 		return m.OldExpiresAt(ctx)
 	case guestlink.FieldBoundAt:
@@ -16110,6 +16154,13 @@ func (m *GuestLinkMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAddressMAC(v)
+		return nil
+	case guestlink.FieldHandedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHandedBy(v)
 		return nil
 	case guestlink.FieldExpiresAt:
 		v, ok := value.(time.Time)
@@ -16223,6 +16274,9 @@ func (m *GuestLinkMutation) ResetField(name string) error {
 		return nil
 	case guestlink.FieldAddressMAC:
 		m.ResetAddressMAC()
+		return nil
+	case guestlink.FieldHandedBy:
+		m.ResetHandedBy()
 		return nil
 	case guestlink.FieldExpiresAt:
 		m.ResetExpiresAt()
@@ -16793,6 +16847,7 @@ type GuestSessionMutation struct {
 	guest_id       *string
 	origin         *string
 	mac            *[]byte
+	handed_by      *string
 	pin_shown      *bool
 	device         *string
 	used_at        *time.Time
@@ -17089,6 +17144,42 @@ func (m *GuestSessionMutation) ResetMAC() {
 	m.mac = nil
 }
 
+// SetHandedBy sets the "handed_by" field.
+func (m *GuestSessionMutation) SetHandedBy(s string) {
+	m.handed_by = &s
+}
+
+// HandedBy returns the value of the "handed_by" field in the mutation.
+func (m *GuestSessionMutation) HandedBy() (r string, exists bool) {
+	v := m.handed_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHandedBy returns the old "handed_by" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldHandedBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHandedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHandedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHandedBy: %w", err)
+	}
+	return oldValue.HandedBy, nil
+}
+
+// ResetHandedBy resets all changes to the "handed_by" field.
+func (m *GuestSessionMutation) ResetHandedBy() {
+	m.handed_by = nil
+}
+
 // SetPinShown sets the "pin_shown" field.
 func (m *GuestSessionMutation) SetPinShown(b bool) {
 	m.pin_shown = &b
@@ -17352,7 +17443,7 @@ func (m *GuestSessionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestSessionMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 12)
 	if m.property_id != nil {
 		fields = append(fields, guestsession.FieldPropertyID)
 	}
@@ -17367,6 +17458,9 @@ func (m *GuestSessionMutation) Fields() []string {
 	}
 	if m.mac != nil {
 		fields = append(fields, guestsession.FieldMAC)
+	}
+	if m.handed_by != nil {
+		fields = append(fields, guestsession.FieldHandedBy)
 	}
 	if m.pin_shown != nil {
 		fields = append(fields, guestsession.FieldPinShown)
@@ -17404,6 +17498,8 @@ func (m *GuestSessionMutation) Field(name string) (ent.Value, bool) {
 		return m.Origin()
 	case guestsession.FieldMAC:
 		return m.MAC()
+	case guestsession.FieldHandedBy:
+		return m.HandedBy()
 	case guestsession.FieldPinShown:
 		return m.PinShown()
 	case guestsession.FieldDevice:
@@ -17435,6 +17531,8 @@ func (m *GuestSessionMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldOrigin(ctx)
 	case guestsession.FieldMAC:
 		return m.OldMAC(ctx)
+	case guestsession.FieldHandedBy:
+		return m.OldHandedBy(ctx)
 	case guestsession.FieldPinShown:
 		return m.OldPinShown(ctx)
 	case guestsession.FieldDevice:
@@ -17490,6 +17588,13 @@ func (m *GuestSessionMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetMAC(v)
+		return nil
+	case guestsession.FieldHandedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHandedBy(v)
 		return nil
 	case guestsession.FieldPinShown:
 		v, ok := value.(bool)
@@ -17605,6 +17710,9 @@ func (m *GuestSessionMutation) ResetField(name string) error {
 		return nil
 	case guestsession.FieldMAC:
 		m.ResetMAC()
+		return nil
+	case guestsession.FieldHandedBy:
+		m.ResetHandedBy()
 		return nil
 	case guestsession.FieldPinShown:
 		m.ResetPinShown()

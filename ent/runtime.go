@@ -677,8 +677,14 @@ func init() {
 	guestlink.DefaultGuestID = guestlinkDescGuestID.Default.(string)
 	// guestlink.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
 	guestlink.GuestIDValidator = guestlinkDescGuestID.Validators[0].(func(string) error)
+	// guestlinkDescHandedBy is the schema descriptor for handed_by field.
+	guestlinkDescHandedBy := guestlinkFields[6].Descriptor()
+	// guestlink.DefaultHandedBy holds the default value on creation for the handed_by field.
+	guestlink.DefaultHandedBy = guestlinkDescHandedBy.Default.(string)
+	// guestlink.HandedByValidator is a validator for the "handed_by" field. It is called by the builders before save.
+	guestlink.HandedByValidator = guestlinkDescHandedBy.Validators[0].(func(string) error)
 	// guestlinkDescCreatedAt is the schema descriptor for created_at field.
-	guestlinkDescCreatedAt := guestlinkFields[9].Descriptor()
+	guestlinkDescCreatedAt := guestlinkFields[10].Descriptor()
 	// guestlink.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guestlink.DefaultCreatedAt = guestlinkDescCreatedAt.Default.(func() time.Time)
 	// guestlinkDescID is the schema descriptor for id field.
@@ -719,18 +725,24 @@ func init() {
 	guestsessionDescOrigin := guestsessionFields[4].Descriptor()
 	// guestsession.OriginValidator is a validator for the "origin" field. It is called by the builders before save.
 	guestsession.OriginValidator = guestsessionDescOrigin.Validators[0].(func(string) error)
+	// guestsessionDescHandedBy is the schema descriptor for handed_by field.
+	guestsessionDescHandedBy := guestsessionFields[6].Descriptor()
+	// guestsession.DefaultHandedBy holds the default value on creation for the handed_by field.
+	guestsession.DefaultHandedBy = guestsessionDescHandedBy.Default.(string)
+	// guestsession.HandedByValidator is a validator for the "handed_by" field. It is called by the builders before save.
+	guestsession.HandedByValidator = guestsessionDescHandedBy.Validators[0].(func(string) error)
 	// guestsessionDescPinShown is the schema descriptor for pin_shown field.
-	guestsessionDescPinShown := guestsessionFields[6].Descriptor()
+	guestsessionDescPinShown := guestsessionFields[7].Descriptor()
 	// guestsession.DefaultPinShown holds the default value on creation for the pin_shown field.
 	guestsession.DefaultPinShown = guestsessionDescPinShown.Default.(bool)
 	// guestsessionDescDevice is the schema descriptor for device field.
-	guestsessionDescDevice := guestsessionFields[7].Descriptor()
+	guestsessionDescDevice := guestsessionFields[8].Descriptor()
 	// guestsession.DefaultDevice holds the default value on creation for the device field.
 	guestsession.DefaultDevice = guestsessionDescDevice.Default.(string)
 	// guestsession.DeviceValidator is a validator for the "device" field. It is called by the builders before save.
 	guestsession.DeviceValidator = guestsessionDescDevice.Validators[0].(func(string) error)
 	// guestsessionDescCreatedAt is the schema descriptor for created_at field.
-	guestsessionDescCreatedAt := guestsessionFields[11].Descriptor()
+	guestsessionDescCreatedAt := guestsessionFields[12].Descriptor()
 	// guestsession.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guestsession.DefaultCreatedAt = guestsessionDescCreatedAt.Default.(func() time.Time)
 	// guestsessionDescID is the schema descriptor for id field.

@@ -23,6 +23,8 @@ const (
 	FieldMAC = "mac"
 	// FieldAddressMAC holds the string denoting the address_mac field in the database.
 	FieldAddressMAC = "address_mac"
+	// FieldHandedBy holds the string denoting the handed_by field in the database.
+	FieldHandedBy = "handed_by"
 	// FieldExpiresAt holds the string denoting the expires_at field in the database.
 	FieldExpiresAt = "expires_at"
 	// FieldBoundAt holds the string denoting the bound_at field in the database.
@@ -43,6 +45,7 @@ var Columns = []string{
 	FieldGuestID,
 	FieldMAC,
 	FieldAddressMAC,
+	FieldHandedBy,
 	FieldExpiresAt,
 	FieldBoundAt,
 	FieldRevokedAt,
@@ -68,6 +71,10 @@ var (
 	DefaultGuestID string
 	// GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
 	GuestIDValidator func(string) error
+	// DefaultHandedBy holds the default value on creation for the "handed_by" field.
+	DefaultHandedBy string
+	// HandedByValidator is a validator for the "handed_by" field. It is called by the builders before save.
+	HandedByValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -95,6 +102,11 @@ func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 // ByGuestID orders the results by the guest_id field.
 func ByGuestID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldGuestID, opts...).ToFunc()
+}
+
+// ByHandedBy orders the results by the handed_by field.
+func ByHandedBy(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldHandedBy, opts...).ToFunc()
 }
 
 // ByExpiresAt orders the results by the expires_at field.

@@ -89,6 +89,11 @@ func AddressMAC(v []byte) predicate.GuestLink {
 	return predicate.GuestLink(sql.FieldEQ(FieldAddressMAC, v))
 }
 
+// HandedBy applies equality check predicate on the "handed_by" field. It's identical to HandedByEQ.
+func HandedBy(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldEQ(FieldHandedBy, v))
+}
+
 // ExpiresAt applies equality check predicate on the "expires_at" field. It's identical to ExpiresAtEQ.
 func ExpiresAt(v time.Time) predicate.GuestLink {
 	return predicate.GuestLink(sql.FieldEQ(FieldExpiresAt, v))
@@ -392,6 +397,71 @@ func AddressMACIsNil() predicate.GuestLink {
 // AddressMACNotNil applies the NotNil predicate on the "address_mac" field.
 func AddressMACNotNil() predicate.GuestLink {
 	return predicate.GuestLink(sql.FieldNotNull(FieldAddressMAC))
+}
+
+// HandedByEQ applies the EQ predicate on the "handed_by" field.
+func HandedByEQ(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldEQ(FieldHandedBy, v))
+}
+
+// HandedByNEQ applies the NEQ predicate on the "handed_by" field.
+func HandedByNEQ(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldNEQ(FieldHandedBy, v))
+}
+
+// HandedByIn applies the In predicate on the "handed_by" field.
+func HandedByIn(vs ...string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldIn(FieldHandedBy, vs...))
+}
+
+// HandedByNotIn applies the NotIn predicate on the "handed_by" field.
+func HandedByNotIn(vs ...string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldNotIn(FieldHandedBy, vs...))
+}
+
+// HandedByGT applies the GT predicate on the "handed_by" field.
+func HandedByGT(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldGT(FieldHandedBy, v))
+}
+
+// HandedByGTE applies the GTE predicate on the "handed_by" field.
+func HandedByGTE(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldGTE(FieldHandedBy, v))
+}
+
+// HandedByLT applies the LT predicate on the "handed_by" field.
+func HandedByLT(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldLT(FieldHandedBy, v))
+}
+
+// HandedByLTE applies the LTE predicate on the "handed_by" field.
+func HandedByLTE(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldLTE(FieldHandedBy, v))
+}
+
+// HandedByContains applies the Contains predicate on the "handed_by" field.
+func HandedByContains(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldContains(FieldHandedBy, v))
+}
+
+// HandedByHasPrefix applies the HasPrefix predicate on the "handed_by" field.
+func HandedByHasPrefix(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldHasPrefix(FieldHandedBy, v))
+}
+
+// HandedByHasSuffix applies the HasSuffix predicate on the "handed_by" field.
+func HandedByHasSuffix(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldHasSuffix(FieldHandedBy, v))
+}
+
+// HandedByEqualFold applies the EqualFold predicate on the "handed_by" field.
+func HandedByEqualFold(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldEqualFold(FieldHandedBy, v))
+}
+
+// HandedByContainsFold applies the ContainsFold predicate on the "handed_by" field.
+func HandedByContainsFold(v string) predicate.GuestLink {
+	return predicate.GuestLink(sql.FieldContainsFold(FieldHandedBy, v))
 }
 
 // ExpiresAtEQ applies the EQ predicate on the "expires_at" field.

@@ -23,6 +23,8 @@ const (
 	FieldOrigin = "origin"
 	// FieldMAC holds the string denoting the mac field in the database.
 	FieldMAC = "mac"
+	// FieldHandedBy holds the string denoting the handed_by field in the database.
+	FieldHandedBy = "handed_by"
 	// FieldPinShown holds the string denoting the pin_shown field in the database.
 	FieldPinShown = "pin_shown"
 	// FieldDevice holds the string denoting the device field in the database.
@@ -47,6 +49,7 @@ var Columns = []string{
 	FieldGuestID,
 	FieldOrigin,
 	FieldMAC,
+	FieldHandedBy,
 	FieldPinShown,
 	FieldDevice,
 	FieldUsedAt,
@@ -76,6 +79,10 @@ var (
 	GuestIDValidator func(string) error
 	// OriginValidator is a validator for the "origin" field. It is called by the builders before save.
 	OriginValidator func(string) error
+	// DefaultHandedBy holds the default value on creation for the "handed_by" field.
+	DefaultHandedBy string
+	// HandedByValidator is a validator for the "handed_by" field. It is called by the builders before save.
+	HandedByValidator func(string) error
 	// DefaultPinShown holds the default value on creation for the "pin_shown" field.
 	DefaultPinShown bool
 	// DefaultDevice holds the default value on creation for the "device" field.
@@ -114,6 +121,11 @@ func ByGuestID(opts ...sql.OrderTermOption) OrderOption {
 // ByOrigin orders the results by the origin field.
 func ByOrigin(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOrigin, opts...).ToFunc()
+}
+
+// ByHandedBy orders the results by the handed_by field.
+func ByHandedBy(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldHandedBy, opts...).ToFunc()
 }
 
 // ByPinShown orders the results by the pin_shown field.

@@ -89,6 +89,11 @@ func MAC(v []byte) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldEQ(FieldMAC, v))
 }
 
+// HandedBy applies equality check predicate on the "handed_by" field. It's identical to HandedByEQ.
+func HandedBy(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldHandedBy, v))
+}
+
 // PinShown applies equality check predicate on the "pin_shown" field. It's identical to PinShownEQ.
 func PinShown(v bool) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldEQ(FieldPinShown, v))
@@ -417,6 +422,71 @@ func MACLT(v []byte) predicate.GuestSession {
 // MACLTE applies the LTE predicate on the "mac" field.
 func MACLTE(v []byte) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldLTE(FieldMAC, v))
+}
+
+// HandedByEQ applies the EQ predicate on the "handed_by" field.
+func HandedByEQ(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldHandedBy, v))
+}
+
+// HandedByNEQ applies the NEQ predicate on the "handed_by" field.
+func HandedByNEQ(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldNEQ(FieldHandedBy, v))
+}
+
+// HandedByIn applies the In predicate on the "handed_by" field.
+func HandedByIn(vs ...string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldIn(FieldHandedBy, vs...))
+}
+
+// HandedByNotIn applies the NotIn predicate on the "handed_by" field.
+func HandedByNotIn(vs ...string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldNotIn(FieldHandedBy, vs...))
+}
+
+// HandedByGT applies the GT predicate on the "handed_by" field.
+func HandedByGT(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldGT(FieldHandedBy, v))
+}
+
+// HandedByGTE applies the GTE predicate on the "handed_by" field.
+func HandedByGTE(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldGTE(FieldHandedBy, v))
+}
+
+// HandedByLT applies the LT predicate on the "handed_by" field.
+func HandedByLT(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldLT(FieldHandedBy, v))
+}
+
+// HandedByLTE applies the LTE predicate on the "handed_by" field.
+func HandedByLTE(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldLTE(FieldHandedBy, v))
+}
+
+// HandedByContains applies the Contains predicate on the "handed_by" field.
+func HandedByContains(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldContains(FieldHandedBy, v))
+}
+
+// HandedByHasPrefix applies the HasPrefix predicate on the "handed_by" field.
+func HandedByHasPrefix(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldHasPrefix(FieldHandedBy, v))
+}
+
+// HandedByHasSuffix applies the HasSuffix predicate on the "handed_by" field.
+func HandedByHasSuffix(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldHasSuffix(FieldHandedBy, v))
+}
+
+// HandedByEqualFold applies the EqualFold predicate on the "handed_by" field.
+func HandedByEqualFold(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEqualFold(FieldHandedBy, v))
+}
+
+// HandedByContainsFold applies the ContainsFold predicate on the "handed_by" field.
+func HandedByContainsFold(v string) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldContainsFold(FieldHandedBy, v))
 }
 
 // PinShownEQ applies the EQ predicate on the "pin_shown" field.

@@ -156,6 +156,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.StayService/GetStay":            {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/RevealPin":          {"session", "", `{}`, codes.FailedPrecondition},
 	"latchkey.guest.v1.StayService/ListDevices":        {"session", "", `{}`, ok},
+	"latchkey.guest.v1.StayService/HandOver":           {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/EndSession":         {"session", "", untouched, invalid},
 	"latchkey.guest.v1.FormService/GetForm":            {"session", "", `{"guestId":"gst_0"}`, notFound},
 	"latchkey.guest.v1.FormService/SaveStep":           {"session", "", `{"guestId":"gst_0","step":"name"}`, notFound},

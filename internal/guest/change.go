@@ -41,9 +41,10 @@ func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, err
 }
 
 // Trusts reports whether a session may see and change the stay. A session that rests on two facts may until the PMS has checked the
-// guest in, and afterwards if it checked the guest in itself: a person who knows a number and a name is not yet the guest.
+// guest in, and afterwards if it checked the guest in itself, or is the phone that took the stay from that session: a person who knows a
+// number and a name is not yet the guest.
 func (p *Party) Trusts(a actor.Actor) bool {
-	return a.Origin == OriginMail || p.Reservation.State != string(access.Started) || p.Stay.AttemptSession == a.ID
+	return a.Origin == OriginMail || p.Reservation.State != string(access.Started) || isPressedBy(a, p.Stay)
 }
 
 // SetParty stores how many people stay, as the guest says, and adds or removes companions.

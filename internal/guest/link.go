@@ -99,10 +99,7 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, er
 			return Session{}, err
 		}
 	}
-	return CreateSession(tx, keys, SessionSpec{
-		PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail, Device: device,
-		TTL: l.Reservation.ToAt.Add(keepAfterStay).Sub(tx.Now()),
-	})
+	return CreateSession(tx, keys, l.session(tx.Now(), device))
 }
 
 // RevokeLinks revokes the links of a reservation. unboundOnly keeps those that a device uses; guestID selects the links of one

@@ -45,7 +45,7 @@ func (w Withheld) err() error {
 // session that rests on two facts gets the PIN only after its own check-in, and at a kiosk only once: who knows a number and a name must
 // not get the PIN of a guest who is in.
 func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withheld {
-	pressed := stay != nil && stay.AttemptSession == a.ID && (stay.AttemptState == "calling" || stay.AttemptState == "accepted")
+	pressed := stay != nil && isPressedBy(a, stay) && (stay.AttemptState == "calling" || stay.AttemptState == "accepted")
 	switch {
 	case state == "processed" || state == "canceled":
 		return StayOver
@@ -59,6 +59,11 @@ func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withh
 		return ShownBefore
 	}
 	return NotWithheld
+}
+
+// isPressedBy reports whether a session pressed check-in, or is the phone that took the stay from the session that did.
+func isPressedBy(a actor.Actor, stay *ent.Stay) bool {
+	return stay.AttemptSession == a.ID || a.HandedBy != "" && stay.AttemptSession == a.HandedBy
 }
 
 // PINWithheld returns why a session does not get the PIN of the party's stay, whether doors have codes or not.

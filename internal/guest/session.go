@@ -34,6 +34,7 @@ type SessionSpec struct {
 	GuestID                   string // of a companion; empty: the session acts for the whole party
 	Origin                    string // mail, door, or the id of a kiosk
 	Device                    string // what the device says it is, or ""
+	HandedBy                  string // the session at a kiosk that handed the stay to this phone, or empty
 	TTL                       time.Duration
 }
 
@@ -44,7 +45,7 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 		ExpiresAt: tx.Now().Add(s.TTL),
 	}
 	err := tx.GuestSession.Create().SetID(out.ID).SetPropertyID(s.PropertyID).SetReservationID(s.ReservationID).SetGuestID(s.GuestID).
-		SetOrigin(s.Origin).SetDevice(s.Device).SetUsedAt(tx.Now()).SetMAC(sessionMAC(keys, out.Token)).SetExpiresAt(out.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		SetOrigin(s.Origin).SetHandedBy(s.HandedBy).SetDevice(s.Device).SetUsedAt(tx.Now()).SetMAC(sessionMAC(keys, out.Token)).SetExpiresAt(out.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return Session{}, fmt.Errorf("store a guest's session: %w", err)
 	}
@@ -55,7 +56,8 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 // strangers with two facts do not end the session of a guest with a link.
 const maxSessions = 10
 
-// endOldest ends the oldest sessions beyond the bound, but not the session that pressed check-in: its guest waits for the PIN.
+// endOldest ends the oldest sessions beyond the bound, but not the session that pressed check-in, nor the phone
+// that took the stay from it: their guest waits for the PIN.
 func endOldest(tx *db.Tx, s SessionSpec) error {
 	stay, err := LoadStay(tx, s.PropertyID, s.ReservationID)
 	if err != nil {
@@ -70,8 +72,8 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 	} else {
 		alike = append(alike, guestsession.OriginNEQ(OriginMail))
 	}
-	if stay != nil {
-		alike = append(alike, guestsession.IDNEQ(stay.AttemptSession))
+	if stay != nil && stay.AttemptSession != "" {
+		alike = append(alike, guestsession.IDNEQ(stay.AttemptSession), guestsession.HandedByNEQ(stay.AttemptSession))
 	}
 	ids, err := tx.GuestSession.Query().Where(alike...).Order(ent.Desc(guestsession.FieldCreatedAt), ent.Desc(guestsession.FieldID)).
 		Limit(2 * maxSessions).IDs(tx.Context())
@@ -92,7 +94,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 		return actor.Actor{}, credential.Refused()
 	}
 	a := actor.Actor{Kind: actor.Guest}
-	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin, &a.UsedAt)
+	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin, &a.HandedBy, &a.UsedAt)
 	if err != nil {
 		return actor.Actor{}, fmt.Errorf("find a guest's session: %w", err)
 	}
@@ -104,7 +106,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 }
 
 // findSession finds a session that has not ended. The session of a canceled or erased stay does not count.
-const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s.origin, s.used_at FROM guest_sessions AS s
+const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s.origin, s.handed_by, s.used_at FROM guest_sessions AS s
 	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 

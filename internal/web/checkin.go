@@ -118,8 +118,9 @@ type keyView struct {
 	Gates  []*guestv1.GatePin // gates with a code of their own
 	Shown  bool               // they were shown before or to another session, so that this session does not get them
 	Doors  []*guestv1.StayDoor
-	Wait   bool // the access is being planned
-	Moving bool // the evidence of a door still changes
+	Wait   bool   // the access is being planned
+	Moving bool   // the evidence of a door still changes
+	Phone  qrCode // at a kiosk: with which the guest continues on a phone
 }
 
 // works reports whether the code is on the door, as far as the lock can say.
@@ -155,6 +156,9 @@ func (s *site) showKey(x *exchange) error {
 		return x.move(want)
 	}
 	v := keyView{Doors: x.doors()}
+	if x.flow.Kiosk {
+		v.Phone = x.phoneQR() // before the code is shown: a copied cookie gets neither afterwards
+	}
 	pins, err := s.api.Stays.RevealPin(x.as(), &guestv1.RevealPinRequest{})
 	if err == nil {
 		v.Pins = pins.GetData()

@@ -50,6 +50,7 @@ type fakeAPI struct {
 	keys     []string                 // idempotency keys of calls that change something
 	sent     map[string]proto.Message // the request of each idempotency key
 	revealed int
+	handed   int
 	pins     *guestv1.Pins
 	choices  []*guestv1.Choice
 	kiosk    *kioskv1.Kiosk
@@ -241,6 +242,14 @@ func (f *fakeAPI) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest, _ 
 		return nil, fault.New(fault.Precondition, "", "shown before")
 	}
 	return &guestv1.RevealPinResponse{Data: f.pins}, nil
+}
+
+func (f *fakeAPI) HandOver(ctx context.Context, _ *guestv1.HandOverRequest, _ ...grpc.CallOption) (*guestv1.HandOverResponse, error) {
+	if !f.stay.GetAtKiosk() || f.revealed > 0 {
+		return nil, fault.New(fault.Denied, fault.MainGuestOnly, "not at a kiosk")
+	}
+	f.handed++
+	return &guestv1.HandOverResponse{Link: "lkl_handed"}, f.call(ctx, staySession)
 }
 
 func (f *fakeAPI) EndSession(ctx context.Context, _ *guestv1.EndSessionRequest, _ ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {

@@ -212,6 +212,14 @@ func (s *site) kioskHelp(x *exchange) error {
 	return x.render(http.StatusOK, "help", p)
 }
 
+// showPhone shows the code with which the guest continues on a phone.
+func (s *site) showPhone(x *exchange) error {
+	p := x.stayPage("web.phone.title")
+	p.Back = x.flow.stagePage(x.flow.Stay.GetCheckIn())
+	p.Data = x.phoneQR()
+	return x.render(http.StatusOK, "phone", p)
+}
+
 // endVisit ends the visit of a guest.
 func (s *site) endVisit(x *exchange) error {
 	x.endGuest()

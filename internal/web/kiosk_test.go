@@ -58,7 +58,9 @@ func TestKioskFlow(t *testing.T) {
 		t.Fatalf("a complete form moves to %q", a.moved)
 	}
 	b.moves("/k/confirm", form("do", "complete"), "/k/asking")
-	b.shows("/k/asking", "You are checked in")
+	if page := b.shows("/k/asking", "You are checked in"); !strings.Contains(page.body, `href="/k/phone"`) || f.handed != 0 {
+		t.Errorf("waiting does not offer the phone, or made a link (%d)", f.handed)
+	}
 	f.start("sent")
 	if a := b.get("/k/asking"); a.moved != "/k/code" {
 		t.Fatalf("after the PMS's update the tablet moves to %q", a.moved)
@@ -67,7 +69,10 @@ func TestKioskFlow(t *testing.T) {
 	if !strings.Contains(code.body, `data-idle="code"`) || !strings.Contains(code.body, `data-live="/k/code/doors"`) {
 		t.Errorf("the code does not expire, or its evidence is not refreshed:\n%s", code.body)
 	}
-	if doors := b.shows("/k/code/doors", "Room 204"); strings.Contains(plain(doors.body), "4 8 0") || f.revealed != 1 {
+	if !strings.Contains(code.body, `class="qr"`) || strings.Contains(code.body, "lkl_") || !strings.Contains(plain(code.body), "Take it to your phone") || f.handed != 1 {
+		t.Errorf("no code leads to the guest's phone, or its secret is in the page (%d):\n%s", f.handed, code.body)
+	}
+	if doors := b.shows("/k/code/doors", "Room 204"); f.handed != 1 || strings.Contains(plain(doors.body), "4 8 0") || f.revealed != 1 {
 		t.Errorf("refreshing the doors shows the code again, or uses it up (%d)", f.revealed)
 	}
 	b.shows("/k/code", "for safety it is not shown here again")

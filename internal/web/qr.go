@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/boombuler/barcode/qr"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
 // qrCode is a QR code as an SVG path. The zero qrCode is none.
@@ -25,11 +27,26 @@ func (x *exchange) qr(door string) qrCode {
 	if door == "" {
 		return qrCode{}
 	}
+	return x.qrOf("/q/" + url.PathEscape(door))
+}
+
+// phoneQR returns the code of a link with which the guest at a kiosk continues on a phone. It returns none if the stay cannot be handed
+// over, such as after a phone has taken it.
+func (x *exchange) phoneQR() qrCode {
+	made, err := x.site.api.Stays.HandOver(x.as(), &guestv1.HandOverRequest{})
+	if err != nil {
+		return qrCode{}
+	}
+	return x.qrOf("/g/l/" + url.PathEscape(made.GetLink()))
+}
+
+// qrOf returns the code of a path of this server.
+func (x *exchange) qrOf(path string) qrCode {
 	scheme := "http://"
 	if x.site.secure(x.r) {
 		scheme = "https://"
 	}
-	link := scheme + x.r.Host + "/q/" + url.PathEscape(door)
+	link := scheme + x.r.Host + path
 	code, err := qr.Encode(link, qr.M, qr.Auto)
 	if err != nil {
 		return qrCode{}

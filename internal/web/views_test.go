@@ -42,7 +42,7 @@ func views() map[string][2]any {
 		"share":     {f.stay.GetGuests(), []*guestv1.StayGuest(nil)},
 		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2"}, peopleView{}},
 		"stage":     {stageView{CheckIn: &guestv1.CheckIn{Stage: "confirmDetails", AskedAt: f.stay.GetFrom()}, Guests: all}, stageView{}},
-		"key":       {keyView{Pins: f.pins, Doors: f.stay.GetDoors(), Moving: true}, keyView{}},
+		"key":       {keyView{Pins: f.pins, Doors: f.stay.GetDoors(), Moving: true, Phone: qr}, keyView{}},
 		"help":      {nil, nil},
 		"email":     {"ana@", ""},
 		"forgotten": {nil, nil},
@@ -52,6 +52,7 @@ func views() map[string][2]any {
 		"kiosk":     {kioskView{Kiosk: f.kiosk, QR: qr}, kioskView{}},
 		"closed":    {closedView{Text: "web.cut.text", QR: qr}, closedView{Text: "web.closed.text"}},
 		"you":       {nil, nil},
+		"phone":     {qr, qrCode{}},
 	}
 }
 

@@ -132,6 +132,7 @@ func (s *site) routes() map[string]handler {
 		"POST /k/email":       s.visit(s.saveEmail),
 		"GET /k/asking":       s.visit(s.showStage),
 		"GET /k/stop":         s.visit(s.showStage),
+		"GET /k/phone":        s.visit(s.showPhone),
 		"GET /k/code":         s.visit(s.showKey),
 		"GET /k/code/doors":   s.visit(s.showDoors),
 		"POST /k/help":        s.tablet(s.kioskHelp),

@@ -37,7 +37,7 @@ CREATE INDEX "disclosure_guest_id" ON "disclosures" ("guest_id");
 -- create index "disclosure_property_id" to table: "disclosures"
 CREATE INDEX "disclosure_property_id" ON "disclosures" ("property_id");
 -- create "guest_links" table
-CREATE TABLE "guest_links" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "mac" bytea NOT NULL, "address_mac" bytea NULL, "expires_at" timestamptz NOT NULL, "bound_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_links_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+CREATE TABLE "guest_links" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "mac" bytea NOT NULL, "address_mac" bytea NULL, "handed_by" character varying NOT NULL DEFAULT '', "expires_at" timestamptz NOT NULL, "bound_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_links_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "guest_links_mac_key" to table: "guest_links"
 CREATE UNIQUE INDEX "guest_links_mac_key" ON "guest_links" ("mac");
 -- create index "guestlink_expires_at" to table: "guest_links"
@@ -51,7 +51,7 @@ CREATE INDEX "guestprofile_property_id" ON "guest_profiles" ("property_id");
 -- create index "guestprofile_updated_at" to table: "guest_profiles"
 CREATE INDEX "guestprofile_updated_at" ON "guest_profiles" ("updated_at");
 -- create "guest_sessions" table
-CREATE TABLE "guest_sessions" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "origin" character varying NOT NULL, "mac" bytea NOT NULL, "pin_shown" boolean NOT NULL DEFAULT false, "device" character varying NOT NULL DEFAULT '', "used_at" timestamptz NOT NULL, "expires_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_sessions_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+CREATE TABLE "guest_sessions" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "origin" character varying NOT NULL, "mac" bytea NOT NULL, "handed_by" character varying NOT NULL DEFAULT '', "pin_shown" boolean NOT NULL DEFAULT false, "device" character varying NOT NULL DEFAULT '', "used_at" timestamptz NOT NULL, "expires_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_sessions_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "guest_sessions_mac_key" to table: "guest_sessions"
 CREATE UNIQUE INDEX "guest_sessions_mac_key" ON "guest_sessions" ("mac");
 -- create index "guestsession_expires_at" to table: "guest_sessions"

@@ -37,7 +37,7 @@ CREATE INDEX `guest_reservation_id_law` ON `guests` (`reservation_id`, `law`) WH
 -- create index "guest_erase_at" to table: "guests"
 CREATE INDEX `guest_erase_at` ON `guests` (`erase_at`) WHERE erase_at IS NOT NULL;
 -- create "guest_links" table
-CREATE TABLE `guest_links` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `address_mac` blob NULL, `expires_at` datetime NOT NULL, `bound_at` datetime NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_links_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+CREATE TABLE `guest_links` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `address_mac` blob NULL, `handed_by` text NOT NULL DEFAULT (''), `expires_at` datetime NOT NULL, `bound_at` datetime NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_links_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
 -- create index "guest_links_mac_key" to table: "guest_links"
 CREATE UNIQUE INDEX `guest_links_mac_key` ON `guest_links` (`mac`);
 -- create index "guestlink_reservation_id" to table: "guest_links"
@@ -51,7 +51,7 @@ CREATE INDEX `guestprofile_property_id` ON `guest_profiles` (`property_id`);
 -- create index "guestprofile_updated_at" to table: "guest_profiles"
 CREATE INDEX `guestprofile_updated_at` ON `guest_profiles` (`updated_at`);
 -- create "guest_sessions" table
-CREATE TABLE `guest_sessions` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `origin` text NOT NULL, `mac` blob NOT NULL, `pin_shown` bool NOT NULL DEFAULT (false), `device` text NOT NULL DEFAULT (''), `used_at` datetime NOT NULL, `expires_at` datetime NOT NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_sessions_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+CREATE TABLE `guest_sessions` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `origin` text NOT NULL, `mac` blob NOT NULL, `handed_by` text NOT NULL DEFAULT (''), `pin_shown` bool NOT NULL DEFAULT (false), `device` text NOT NULL DEFAULT (''), `used_at` datetime NOT NULL, `expires_at` datetime NOT NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_sessions_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
 -- create index "guest_sessions_mac_key" to table: "guest_sessions"
 CREATE UNIQUE INDEX `guest_sessions_mac_key` ON `guest_sessions` (`mac`);
 -- create index "guestsession_reservation_id" to table: "guest_sessions"

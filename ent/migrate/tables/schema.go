@@ -689,6 +689,7 @@ var (
 		{Name: "guest_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "address_mac", Type: field.TypeBytes, Nullable: true},
+		{Name: "handed_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "bound_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -703,7 +704,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guest_links_reservations_reservation",
-				Columns:    []*schema.Column{GuestLinksColumns[9]},
+				Columns:    []*schema.Column{GuestLinksColumns[10]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -712,12 +713,12 @@ var (
 			{
 				Name:    "guestlink_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestLinksColumns[9]},
+				Columns: []*schema.Column{GuestLinksColumns[10]},
 			},
 			{
 				Name:    "guestlink_expires_at",
 				Unique:  false,
-				Columns: []*schema.Column{GuestLinksColumns[5]},
+				Columns: []*schema.Column{GuestLinksColumns[6]},
 			},
 		},
 	}
@@ -762,6 +763,7 @@ var (
 		{Name: "guest_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "origin", Type: field.TypeString, Size: 40},
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "handed_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "pin_shown", Type: field.TypeBool, Default: false},
 		{Name: "device", Type: field.TypeString, Size: 16, Default: ""},
 		{Name: "used_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -778,7 +780,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guest_sessions_reservations_reservation",
-				Columns:    []*schema.Column{GuestSessionsColumns[11]},
+				Columns:    []*schema.Column{GuestSessionsColumns[12]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -787,12 +789,12 @@ var (
 			{
 				Name:    "guestsession_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestSessionsColumns[11]},
+				Columns: []*schema.Column{GuestSessionsColumns[12]},
 			},
 			{
 				Name:    "guestsession_expires_at",
 				Unique:  false,
-				Columns: []*schema.Column{GuestSessionsColumns[8]},
+				Columns: []*schema.Column{GuestSessionsColumns[9]},
 			},
 		},
 	}

@@ -36,7 +36,7 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 		return nil, err
 	}
 	out := &guestv1.Link{
-		Property: face, Bound: l.Row.BoundAt != nil,
+		Property: face, Bound: l.Row.BoundAt != nil, HandedOver: l.Row.HandedBy != "",
 		FromDate: l.Reservation.FromAt.In(zone).Format(time.DateOnly), ToDate: l.Reservation.ToAt.In(zone).Format(time.DateOnly),
 	}
 	if l.Row.GuestID == "" {

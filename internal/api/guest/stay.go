@@ -313,3 +313,20 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 	}
 	return &guestv1.RevealPinResponse{Data: out}, nil
 }
+
+// HandOver makes the link from a kiosk to the guest's phone. Its answer is a secret, so no call is stored by its idempotency key.
+func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*guestv1.HandOverResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var made guest.HandOver
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		made, err = guest.CreateHandOver(tx, s.Keys, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
+}

@@ -96,6 +96,10 @@ func (c stays) RevealPin(context.Context, *guestv1.RevealPinRequest, ...grpc.Cal
 	return &guestv1.RevealPinResponse{Data: c.script.pins}, c.script.pinFail
 }
 
+func (c stays) HandOver(context.Context, *guestv1.HandOverRequest, ...grpc.CallOption) (*guestv1.HandOverResponse, error) {
+	return &guestv1.HandOverResponse{Link: "lkl_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, c.script.pinFail
+}
+
 func (c stays) EndSession(context.Context, *guestv1.EndSessionRequest, ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {
 	return &guestv1.EndSessionResponse{}, nil
 }

@@ -129,7 +129,9 @@ type Link struct {
 	// Its last day.
 	ToDate string `protobuf:"bytes,4,opt,name=to_date,json=toDate,proto3" json:"to_date,omitempty"`
 	// The link was bound to a device before. That device goes on with its session; others ask for a new link.
-	Bound         bool `protobuf:"varint,5,opt,name=bound,proto3" json:"bound,omitempty"`
+	Bound bool `protobuf:"varint,5,opt,name=bound,proto3" json:"bound,omitempty"`
+	// The link came from a kiosk. No new one can be mailed.
+	HandedOver    bool `protobuf:"varint,6,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -195,6 +197,13 @@ func (x *Link) GetToDate() string {
 func (x *Link) GetBound() bool {
 	if x != nil {
 		return x.Bound
+	}
+	return false
+}
+
+func (x *Link) GetHandedOver() bool {
+	if x != nil {
+		return x.HandedOver
 	}
 	return false
 }
@@ -903,13 +912,15 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x0eGetLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\">\n" +
 	"\x0fGetLinkResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xa9\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xca\x01\n" +
 	"\x04Link\x12;\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x18\n" +
 	"\ainitial\x18\x02 \x01(\tR\ainitial\x12\x1b\n" +
 	"\tfrom_date\x18\x03 \x01(\tR\bfromDate\x12\x17\n" +
 	"\ato_date\x18\x04 \x01(\tR\x06toDate\x12\x14\n" +
-	"\x05bound\x18\x05 \x01(\bR\x05bound\"\xdc\x01\n" +
+	"\x05bound\x18\x05 \x01(\bR\x05bound\x12\x1f\n" +
+	"\vhanded_over\x18\x06 \x01(\bR\n" +
+	"handedOver\"\xdc\x01\n" +
 	"\fPropertyFace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +

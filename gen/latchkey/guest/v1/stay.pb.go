@@ -108,6 +108,98 @@ func (x *GetStayResponse) GetData() *Stay {
 	return nil
 }
 
+// HandOverRequest has no fields: the session selects the stay.
+type HandOverRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandOverRequest) Reset() {
+	*x = HandOverRequest{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandOverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandOverRequest) ProtoMessage() {}
+
+func (x *HandOverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandOverRequest.ProtoReflect.Descriptor instead.
+func (*HandOverRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{2}
+}
+
+// HandOverResponse has the link.
+type HandOverResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret of the link, "lkl_...", for LinkService.
+	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	// When the link ends.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandOverResponse) Reset() {
+	*x = HandOverResponse{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandOverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandOverResponse) ProtoMessage() {}
+
+func (x *HandOverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandOverResponse.ProtoReflect.Descriptor instead.
+func (*HandOverResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *HandOverResponse) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+func (x *HandOverResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
 // Stay is a reservation as its guests see it.
 type Stay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -173,7 +265,7 @@ type Stay struct {
 
 func (x *Stay) Reset() {
 	*x = Stay{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -185,7 +277,7 @@ func (x *Stay) String() string {
 func (*Stay) ProtoMessage() {}
 
 func (x *Stay) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -198,7 +290,7 @@ func (x *Stay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stay.ProtoReflect.Descriptor instead.
 func (*Stay) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Stay) GetId() string {
@@ -389,7 +481,7 @@ type StayMail struct {
 
 func (x *StayMail) Reset() {
 	*x = StayMail{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +493,7 @@ func (x *StayMail) String() string {
 func (*StayMail) ProtoMessage() {}
 
 func (x *StayMail) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +506,7 @@ func (x *StayMail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayMail.ProtoReflect.Descriptor instead.
 func (*StayMail) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StayMail) GetState() string {
@@ -450,7 +542,7 @@ type Disclosure struct {
 
 func (x *Disclosure) Reset() {
 	*x = Disclosure{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -462,7 +554,7 @@ func (x *Disclosure) String() string {
 func (*Disclosure) ProtoMessage() {}
 
 func (x *Disclosure) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -475,7 +567,7 @@ func (x *Disclosure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Disclosure.ProtoReflect.Descriptor instead.
 func (*Disclosure) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Disclosure) GetGuestId() string {
@@ -546,7 +638,7 @@ type StayGuest struct {
 
 func (x *StayGuest) Reset() {
 	*x = StayGuest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -558,7 +650,7 @@ func (x *StayGuest) String() string {
 func (*StayGuest) ProtoMessage() {}
 
 func (x *StayGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -571,7 +663,7 @@ func (x *StayGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayGuest.ProtoReflect.Descriptor instead.
 func (*StayGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StayGuest) GetId() string {
@@ -671,7 +763,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +775,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +788,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Task) GetKind() string {
@@ -728,7 +820,7 @@ type SharedGroup struct {
 
 func (x *SharedGroup) Reset() {
 	*x = SharedGroup{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +832,7 @@ func (x *SharedGroup) String() string {
 func (*SharedGroup) ProtoMessage() {}
 
 func (x *SharedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +845,7 @@ func (x *SharedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedGroup.ProtoReflect.Descriptor instead.
 func (*SharedGroup) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SharedGroup) GetName() string {
@@ -799,7 +891,7 @@ type StayDoor struct {
 
 func (x *StayDoor) Reset() {
 	*x = StayDoor{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -811,7 +903,7 @@ func (x *StayDoor) String() string {
 func (*StayDoor) ProtoMessage() {}
 
 func (x *StayDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -824,7 +916,7 @@ func (x *StayDoor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayDoor.ProtoReflect.Descriptor instead.
 func (*StayDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StayDoor) GetId() string {
@@ -878,7 +970,7 @@ type RevealPinRequest struct {
 
 func (x *RevealPinRequest) Reset() {
 	*x = RevealPinRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +982,7 @@ func (x *RevealPinRequest) String() string {
 func (*RevealPinRequest) ProtoMessage() {}
 
 func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +995,7 @@ func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
 func (*RevealPinRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
 }
 
 // RevealPinResponse answers with the PINs.
@@ -917,7 +1009,7 @@ type RevealPinResponse struct {
 
 func (x *RevealPinResponse) Reset() {
 	*x = RevealPinResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -929,7 +1021,7 @@ func (x *RevealPinResponse) String() string {
 func (*RevealPinResponse) ProtoMessage() {}
 
 func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -942,7 +1034,7 @@ func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
 func (*RevealPinResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RevealPinResponse) GetData() *Pins {
@@ -965,7 +1057,7 @@ type Pins struct {
 
 func (x *Pins) Reset() {
 	*x = Pins{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1069,7 @@ func (x *Pins) String() string {
 func (*Pins) ProtoMessage() {}
 
 func (x *Pins) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1082,7 @@ func (x *Pins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pins.ProtoReflect.Descriptor instead.
 func (*Pins) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Pins) GetPin() string {
@@ -1022,7 +1114,7 @@ type GatePin struct {
 
 func (x *GatePin) Reset() {
 	*x = GatePin{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1034,7 +1126,7 @@ func (x *GatePin) String() string {
 func (*GatePin) ProtoMessage() {}
 
 func (x *GatePin) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1047,7 +1139,7 @@ func (x *GatePin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatePin.ProtoReflect.Descriptor instead.
 func (*GatePin) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GatePin) GetGateId() string {
@@ -1080,7 +1172,7 @@ type ListDevicesRequest struct {
 
 func (x *ListDevicesRequest) Reset() {
 	*x = ListDevicesRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1184,7 @@ func (x *ListDevicesRequest) String() string {
 func (*ListDevicesRequest) ProtoMessage() {}
 
 func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1197,7 @@ func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
 func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
 }
 
 // ListDevicesResponse answers with the devices.
@@ -1119,7 +1211,7 @@ type ListDevicesResponse struct {
 
 func (x *ListDevicesResponse) Reset() {
 	*x = ListDevicesResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1223,7 @@ func (x *ListDevicesResponse) String() string {
 func (*ListDevicesResponse) ProtoMessage() {}
 
 func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1236,7 @@ func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
 func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListDevicesResponse) GetData() *DeviceList {
@@ -1165,7 +1257,7 @@ type DeviceList struct {
 
 func (x *DeviceList) Reset() {
 	*x = DeviceList{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +1269,7 @@ func (x *DeviceList) String() string {
 func (*DeviceList) ProtoMessage() {}
 
 func (x *DeviceList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +1282,7 @@ func (x *DeviceList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
 func (*DeviceList) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeviceList) GetList() []*Device {
@@ -1223,7 +1315,7 @@ type Device struct {
 
 func (x *Device) Reset() {
 	*x = Device{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +1327,7 @@ func (x *Device) String() string {
 func (*Device) ProtoMessage() {}
 
 func (x *Device) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1340,7 @@ func (x *Device) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Device.ProtoReflect.Descriptor instead.
 func (*Device) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Device) GetId() string {
@@ -1315,7 +1407,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1419,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1432,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -1373,7 +1465,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1385,7 +1477,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1398,7 +1490,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
@@ -1408,7 +1500,12 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1clatchkey/guest/v1/stay.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/guest/v1/checkin.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x10\n" +
 	"\x0eGetStayRequest\">\n" +
 	"\x0fGetStayResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\xb5\b\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\x11\n" +
+	"\x0fHandOverRequest\"f\n" +
+	"\x10HandOverResponse\x12\x17\n" +
+	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
+	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xb5\b\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1510,11 +1607,12 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\x12\x1e\n" +
 	"\x06others\x18\x02 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x06others\x12$\n" +
 	"\tdevice_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\bdeviceId\"\x14\n" +
-	"\x12EndSessionResponse2\xfd\x03\n" +
+	"\x12EndSessionResponse2\xfa\x04\n" +
 	"\vStayService\x12l\n" +
 	"\aGetStay\x12!.latchkey.guest.v1.GetStayRequest\x1a\".latchkey.guest.v1.GetStayResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/stay\x12\x7f\n" +
 	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12{\n" +
-	"\vListDevices\x12%.latchkey.guest.v1.ListDevicesRequest\x1a&.latchkey.guest.v1.ListDevicesResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/devices\x12\x81\x01\n" +
+	"\vListDevices\x12%.latchkey.guest.v1.ListDevicesRequest\x1a&.latchkey.guest.v1.ListDevicesResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/devices\x12{\n" +
+	"\bHandOver\x12\".latchkey.guest.v1.HandOverRequest\x1a#.latchkey.guest.v1.HandOverResponse\"&\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:handOver\x12\x81\x01\n" +
 	"\n" +
 	"EndSession\x12$.latchkey.guest.v1.EndSessionRequest\x1a%.latchkey.guest.v1.EndSessionResponse\"&\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/guest/session:endB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
@@ -1530,67 +1628,72 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*GetStayRequest)(nil),        // 0: latchkey.guest.v1.GetStayRequest
 	(*GetStayResponse)(nil),       // 1: latchkey.guest.v1.GetStayResponse
-	(*Stay)(nil),                  // 2: latchkey.guest.v1.Stay
-	(*StayMail)(nil),              // 3: latchkey.guest.v1.StayMail
-	(*Disclosure)(nil),            // 4: latchkey.guest.v1.Disclosure
-	(*StayGuest)(nil),             // 5: latchkey.guest.v1.StayGuest
-	(*Task)(nil),                  // 6: latchkey.guest.v1.Task
-	(*SharedGroup)(nil),           // 7: latchkey.guest.v1.SharedGroup
-	(*StayDoor)(nil),              // 8: latchkey.guest.v1.StayDoor
-	(*RevealPinRequest)(nil),      // 9: latchkey.guest.v1.RevealPinRequest
-	(*RevealPinResponse)(nil),     // 10: latchkey.guest.v1.RevealPinResponse
-	(*Pins)(nil),                  // 11: latchkey.guest.v1.Pins
-	(*GatePin)(nil),               // 12: latchkey.guest.v1.GatePin
-	(*ListDevicesRequest)(nil),    // 13: latchkey.guest.v1.ListDevicesRequest
-	(*ListDevicesResponse)(nil),   // 14: latchkey.guest.v1.ListDevicesResponse
-	(*DeviceList)(nil),            // 15: latchkey.guest.v1.DeviceList
-	(*Device)(nil),                // 16: latchkey.guest.v1.Device
-	(*EndSessionRequest)(nil),     // 17: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),    // 18: latchkey.guest.v1.EndSessionResponse
-	(*PropertyFace)(nil),          // 19: latchkey.guest.v1.PropertyFace
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*CheckIn)(nil),               // 21: latchkey.guest.v1.CheckIn
+	(*HandOverRequest)(nil),       // 2: latchkey.guest.v1.HandOverRequest
+	(*HandOverResponse)(nil),      // 3: latchkey.guest.v1.HandOverResponse
+	(*Stay)(nil),                  // 4: latchkey.guest.v1.Stay
+	(*StayMail)(nil),              // 5: latchkey.guest.v1.StayMail
+	(*Disclosure)(nil),            // 6: latchkey.guest.v1.Disclosure
+	(*StayGuest)(nil),             // 7: latchkey.guest.v1.StayGuest
+	(*Task)(nil),                  // 8: latchkey.guest.v1.Task
+	(*SharedGroup)(nil),           // 9: latchkey.guest.v1.SharedGroup
+	(*StayDoor)(nil),              // 10: latchkey.guest.v1.StayDoor
+	(*RevealPinRequest)(nil),      // 11: latchkey.guest.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),     // 12: latchkey.guest.v1.RevealPinResponse
+	(*Pins)(nil),                  // 13: latchkey.guest.v1.Pins
+	(*GatePin)(nil),               // 14: latchkey.guest.v1.GatePin
+	(*ListDevicesRequest)(nil),    // 15: latchkey.guest.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),   // 16: latchkey.guest.v1.ListDevicesResponse
+	(*DeviceList)(nil),            // 17: latchkey.guest.v1.DeviceList
+	(*Device)(nil),                // 18: latchkey.guest.v1.Device
+	(*EndSessionRequest)(nil),     // 19: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),    // 20: latchkey.guest.v1.EndSessionResponse
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*PropertyFace)(nil),          // 22: latchkey.guest.v1.PropertyFace
+	(*CheckIn)(nil),               // 23: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
-	2,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	19, // 1: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	20, // 2: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	20, // 3: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
-	5,  // 4: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
-	6,  // 5: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	20, // 6: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	7,  // 7: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	21, // 8: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
-	8,  // 9: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
-	3,  // 10: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
-	4,  // 11: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
-	20, // 12: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	20, // 13: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	20, // 14: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	11, // 15: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	12, // 16: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	15, // 17: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	16, // 18: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	20, // 19: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	20, // 20: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	20, // 21: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 22: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	9,  // 23: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	13, // 24: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	17, // 25: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 26: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	10, // 27: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	14, // 28: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	18, // 29: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	26, // [26:30] is the sub-list for method output_type
-	22, // [22:26] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	4,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
+	21, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
+	22, // 2: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	21, // 3: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	21, // 4: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	7,  // 5: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
+	8,  // 6: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
+	21, // 7: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	9,  // 8: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
+	23, // 9: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	10, // 10: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
+	5,  // 11: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
+	6,  // 12: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
+	21, // 13: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	21, // 14: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	21, // 15: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	13, // 16: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	14, // 17: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	17, // 18: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	18, // 19: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	21, // 20: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	21, // 21: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	21, // 22: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 23: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	11, // 24: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	15, // 25: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	2,  // 26: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	19, // 27: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 28: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	12, // 29: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	16, // 30: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	3,  // 31: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	20, // 32: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	28, // [28:33] is the sub-list for method output_type
+	23, // [23:28] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
@@ -1600,14 +1703,14 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	}
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
-	file_latchkey_guest_v1_stay_proto_msgTypes[7].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

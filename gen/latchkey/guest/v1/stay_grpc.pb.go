@@ -22,6 +22,7 @@ const (
 	StayService_GetStay_FullMethodName     = "/latchkey.guest.v1.StayService/GetStay"
 	StayService_RevealPin_FullMethodName   = "/latchkey.guest.v1.StayService/RevealPin"
 	StayService_ListDevices_FullMethodName = "/latchkey.guest.v1.StayService/ListDevices"
+	StayService_HandOver_FullMethodName    = "/latchkey.guest.v1.StayService/HandOver"
 	StayService_EndSession_FullMethodName  = "/latchkey.guest.v1.StayService/EndSession"
 )
 
@@ -38,6 +39,10 @@ type StayServiceClient interface {
 	RevealPin(ctx context.Context, in *RevealPinRequest, opts ...grpc.CallOption) (*RevealPinResponse, error)
 	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
 	ListDevices(ctx context.Context, in *ListDevicesRequest, opts ...grpc.CallOption) (*ListDevicesResponse, error)
+	// Makes a link with which the guest continues on a phone. Only a session from a kiosk can do this, before RevealPin has shown the PIN. The
+	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
+	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
+	HandOver(ctx context.Context, in *HandOverRequest, opts ...grpc.CallOption) (*HandOverResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 }
@@ -80,6 +85,16 @@ func (c *stayServiceClient) ListDevices(ctx context.Context, in *ListDevicesRequ
 	return out, nil
 }
 
+func (c *stayServiceClient) HandOver(ctx context.Context, in *HandOverRequest, opts ...grpc.CallOption) (*HandOverResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HandOverResponse)
+	err := c.cc.Invoke(ctx, StayService_HandOver_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *stayServiceClient) EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EndSessionResponse)
@@ -103,6 +118,10 @@ type StayServiceServer interface {
 	RevealPin(context.Context, *RevealPinRequest) (*RevealPinResponse, error)
 	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
 	ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error)
+	// Makes a link with which the guest continues on a phone. Only a session from a kiosk can do this, before RevealPin has shown the PIN. The
+	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
+	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
+	HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	mustEmbedUnimplementedStayServiceServer()
@@ -123,6 +142,9 @@ func (UnimplementedStayServiceServer) RevealPin(context.Context, *RevealPinReque
 }
 func (UnimplementedStayServiceServer) ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDevices not implemented")
+}
+func (UnimplementedStayServiceServer) HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method HandOver not implemented")
 }
 func (UnimplementedStayServiceServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
@@ -202,6 +224,24 @@ func _StayService_ListDevices_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StayService_HandOver_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HandOverRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StayServiceServer).HandOver(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StayService_HandOver_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StayServiceServer).HandOver(ctx, req.(*HandOverRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StayService_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EndSessionRequest)
 	if err := dec(in); err != nil {
@@ -238,6 +278,10 @@ var StayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListDevices",
 			Handler:    _StayService_ListDevices_Handler,
+		},
+		{
+			MethodName: "HandOver",
+			Handler:    _StayService_HandOver_Handler,
 		},
 		{
 			MethodName: "EndSession",

@@ -39,6 +39,8 @@ const (
 	StayServiceRevealPinProcedure = "/latchkey.guest.v1.StayService/RevealPin"
 	// StayServiceListDevicesProcedure is the fully-qualified name of the StayService's ListDevices RPC.
 	StayServiceListDevicesProcedure = "/latchkey.guest.v1.StayService/ListDevices"
+	// StayServiceHandOverProcedure is the fully-qualified name of the StayService's HandOver RPC.
+	StayServiceHandOverProcedure = "/latchkey.guest.v1.StayService/HandOver"
 	// StayServiceEndSessionProcedure is the fully-qualified name of the StayService's EndSession RPC.
 	StayServiceEndSessionProcedure = "/latchkey.guest.v1.StayService/EndSession"
 )
@@ -52,6 +54,10 @@ type StayServiceClient interface {
 	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
 	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
 	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
+	// Makes a link with which the guest continues on a phone. Only a session from a kiosk can do this, before RevealPin has shown the PIN. The
+	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
+	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
+	HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -85,6 +91,12 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(stayServiceMethods.ByName("ListDevices")),
 			connect.WithClientOptions(opts...),
 		),
+		handOver: connect.NewClient[v1.HandOverRequest, v1.HandOverResponse](
+			httpClient,
+			baseURL+StayServiceHandOverProcedure,
+			connect.WithSchema(stayServiceMethods.ByName("HandOver")),
+			connect.WithClientOptions(opts...),
+		),
 		endSession: connect.NewClient[v1.EndSessionRequest, v1.EndSessionResponse](
 			httpClient,
 			baseURL+StayServiceEndSessionProcedure,
@@ -99,6 +111,7 @@ type stayServiceClient struct {
 	getStay     *connect.Client[v1.GetStayRequest, v1.GetStayResponse]
 	revealPin   *connect.Client[v1.RevealPinRequest, v1.RevealPinResponse]
 	listDevices *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
+	handOver    *connect.Client[v1.HandOverRequest, v1.HandOverResponse]
 	endSession  *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
 }
 
@@ -129,6 +142,15 @@ func (c *stayServiceClient) ListDevices(ctx context.Context, req *v1.ListDevices
 	return nil, err
 }
 
+// HandOver calls latchkey.guest.v1.StayService.HandOver.
+func (c *stayServiceClient) HandOver(ctx context.Context, req *v1.HandOverRequest) (*v1.HandOverResponse, error) {
+	response, err := c.handOver.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // EndSession calls latchkey.guest.v1.StayService.EndSession.
 func (c *stayServiceClient) EndSession(ctx context.Context, req *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {
 	response, err := c.endSession.CallUnary(ctx, connect.NewRequest(req))
@@ -147,6 +169,10 @@ type StayServiceHandler interface {
 	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
 	// Lists the devices that act for the caller: the caller's own sessions, or only this one if it rests on two facts.
 	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
+	// Makes a link with which the guest continues on a phone. Only a session from a kiosk can do this, before RevealPin has shown the PIN. The
+	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
+	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
+	HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -176,6 +202,12 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(stayServiceMethods.ByName("ListDevices")),
 		connect.WithHandlerOptions(opts...),
 	)
+	stayServiceHandOverHandler := connect.NewUnaryHandlerSimple(
+		StayServiceHandOverProcedure,
+		svc.HandOver,
+		connect.WithSchema(stayServiceMethods.ByName("HandOver")),
+		connect.WithHandlerOptions(opts...),
+	)
 	stayServiceEndSessionHandler := connect.NewUnaryHandlerSimple(
 		StayServiceEndSessionProcedure,
 		svc.EndSession,
@@ -190,6 +222,8 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 			stayServiceRevealPinHandler.ServeHTTP(w, r)
 		case StayServiceListDevicesProcedure:
 			stayServiceListDevicesHandler.ServeHTTP(w, r)
+		case StayServiceHandOverProcedure:
+			stayServiceHandOverHandler.ServeHTTP(w, r)
 		case StayServiceEndSessionProcedure:
 			stayServiceEndSessionHandler.ServeHTTP(w, r)
 		default:
@@ -211,6 +245,10 @@ func (UnimplementedStayServiceHandler) RevealPin(context.Context, *v1.RevealPinR
 
 func (UnimplementedStayServiceHandler) ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.ListDevices is not implemented"))
+}
+
+func (UnimplementedStayServiceHandler) HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.HandOver is not implemented"))
 }
 
 func (UnimplementedStayServiceHandler) EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {
