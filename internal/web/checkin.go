@@ -16,6 +16,7 @@ type stageView struct {
 	CheckIn *guestv1.CheckIn
 	Retry   bool      // trying again can help
 	Guests  []answers // with confirmDetails: what is confirmed
+	Sign    *signView // with signature: what a guest signs on this page; nil: nothing
 }
 
 // canRetry reports whether a stopped check-in can go on after the guest tries again. One stop that needs the desk is enough for false.
@@ -42,7 +43,18 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	switch c.GetStage() {
 	case "calling", "waiting":
 		p.Refresh, p.Back = waitSeconds, ""
-	case "identityCheck", "signature":
+	case "signature":
+		sign, err := x.toSign(c)
+		if err != nil {
+			return err
+		}
+		if sign == nil {
+			p.Refresh = 5
+			break
+		}
+		sign.Small = status != http.StatusOK
+		v.Sign = sign
+	case "identityCheck":
 		p.Refresh = 5
 	case "stopped":
 		if !v.Retry || c.GetNextAskAt() != nil {
@@ -77,6 +89,9 @@ func (s *site) act(x *exchange) error {
 	c, err := x.doStep(x.value("do"))
 	if err != nil {
 		f := s.api.Fault(err)
+		if x.value("do") == "sign" && f.Kind == fault.Invalid {
+			return x.stage(http.StatusUnprocessableEntity, x.flow.Stay.GetCheckIn())
+		}
 		if f.Kind == fault.Precondition || f.Kind == fault.Aborted || f.Kind == fault.Exists {
 			// The check-in went on meanwhile: show where it is.
 			return x.move(x.flow.CheckIn())
@@ -104,6 +119,10 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 	case "complete":
 		a, err := api.CheckIns.CompleteCheckIn(x.as(), &guestv1.CompleteCheckInRequest{})
 		return a.GetData(), err
+	case "sign":
+		if err := x.sign(); err != nil {
+			return nil, err
+		}
 	case "rules":
 		if _, err := api.Forms.AcceptHouseRules(x.as(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
 			return nil, err

@@ -119,6 +119,12 @@ func stage(name string, stops ...*guestv1.CheckInStop) func(*scripted) {
 	}
 }
 
+// signing is a check-in that waits for a signature on the screen.
+func signing(s *scripted) {
+	s.stay.CheckIn = &guestv1.CheckIn{Stage: "signature", UnsignedGuestIds: []string{"g1"}}
+	s.form.Signature = &guestv1.FormSignature{State: "open", Shown: "v1", Fields: []string{"firstName", "lastName"}}
+}
+
 func stop(reason string) func(*scripted) {
 	return stage("stopped", &guestv1.CheckInStop{Reason: reason, Amount: "84.00", Currency: "EUR", Retry: true})
 }
@@ -207,6 +213,11 @@ var guestStates = []state{
 	{name: "checkin-pms", path: "/g/stays/stay1/checkin", given: stop("partnerError")},
 	{name: "checkin-identity", path: "/g/stays/stay1/checkin", given: stage("identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"})},
 	{name: "checkin-signature", path: "/g/stays/stay1/checkin", given: stage("signature")},
+	{name: "checkin-sign", path: "/g/stays/stay1/checkin", given: signing, act: func(p *browser.Page) {
+		p.Click("I sign this form")
+		p.WaitText("Draw your signature larger")
+		p.Draw("canvas", [2]float64{.1, .7}, [2]float64{.3, .2}, [2]float64{.5, .8}, [2]float64{.9, .3})
+	}},
 	{name: "checkin-desk", path: "/g/stays/stay1/checkin", given: stage("atDesk", &guestv1.CheckInStop{Reason: "minorAlone"})},
 	{name: "checkin-ended", path: "/g/stays/stay1/checkin", given: stage("ended")},
 	{name: "key", path: "/g/stays/stay1/key", given: started("verified", "")},
@@ -229,6 +240,7 @@ var guestStates = []state{
 }
 
 var kioskStates = []state{
+	{name: "sign", path: "/k/stop", given: signing},
 	{name: "enrol", path: "/k/enrol"},
 	{name: "enrol-wrong", path: "/k/enrol", given: failing(fault.New(fault.NotFound, "", "")), act: func(p *browser.Page) {
 		p.Tolerate("status of 422")

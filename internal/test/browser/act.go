@@ -136,6 +136,28 @@ func (p *Page) clickNode(node cdp.BackendNodeID) {
 	p.do(chromedp.MouseClickXY(x, y))
 }
 
+// Draw draws a line with the mouse on the element that a selector finds, from point to point. Points are parts of its width and height.
+func (p *Page) Draw(selector string, points ...[2]float64) {
+	p.t.Helper()
+	box := evaluate[[]float64](p, fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		e.scrollIntoView({block: "center", behavior: "instant"});
+		const b = e.getBoundingClientRect();
+		return [b.left, b.top, b.width, b.height];
+	})()`, selector))
+	for i, point := range points {
+		e := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: box[0] + point[0]*box[2], Y: box[1] + point[1]*box[3], Button: input.MouseButtonLeft, Buttons: 1}
+		if i == 0 {
+			e.Type, e.ClickCount = input.DispatchMouseEventTypeMousePressed, 1
+		}
+		call(p, input.DispatchMouseEvent, e)
+		if i == len(points)-1 {
+			e.Type, e.Buttons, e.ClickCount = input.DispatchMouseEventTypeMouseReleased, 0, 1
+			call(p, input.DispatchMouseEvent, e)
+		}
+	}
+}
+
 // callOn calls a JavaScript function on an element and returns its result as JSON.
 func (p *Page) callOn(node cdp.BackendNodeID, function string, args ...any) json.RawMessage {
 	p.t.Helper()

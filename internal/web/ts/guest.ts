@@ -1,3 +1,4 @@
+import "./drawn";
 import { live } from "./live";
 import { focusFirst } from "./page";
 

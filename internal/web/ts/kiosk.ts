@@ -1,3 +1,4 @@
+import "./drawn";
 import { makeKey, sign } from "./key";
 import { live } from "./live";
 import { focusFirst, parse, show, workerURL } from "./page";
