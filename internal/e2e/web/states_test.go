@@ -214,6 +214,10 @@ var guestStates = []state{
 	{name: "checkin-identity", path: "/g/stays/stay1/checkin", given: stage("identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"})},
 	{name: "checkin-signature", path: "/g/stays/stay1/checkin", given: stage("signature")},
 	{name: "checkin-sign", path: "/g/stays/stay1/checkin", given: signing, act: func(p *browser.Page) {
+		if p.Holds(`matchMedia("(scripting: none)").matches`) {
+			p.WaitText("This browser cannot draw here")
+			return
+		}
 		p.Click("I sign this form")
 		p.WaitText("Draw your signature larger")
 		p.Draw("canvas", [2]float64{.1, .7}, [2]float64{.3, .2}, [2]float64{.5, .8}, [2]float64{.9, .3})

@@ -30,12 +30,16 @@ func (p *Page) save(name string, png []byte) {
 // shifts after input count too: call LayoutShift before acting on the page.
 func (p *Page) LayoutShift() {
 	p.t.Helper()
+	until := "Infinity"
+	if p.scriptOff { // the check needs script, and elements for pages with script appear then
+		until = fmt.Sprint(evaluate[float64](p, "performance.now()"))
+	}
 	p.disableScript(false)
 	defer p.disableScript(true)
 	moved := evaluate[[]string](p, `new Promise(resolve => {
 		const moved = [];
 		new PerformanceObserver(list => {
-			for (const e of list.getEntries())
+			for (const e of list.getEntries().filter(e => e.startTime < `+until+`))
 				moved.push(e.value.toFixed(4) + " " + e.sources.map(s => s.node?.outerHTML?.slice(0, 120) ?? s.node?.textContent?.slice(0, 60) ?? "").join(" | "));
 		}).observe({type: "layout-shift", buffered: true});
 		requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(moved))));
