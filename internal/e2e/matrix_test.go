@@ -159,6 +159,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.StayService/HandOver":           {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/EndSession":         {"session", "", untouched, invalid},
 	"latchkey.guest.v1.FormService/GetForm":            {"session", "", `{"guestId":"gst_0"}`, notFound},
+	"latchkey.guest.v1.FormService/ListForms":          {"session", "", `{}`, ok},
 	"latchkey.guest.v1.FormService/SaveStep":           {"session", "", `{"guestId":"gst_0","step":"name"}`, notFound},
 	"latchkey.guest.v1.FormService/SignForm":           {"session", "", `{"guestId":"gst_0","shown":"0","drawing":"0,0 100,100"}`, notFound},
 	"latchkey.guest.v1.FormService/SetParty":           {"session", "", `{}`, invalid},

@@ -17,7 +17,7 @@ func build(t *testing.T, c Config) *World {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := config.Default()
-	cfg.DataDir = filepath.Join(dir, "data")
+	cfg.DataDir, cfg.Database = filepath.Join(dir, "data"), c.Server.Database
 	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	cfg.Drain = 10 * time.Millisecond
 	c.Server, c.Dir, c.Options.Logger = cfg, dir, slog.New(slog.NewTextHandler(t.Output(), nil))

@@ -276,6 +276,18 @@ func (f *fakeAPI) GetForm(ctx context.Context, r *guestv1.GetFormRequest, _ ...g
 	return &guestv1.GetFormResponse{Data: form}, f.call(ctx, staySession)
 }
 
+func (f *fakeAPI) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest, _ ...grpc.CallOption) (*guestv1.ListFormsResponse, error) {
+	out := &guestv1.ListFormsResponse{}
+	for _, g := range f.stay.GetGuests() {
+		got, err := f.GetForm(ctx, &guestv1.GetFormRequest{GuestId: g.GetId()})
+		if err != nil {
+			return nil, err
+		}
+		out.Data = append(out.Data, got.GetData())
+	}
+	return out, nil
+}
+
 func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ...grpc.CallOption) (*guestv1.SaveStepResponse, error) {
 	if err := f.once(ctx, r); err != nil {
 		return nil, err

@@ -46,15 +46,22 @@ func (s *site) openForm(x *exchange) error {
 
 func (x *exchange) form(guest string) (*guestv1.Form, error) {
 	found, err := x.site.api.Forms.GetForm(x.as(), &guestv1.GetFormRequest{GuestId: guest})
+	x.translate(found.GetData())
+	return found.GetData(), err
+}
+
+// translate sets the labels of the property's own questions in the language of the page.
+func (x *exchange) translate(forms ...*guestv1.Form) {
 	words := wordsOf(x.r.Header.Get("Accept-Language"), x.flow.Stay.GetProperty())
-	for _, step := range found.GetData().GetSteps() {
-		for _, q := range step.GetFields() {
-			if label := q.GetLabels()[words.Lang]; label != "" {
-				q.Label = label // a question of the property, in the language of the page
+	for _, f := range forms {
+		for _, step := range f.GetSteps() {
+			for _, q := range step.GetFields() {
+				if label := q.GetLabels()[words.Lang]; label != "" {
+					q.Label = label
+				}
 			}
 		}
 	}
-	return found.GetData(), err
 }
 
 // field is one question of a step with its answer, or with what was posted.
@@ -290,15 +297,13 @@ func (s *site) showAnswers(x *exchange) error {
 
 // answers returns the forms of all guests that this session may read.
 func (x *exchange) answers() (all []answers, err error) {
-	for _, g := range x.flow.Stay.GetGuests() {
-		f, err := x.form(g.GetId())
-		if err != nil {
-			if k := x.site.api.Fault(err).Kind; k == fault.NotFound || k == fault.Denied {
-				continue // a companion reads no data of others
-			}
-			return nil, err
-		}
-		all = append(all, answers{Guest: g, Form: f})
+	found, err := x.site.api.Forms.ListForms(x.as(), &guestv1.ListFormsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	x.translate(found.GetData()...)
+	for _, f := range found.GetData() {
+		all = append(all, answers{Guest: x.flow.guest(f.GetGuestId()), Form: f})
 	}
 	return all, nil
 }

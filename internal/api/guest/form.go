@@ -40,6 +40,27 @@ func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv
 	return &guestv1.GetFormResponse{Data: m}, nil
 }
 
+// ListForms returns the forms of all guests whom the caller sees.
+func (s *Forms) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest) (*guestv1.ListFormsResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.party(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	out, now := &guestv1.ListFormsResponse{}, s.DB.View(ctx).Now()
+	for _, m := range p.Visible(a) {
+		form, err := formMessage(p, a, m.Row.ID, now)
+		if err != nil {
+			return nil, err
+		}
+		out.Data = append(out.Data, form)
+	}
+	return out, nil
+}
+
 // SaveStep stores the answers of one step.
 func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*guestv1.SaveStepResponse, error) {
 	a, err := callerGuest(ctx)

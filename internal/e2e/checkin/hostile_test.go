@@ -100,6 +100,16 @@ func TestCompanionsCannotCheckIn(t *testing.T) {
 	if text := companion.everything(); strings.Contains(text, "84.00") || !strings.Contains(text, own) {
 		t.Errorf("the companion reads %s", text)
 	}
+	read, err := forms.ListForms(companion.as, &guestv1.ListFormsRequest{})
+	w.must(err)
+	if all := read.GetData(); len(all) != 1 || all[0].GetGuestId() != own {
+		t.Errorf("the companion reads the forms %v", all)
+	}
+	read, err = forms.ListForms(main.as, &guestv1.ListFormsRequest{})
+	w.must(err)
+	if all := read.GetData(); len(all) != 2 || all[0].GetGuestId() == own || all[0].GetNext() != "" || all[1].GetGuestId() != own || all[1].GetNext() == "" {
+		t.Errorf("the main guest reads the forms %v", all)
+	}
 	api := companion.api()
 	_, start := api.StartCheckIn(companion.as, &guestv1.StartCheckInRequest{})
 	_, again := api.AskAgain(companion.as, &guestv1.AskAgainRequest{})

@@ -116,6 +116,10 @@ func (c forms) GetForm(_ context.Context, r *guestv1.GetFormRequest, _ ...grpc.C
 	return &guestv1.GetFormResponse{Data: c.script.form}, nil
 }
 
+func (c forms) ListForms(context.Context, *guestv1.ListFormsRequest, ...grpc.CallOption) (*guestv1.ListFormsResponse, error) {
+	return &guestv1.ListFormsResponse{Data: []*guestv1.Form{c.script.form}}, nil
+}
+
 func (c forms) SaveStep(context.Context, *guestv1.SaveStepRequest, ...grpc.CallOption) (*guestv1.SaveStepResponse, error) {
 	return &guestv1.SaveStepResponse{Data: c.script.form}, c.script.fail
 }

@@ -117,6 +117,89 @@ func (x *GetFormResponse) GetData() *Form {
 	return nil
 }
 
+// ListFormsRequest has no fields.
+type ListFormsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFormsRequest) Reset() {
+	*x = ListFormsRequest{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFormsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFormsRequest) ProtoMessage() {}
+
+func (x *ListFormsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFormsRequest.ProtoReflect.Descriptor instead.
+func (*ListFormsRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{2}
+}
+
+// ListFormsResponse answers with the forms.
+type ListFormsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The forms, in the order of Stay.guests.
+	Data          []*Form `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFormsResponse) Reset() {
+	*x = ListFormsResponse{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFormsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFormsResponse) ProtoMessage() {}
+
+func (x *ListFormsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFormsResponse.ProtoReflect.Descriptor instead.
+func (*ListFormsResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListFormsResponse) GetData() []*Form {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // Form is the form of one guest.
 type Form struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -138,7 +221,7 @@ type Form struct {
 
 func (x *Form) Reset() {
 	*x = Form{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[2]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -150,7 +233,7 @@ func (x *Form) String() string {
 func (*Form) ProtoMessage() {}
 
 func (x *Form) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[2]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -163,7 +246,7 @@ func (x *Form) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Form.ProtoReflect.Descriptor instead.
 func (*Form) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Form) GetGuestId() string {
@@ -226,7 +309,7 @@ type FormSignature struct {
 
 func (x *FormSignature) Reset() {
 	*x = FormSignature{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -238,7 +321,7 @@ func (x *FormSignature) String() string {
 func (*FormSignature) ProtoMessage() {}
 
 func (x *FormSignature) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -251,7 +334,7 @@ func (x *FormSignature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormSignature.ProtoReflect.Descriptor instead.
 func (*FormSignature) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FormSignature) GetState() string {
@@ -299,7 +382,7 @@ type FormStep struct {
 
 func (x *FormStep) Reset() {
 	*x = FormStep{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -311,7 +394,7 @@ func (x *FormStep) String() string {
 func (*FormStep) ProtoMessage() {}
 
 func (x *FormStep) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -324,7 +407,7 @@ func (x *FormStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormStep.ProtoReflect.Descriptor instead.
 func (*FormStep) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FormStep) GetName() string {
@@ -389,7 +472,7 @@ type FormField struct {
 
 func (x *FormField) Reset() {
 	*x = FormField{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +484,7 @@ func (x *FormField) String() string {
 func (*FormField) ProtoMessage() {}
 
 func (x *FormField) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +497,7 @@ func (x *FormField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormField.ProtoReflect.Descriptor instead.
 func (*FormField) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FormField) GetName() string {
@@ -518,7 +601,7 @@ type FormReason struct {
 
 func (x *FormReason) Reset() {
 	*x = FormReason{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -530,7 +613,7 @@ func (x *FormReason) String() string {
 func (*FormReason) ProtoMessage() {}
 
 func (x *FormReason) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -543,7 +626,7 @@ func (x *FormReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormReason.ProtoReflect.Descriptor instead.
 func (*FormReason) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FormReason) GetKind() string {
@@ -589,7 +672,7 @@ type SaveStepRequest struct {
 
 func (x *SaveStepRequest) Reset() {
 	*x = SaveStepRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +684,7 @@ func (x *SaveStepRequest) String() string {
 func (*SaveStepRequest) ProtoMessage() {}
 
 func (x *SaveStepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +697,7 @@ func (x *SaveStepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveStepRequest.ProtoReflect.Descriptor instead.
 func (*SaveStepRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SaveStepRequest) GetGuestId() string {
@@ -649,7 +732,7 @@ type SaveStepResponse struct {
 
 func (x *SaveStepResponse) Reset() {
 	*x = SaveStepResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -661,7 +744,7 @@ func (x *SaveStepResponse) String() string {
 func (*SaveStepResponse) ProtoMessage() {}
 
 func (x *SaveStepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -674,7 +757,7 @@ func (x *SaveStepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveStepResponse.ProtoReflect.Descriptor instead.
 func (*SaveStepResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SaveStepResponse) GetData() *Form {
@@ -700,7 +783,7 @@ type SignFormRequest struct {
 
 func (x *SignFormRequest) Reset() {
 	*x = SignFormRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +795,7 @@ func (x *SignFormRequest) String() string {
 func (*SignFormRequest) ProtoMessage() {}
 
 func (x *SignFormRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +808,7 @@ func (x *SignFormRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignFormRequest.ProtoReflect.Descriptor instead.
 func (*SignFormRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SignFormRequest) GetGuestId() string {
@@ -760,7 +843,7 @@ type SignFormResponse struct {
 
 func (x *SignFormResponse) Reset() {
 	*x = SignFormResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +855,7 @@ func (x *SignFormResponse) String() string {
 func (*SignFormResponse) ProtoMessage() {}
 
 func (x *SignFormResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +868,7 @@ func (x *SignFormResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignFormResponse.ProtoReflect.Descriptor instead.
 func (*SignFormResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SignFormResponse) GetData() *Form {
@@ -808,7 +891,7 @@ type SetPartyRequest struct {
 
 func (x *SetPartyRequest) Reset() {
 	*x = SetPartyRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -820,7 +903,7 @@ func (x *SetPartyRequest) String() string {
 func (*SetPartyRequest) ProtoMessage() {}
 
 func (x *SetPartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -833,7 +916,7 @@ func (x *SetPartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPartyRequest.ProtoReflect.Descriptor instead.
 func (*SetPartyRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SetPartyRequest) GetAdultCount() int32 {
@@ -859,7 +942,7 @@ type SetPartyResponse struct {
 
 func (x *SetPartyResponse) Reset() {
 	*x = SetPartyResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +954,7 @@ func (x *SetPartyResponse) String() string {
 func (*SetPartyResponse) ProtoMessage() {}
 
 func (x *SetPartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +967,7 @@ func (x *SetPartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPartyResponse.ProtoReflect.Descriptor instead.
 func (*SetPartyResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{14}
 }
 
 // InviteCompanionRequest names the companion and the address.
@@ -900,7 +983,7 @@ type InviteCompanionRequest struct {
 
 func (x *InviteCompanionRequest) Reset() {
 	*x = InviteCompanionRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +995,7 @@ func (x *InviteCompanionRequest) String() string {
 func (*InviteCompanionRequest) ProtoMessage() {}
 
 func (x *InviteCompanionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1008,7 @@ func (x *InviteCompanionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteCompanionRequest.ProtoReflect.Descriptor instead.
 func (*InviteCompanionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *InviteCompanionRequest) GetGuestId() string {
@@ -951,7 +1034,7 @@ type InviteCompanionResponse struct {
 
 func (x *InviteCompanionResponse) Reset() {
 	*x = InviteCompanionResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1046,7 @@ func (x *InviteCompanionResponse) String() string {
 func (*InviteCompanionResponse) ProtoMessage() {}
 
 func (x *InviteCompanionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1059,7 @@ func (x *InviteCompanionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteCompanionResponse.ProtoReflect.Descriptor instead.
 func (*InviteCompanionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{16}
 }
 
 // RemoveCompanionRequest names the companion.
@@ -990,7 +1073,7 @@ type RemoveCompanionRequest struct {
 
 func (x *RemoveCompanionRequest) Reset() {
 	*x = RemoveCompanionRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1085,7 @@ func (x *RemoveCompanionRequest) String() string {
 func (*RemoveCompanionRequest) ProtoMessage() {}
 
 func (x *RemoveCompanionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1098,7 @@ func (x *RemoveCompanionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCompanionRequest.ProtoReflect.Descriptor instead.
 func (*RemoveCompanionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RemoveCompanionRequest) GetGuestId() string {
@@ -1034,7 +1117,7 @@ type RemoveCompanionResponse struct {
 
 func (x *RemoveCompanionResponse) Reset() {
 	*x = RemoveCompanionResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1046,7 +1129,7 @@ func (x *RemoveCompanionResponse) String() string {
 func (*RemoveCompanionResponse) ProtoMessage() {}
 
 func (x *RemoveCompanionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1059,7 +1142,7 @@ func (x *RemoveCompanionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCompanionResponse.ProtoReflect.Descriptor instead.
 func (*RemoveCompanionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{18}
 }
 
 // SetArrivalRequest carries the hour.
@@ -1073,7 +1156,7 @@ type SetArrivalRequest struct {
 
 func (x *SetArrivalRequest) Reset() {
 	*x = SetArrivalRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1168,7 @@ func (x *SetArrivalRequest) String() string {
 func (*SetArrivalRequest) ProtoMessage() {}
 
 func (x *SetArrivalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1181,7 @@ func (x *SetArrivalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetArrivalRequest.ProtoReflect.Descriptor instead.
 func (*SetArrivalRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetArrivalRequest) GetTime() string {
@@ -1117,7 +1200,7 @@ type SetArrivalResponse struct {
 
 func (x *SetArrivalResponse) Reset() {
 	*x = SetArrivalResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +1212,7 @@ func (x *SetArrivalResponse) String() string {
 func (*SetArrivalResponse) ProtoMessage() {}
 
 func (x *SetArrivalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +1225,7 @@ func (x *SetArrivalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetArrivalResponse.ProtoReflect.Descriptor instead.
 func (*SetArrivalResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{20}
 }
 
 // SetMailAddressRequest carries the address.
@@ -1156,7 +1239,7 @@ type SetMailAddressRequest struct {
 
 func (x *SetMailAddressRequest) Reset() {
 	*x = SetMailAddressRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1251,7 @@ func (x *SetMailAddressRequest) String() string {
 func (*SetMailAddressRequest) ProtoMessage() {}
 
 func (x *SetMailAddressRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1264,7 @@ func (x *SetMailAddressRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMailAddressRequest.ProtoReflect.Descriptor instead.
 func (*SetMailAddressRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetMailAddressRequest) GetEmail() string {
@@ -1200,7 +1283,7 @@ type SetMailAddressResponse struct {
 
 func (x *SetMailAddressResponse) Reset() {
 	*x = SetMailAddressResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1295,7 @@ func (x *SetMailAddressResponse) String() string {
 func (*SetMailAddressResponse) ProtoMessage() {}
 
 func (x *SetMailAddressResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1308,7 @@ func (x *SetMailAddressResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMailAddressResponse.ProtoReflect.Descriptor instead.
 func (*SetMailAddressResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{22}
 }
 
 // AcceptHouseRulesRequest has no fields.
@@ -1237,7 +1320,7 @@ type AcceptHouseRulesRequest struct {
 
 func (x *AcceptHouseRulesRequest) Reset() {
 	*x = AcceptHouseRulesRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1332,7 @@ func (x *AcceptHouseRulesRequest) String() string {
 func (*AcceptHouseRulesRequest) ProtoMessage() {}
 
 func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1345,7 @@ func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesRequest.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{23}
 }
 
 // AcceptHouseRulesResponse answers with the moment.
@@ -1276,7 +1359,7 @@ type AcceptHouseRulesResponse struct {
 
 func (x *AcceptHouseRulesResponse) Reset() {
 	*x = AcceptHouseRulesResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1288,7 +1371,7 @@ func (x *AcceptHouseRulesResponse) String() string {
 func (*AcceptHouseRulesResponse) ProtoMessage() {}
 
 func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1301,7 +1384,7 @@ func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesResponse.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AcceptHouseRulesResponse) GetAcceptedAt() *timestamppb.Timestamp {
@@ -1326,7 +1409,7 @@ type SetSharingRequest struct {
 
 func (x *SetSharingRequest) Reset() {
 	*x = SetSharingRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1421,7 @@ func (x *SetSharingRequest) String() string {
 func (*SetSharingRequest) ProtoMessage() {}
 
 func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1434,7 @@ func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingRequest.ProtoReflect.Descriptor instead.
 func (*SetSharingRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetSharingRequest) GetGroups() []string {
@@ -1384,7 +1467,7 @@ type SetSharingResponse struct {
 
 func (x *SetSharingResponse) Reset() {
 	*x = SetSharingResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1479,7 @@ func (x *SetSharingResponse) String() string {
 func (*SetSharingResponse) ProtoMessage() {}
 
 func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1492,7 @@ func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingResponse.ProtoReflect.Descriptor instead.
 func (*SetSharingResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{26}
 }
 
 var File_latchkey_guest_v1_form_proto protoreflect.FileDescriptor
@@ -1420,7 +1503,10 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x0eGetFormRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\">\n" +
 	"\x0fGetFormResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"\xdf\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"\x12\n" +
+	"\x10ListFormsRequest\"@\n" +
+	"\x11ListFormsResponse\x12+\n" +
+	"\x04data\x18\x01 \x03(\v2\x17.latchkey.guest.v1.FormR\x04data\"\xdf\x01\n" +
 	"\x04Form\x12\x19\n" +
 	"\bguest_id\x18\x01 \x01(\tR\aguestId\x121\n" +
 	"\x05steps\x18\x02 \x03(\v2\x1b.latchkey.guest.v1.FormStepR\x05steps\x12\x12\n" +
@@ -1505,9 +1591,10 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x06groups\x18\x01 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x06groups\x12!\n" +
 	"\fkeep_profile\x18\x02 \x01(\bR\vkeepProfile\x12\"\n" +
 	"\bguest_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"\x14\n" +
-	"\x12SetSharingResponse2\xb0\v\n" +
+	"\x12SetSharingResponse2\xaa\f\n" +
 	"\vFormService\x12\x83\x01\n" +
-	"\aGetForm\x12!.latchkey.guest.v1.GetFormRequest\x1a\".latchkey.guest.v1.GetFormResponse\"1\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02'\x12%/v1/guest/stay/guests/{guest_id}/form\x12\x8b\x01\n" +
+	"\aGetForm\x12!.latchkey.guest.v1.GetFormRequest\x1a\".latchkey.guest.v1.GetFormResponse\"1\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02'\x12%/v1/guest/stay/guests/{guest_id}/form\x12x\n" +
+	"\tListForms\x12#.latchkey.guest.v1.ListFormsRequest\x1a$.latchkey.guest.v1.ListFormsResponse\" \xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/guest/stay/forms\x12\x8b\x01\n" +
 	"\bSaveStep\x12\".latchkey.guest.v1.SaveStepRequest\x1a#.latchkey.guest.v1.SaveStepResponse\"6\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02*:\x01*2%/v1/guest/stay/guests/{guest_id}/form\x12\x90\x01\n" +
 	"\bSignForm\x12\".latchkey.guest.v1.SignFormRequest\x1a#.latchkey.guest.v1.SignFormResponse\";\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02/:\x01*\"*/v1/guest/stay/guests/{guest_id}/form:sign\x12z\n" +
 	"\bSetParty\x12\".latchkey.guest.v1.SetPartyRequest\x1a#.latchkey.guest.v1.SetPartyResponse\"%\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x19:\x01*2\x14/v1/guest/stay/party\x12\xa2\x01\n" +
@@ -1532,74 +1619,79 @@ func file_latchkey_guest_v1_form_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_form_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*GetFormRequest)(nil),           // 0: latchkey.guest.v1.GetFormRequest
 	(*GetFormResponse)(nil),          // 1: latchkey.guest.v1.GetFormResponse
-	(*Form)(nil),                     // 2: latchkey.guest.v1.Form
-	(*FormSignature)(nil),            // 3: latchkey.guest.v1.FormSignature
-	(*FormStep)(nil),                 // 4: latchkey.guest.v1.FormStep
-	(*FormField)(nil),                // 5: latchkey.guest.v1.FormField
-	(*FormReason)(nil),               // 6: latchkey.guest.v1.FormReason
-	(*SaveStepRequest)(nil),          // 7: latchkey.guest.v1.SaveStepRequest
-	(*SaveStepResponse)(nil),         // 8: latchkey.guest.v1.SaveStepResponse
-	(*SignFormRequest)(nil),          // 9: latchkey.guest.v1.SignFormRequest
-	(*SignFormResponse)(nil),         // 10: latchkey.guest.v1.SignFormResponse
-	(*SetPartyRequest)(nil),          // 11: latchkey.guest.v1.SetPartyRequest
-	(*SetPartyResponse)(nil),         // 12: latchkey.guest.v1.SetPartyResponse
-	(*InviteCompanionRequest)(nil),   // 13: latchkey.guest.v1.InviteCompanionRequest
-	(*InviteCompanionResponse)(nil),  // 14: latchkey.guest.v1.InviteCompanionResponse
-	(*RemoveCompanionRequest)(nil),   // 15: latchkey.guest.v1.RemoveCompanionRequest
-	(*RemoveCompanionResponse)(nil),  // 16: latchkey.guest.v1.RemoveCompanionResponse
-	(*SetArrivalRequest)(nil),        // 17: latchkey.guest.v1.SetArrivalRequest
-	(*SetArrivalResponse)(nil),       // 18: latchkey.guest.v1.SetArrivalResponse
-	(*SetMailAddressRequest)(nil),    // 19: latchkey.guest.v1.SetMailAddressRequest
-	(*SetMailAddressResponse)(nil),   // 20: latchkey.guest.v1.SetMailAddressResponse
-	(*AcceptHouseRulesRequest)(nil),  // 21: latchkey.guest.v1.AcceptHouseRulesRequest
-	(*AcceptHouseRulesResponse)(nil), // 22: latchkey.guest.v1.AcceptHouseRulesResponse
-	(*SetSharingRequest)(nil),        // 23: latchkey.guest.v1.SetSharingRequest
-	(*SetSharingResponse)(nil),       // 24: latchkey.guest.v1.SetSharingResponse
-	nil,                              // 25: latchkey.guest.v1.FormField.LabelsEntry
-	nil,                              // 26: latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	(*timestamppb.Timestamp)(nil),    // 27: google.protobuf.Timestamp
+	(*ListFormsRequest)(nil),         // 2: latchkey.guest.v1.ListFormsRequest
+	(*ListFormsResponse)(nil),        // 3: latchkey.guest.v1.ListFormsResponse
+	(*Form)(nil),                     // 4: latchkey.guest.v1.Form
+	(*FormSignature)(nil),            // 5: latchkey.guest.v1.FormSignature
+	(*FormStep)(nil),                 // 6: latchkey.guest.v1.FormStep
+	(*FormField)(nil),                // 7: latchkey.guest.v1.FormField
+	(*FormReason)(nil),               // 8: latchkey.guest.v1.FormReason
+	(*SaveStepRequest)(nil),          // 9: latchkey.guest.v1.SaveStepRequest
+	(*SaveStepResponse)(nil),         // 10: latchkey.guest.v1.SaveStepResponse
+	(*SignFormRequest)(nil),          // 11: latchkey.guest.v1.SignFormRequest
+	(*SignFormResponse)(nil),         // 12: latchkey.guest.v1.SignFormResponse
+	(*SetPartyRequest)(nil),          // 13: latchkey.guest.v1.SetPartyRequest
+	(*SetPartyResponse)(nil),         // 14: latchkey.guest.v1.SetPartyResponse
+	(*InviteCompanionRequest)(nil),   // 15: latchkey.guest.v1.InviteCompanionRequest
+	(*InviteCompanionResponse)(nil),  // 16: latchkey.guest.v1.InviteCompanionResponse
+	(*RemoveCompanionRequest)(nil),   // 17: latchkey.guest.v1.RemoveCompanionRequest
+	(*RemoveCompanionResponse)(nil),  // 18: latchkey.guest.v1.RemoveCompanionResponse
+	(*SetArrivalRequest)(nil),        // 19: latchkey.guest.v1.SetArrivalRequest
+	(*SetArrivalResponse)(nil),       // 20: latchkey.guest.v1.SetArrivalResponse
+	(*SetMailAddressRequest)(nil),    // 21: latchkey.guest.v1.SetMailAddressRequest
+	(*SetMailAddressResponse)(nil),   // 22: latchkey.guest.v1.SetMailAddressResponse
+	(*AcceptHouseRulesRequest)(nil),  // 23: latchkey.guest.v1.AcceptHouseRulesRequest
+	(*AcceptHouseRulesResponse)(nil), // 24: latchkey.guest.v1.AcceptHouseRulesResponse
+	(*SetSharingRequest)(nil),        // 25: latchkey.guest.v1.SetSharingRequest
+	(*SetSharingResponse)(nil),       // 26: latchkey.guest.v1.SetSharingResponse
+	nil,                              // 27: latchkey.guest.v1.FormField.LabelsEntry
+	nil,                              // 28: latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	(*timestamppb.Timestamp)(nil),    // 29: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
-	2,  // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
-	4,  // 1: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
-	3,  // 2: latchkey.guest.v1.Form.signature:type_name -> latchkey.guest.v1.FormSignature
-	27, // 3: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
-	5,  // 4: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
-	6,  // 5: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
-	25, // 6: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
-	26, // 7: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	2,  // 8: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
-	2,  // 9: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
-	27, // 10: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
-	0,  // 11: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
-	7,  // 12: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
-	9,  // 13: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
-	11, // 14: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
-	13, // 15: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
-	15, // 16: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
-	17, // 17: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
-	19, // 18: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
-	21, // 19: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
-	23, // 20: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
-	1,  // 21: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
-	8,  // 22: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
-	10, // 23: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
-	12, // 24: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
-	14, // 25: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
-	16, // 26: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
-	18, // 27: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
-	20, // 28: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
-	22, // 29: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
-	24, // 30: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
-	21, // [21:31] is the sub-list for method output_type
-	11, // [11:21] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	4,  // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
+	4,  // 1: latchkey.guest.v1.ListFormsResponse.data:type_name -> latchkey.guest.v1.Form
+	6,  // 2: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
+	5,  // 3: latchkey.guest.v1.Form.signature:type_name -> latchkey.guest.v1.FormSignature
+	29, // 4: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
+	7,  // 5: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
+	8,  // 6: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
+	27, // 7: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
+	28, // 8: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	4,  // 9: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
+	4,  // 10: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
+	29, // 11: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
+	0,  // 12: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
+	2,  // 13: latchkey.guest.v1.FormService.ListForms:input_type -> latchkey.guest.v1.ListFormsRequest
+	9,  // 14: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
+	11, // 15: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
+	13, // 16: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
+	15, // 17: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
+	17, // 18: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
+	19, // 19: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
+	21, // 20: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
+	23, // 21: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
+	25, // 22: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
+	1,  // 23: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
+	3,  // 24: latchkey.guest.v1.FormService.ListForms:output_type -> latchkey.guest.v1.ListFormsResponse
+	10, // 25: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
+	12, // 26: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
+	14, // 27: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
+	16, // 28: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
+	18, // 29: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
+	20, // 30: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
+	22, // 31: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
+	24, // 32: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
+	26, // 33: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
+	23, // [23:34] is the sub-list for method output_type
+	12, // [12:23] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_form_proto_init() }
@@ -1613,7 +1705,7 @@ func file_latchkey_guest_v1_form_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_form_proto_rawDesc), len(file_latchkey_guest_v1_form_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

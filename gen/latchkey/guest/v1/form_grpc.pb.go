@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	FormService_GetForm_FullMethodName          = "/latchkey.guest.v1.FormService/GetForm"
+	FormService_ListForms_FullMethodName        = "/latchkey.guest.v1.FormService/ListForms"
 	FormService_SaveStep_FullMethodName         = "/latchkey.guest.v1.FormService/SaveStep"
 	FormService_SignForm_FullMethodName         = "/latchkey.guest.v1.FormService/SignForm"
 	FormService_SetParty_FullMethodName         = "/latchkey.guest.v1.FormService/SetParty"
@@ -39,6 +40,8 @@ const (
 type FormServiceClient interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(ctx context.Context, in *GetFormRequest, opts ...grpc.CallOption) (*GetFormResponse, error)
+	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
+	ListForms(ctx context.Context, in *ListFormsRequest, opts ...grpc.CallOption) (*ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
 	// link of their own is changed only by the companion.
 	SaveStep(ctx context.Context, in *SaveStepRequest, opts ...grpc.CallOption) (*SaveStepResponse, error)
@@ -75,6 +78,16 @@ func (c *formServiceClient) GetForm(ctx context.Context, in *GetFormRequest, opt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetFormResponse)
 	err := c.cc.Invoke(ctx, FormService_GetForm_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *formServiceClient) ListForms(ctx context.Context, in *ListFormsRequest, opts ...grpc.CallOption) (*ListFormsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListFormsResponse)
+	err := c.cc.Invoke(ctx, FormService_ListForms_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +192,8 @@ func (c *formServiceClient) SetSharing(ctx context.Context, in *SetSharingReques
 type FormServiceServer interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(context.Context, *GetFormRequest) (*GetFormResponse, error)
+	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
+	ListForms(context.Context, *ListFormsRequest) (*ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
 	// link of their own is changed only by the companion.
 	SaveStep(context.Context, *SaveStepRequest) (*SaveStepResponse, error)
@@ -213,6 +228,9 @@ type UnimplementedFormServiceServer struct{}
 
 func (UnimplementedFormServiceServer) GetForm(context.Context, *GetFormRequest) (*GetFormResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetForm not implemented")
+}
+func (UnimplementedFormServiceServer) ListForms(context.Context, *ListFormsRequest) (*ListFormsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListForms not implemented")
 }
 func (UnimplementedFormServiceServer) SaveStep(context.Context, *SaveStepRequest) (*SaveStepResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SaveStep not implemented")
@@ -276,6 +294,24 @@ func _FormService_GetForm_Handler(srv interface{}, ctx context.Context, dec func
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FormServiceServer).GetForm(ctx, req.(*GetFormRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FormService_ListForms_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListFormsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FormServiceServer).ListForms(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FormService_ListForms_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FormServiceServer).ListForms(ctx, req.(*ListFormsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -452,6 +488,10 @@ var FormService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetForm",
 			Handler:    _FormService_GetForm_Handler,
+		},
+		{
+			MethodName: "ListForms",
+			Handler:    _FormService_ListForms_Handler,
 		},
 		{
 			MethodName: "SaveStep",

@@ -35,6 +35,8 @@ const (
 const (
 	// FormServiceGetFormProcedure is the fully-qualified name of the FormService's GetForm RPC.
 	FormServiceGetFormProcedure = "/latchkey.guest.v1.FormService/GetForm"
+	// FormServiceListFormsProcedure is the fully-qualified name of the FormService's ListForms RPC.
+	FormServiceListFormsProcedure = "/latchkey.guest.v1.FormService/ListForms"
 	// FormServiceSaveStepProcedure is the fully-qualified name of the FormService's SaveStep RPC.
 	FormServiceSaveStepProcedure = "/latchkey.guest.v1.FormService/SaveStep"
 	// FormServiceSignFormProcedure is the fully-qualified name of the FormService's SignForm RPC.
@@ -63,6 +65,8 @@ const (
 type FormServiceClient interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(context.Context, *v1.GetFormRequest) (*v1.GetFormResponse, error)
+	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
+	ListForms(context.Context, *v1.ListFormsRequest) (*v1.ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
 	// link of their own is changed only by the companion.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
@@ -102,6 +106,12 @@ func NewFormServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+FormServiceGetFormProcedure,
 			connect.WithSchema(formServiceMethods.ByName("GetForm")),
+			connect.WithClientOptions(opts...),
+		),
+		listForms: connect.NewClient[v1.ListFormsRequest, v1.ListFormsResponse](
+			httpClient,
+			baseURL+FormServiceListFormsProcedure,
+			connect.WithSchema(formServiceMethods.ByName("ListForms")),
 			connect.WithClientOptions(opts...),
 		),
 		saveStep: connect.NewClient[v1.SaveStepRequest, v1.SaveStepResponse](
@@ -164,6 +174,7 @@ func NewFormServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 // formServiceClient implements FormServiceClient.
 type formServiceClient struct {
 	getForm          *connect.Client[v1.GetFormRequest, v1.GetFormResponse]
+	listForms        *connect.Client[v1.ListFormsRequest, v1.ListFormsResponse]
 	saveStep         *connect.Client[v1.SaveStepRequest, v1.SaveStepResponse]
 	signForm         *connect.Client[v1.SignFormRequest, v1.SignFormResponse]
 	setParty         *connect.Client[v1.SetPartyRequest, v1.SetPartyResponse]
@@ -178,6 +189,15 @@ type formServiceClient struct {
 // GetForm calls latchkey.guest.v1.FormService.GetForm.
 func (c *formServiceClient) GetForm(ctx context.Context, req *v1.GetFormRequest) (*v1.GetFormResponse, error) {
 	response, err := c.getForm.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListForms calls latchkey.guest.v1.FormService.ListForms.
+func (c *formServiceClient) ListForms(ctx context.Context, req *v1.ListFormsRequest) (*v1.ListFormsResponse, error) {
+	response, err := c.listForms.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -269,6 +289,8 @@ func (c *formServiceClient) SetSharing(ctx context.Context, req *v1.SetSharingRe
 type FormServiceHandler interface {
 	// Answers with the form of one guest: what the law and the property ask, and what was answered.
 	GetForm(context.Context, *v1.GetFormRequest) (*v1.GetFormResponse, error)
+	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
+	ListForms(context.Context, *v1.ListFormsRequest) (*v1.ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
 	// link of their own is changed only by the companion.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
@@ -304,6 +326,12 @@ func NewFormServiceHandler(svc FormServiceHandler, opts ...connect.HandlerOption
 		FormServiceGetFormProcedure,
 		svc.GetForm,
 		connect.WithSchema(formServiceMethods.ByName("GetForm")),
+		connect.WithHandlerOptions(opts...),
+	)
+	formServiceListFormsHandler := connect.NewUnaryHandlerSimple(
+		FormServiceListFormsProcedure,
+		svc.ListForms,
+		connect.WithSchema(formServiceMethods.ByName("ListForms")),
 		connect.WithHandlerOptions(opts...),
 	)
 	formServiceSaveStepHandler := connect.NewUnaryHandlerSimple(
@@ -364,6 +392,8 @@ func NewFormServiceHandler(svc FormServiceHandler, opts ...connect.HandlerOption
 		switch r.URL.Path {
 		case FormServiceGetFormProcedure:
 			formServiceGetFormHandler.ServeHTTP(w, r)
+		case FormServiceListFormsProcedure:
+			formServiceListFormsHandler.ServeHTTP(w, r)
 		case FormServiceSaveStepProcedure:
 			formServiceSaveStepHandler.ServeHTTP(w, r)
 		case FormServiceSignFormProcedure:
@@ -393,6 +423,10 @@ type UnimplementedFormServiceHandler struct{}
 
 func (UnimplementedFormServiceHandler) GetForm(context.Context, *v1.GetFormRequest) (*v1.GetFormResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.FormService.GetForm is not implemented"))
+}
+
+func (UnimplementedFormServiceHandler) ListForms(context.Context, *v1.ListFormsRequest) (*v1.ListFormsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.FormService.ListForms is not implemented"))
 }
 
 func (UnimplementedFormServiceHandler) SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error) {
