@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	entgrant "latchkey.dev/ent/grant"
@@ -76,11 +74,14 @@ func (run *stayRun) loadPlace() (err error) {
 }
 
 func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
-	p, err := rec.Tx.Property.Get(rec.Tx.Context(), propertyID)
-	if err != nil {
-		return Rules{}, fmt.Errorf("load the property: %w", err)
-	}
-	return SettingsOf(p).Rules()
+	type rulesOf string
+	return db.Cached(rec.Tx, []string{"properties"}, rulesOf(propertyID), func() (Rules, error) {
+		p, err := rec.Tx.Property.Get(rec.Tx.Context(), propertyID)
+		if err != nil {
+			return Rules{}, fmt.Errorf("load the property: %w", err)
+		}
+		return SettingsOf(p).Rules()
+	})
 }
 
 // maxGrants limits the grants that one run loads. Locks have slots for far fewer grants of one reservation.
@@ -89,11 +90,8 @@ const maxGrants = 1000
 // loadGrants returns the latest grant of a reservation, or nil, and the earlier grants whose codes may still be on a
 // lock. The open grant counts as the latest, even if another server's clock gave it an earlier time.
 func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
-	unreleasedFirst := func(s *sql.Selector) {
-		s.OrderExpr(sql.Raw("CASE WHEN " + s.C(entgrant.FieldReleasedAt) + " IS NULL THEN 0 ELSE 1 END"))
-	}
-	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
-		Order(unreleasedFirst, entgrant.ByCreatedAt(sql.OrderDesc()), entgrant.ByID(sql.OrderDesc())).Limit(maxGrants).All(tx.Context())
+	rows, err := tx.Grant.Read(tx.Context(), `property_id = $1 AND reservation_id = $2
+		ORDER BY CASE WHEN released_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT $3`, propertyID, reservationID, maxGrants)
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the grants of a stay: %w", err)
 	}
@@ -117,8 +115,8 @@ func compareGrants(a, b *ent.Grant) int {
 
 // otherGrants returns the reservation's other grants that are open or whose codes may still be on a lock.
 func (run *stayRun) otherGrants() ([]*ent.Grant, error) {
-	found, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.ReservationID(run.reservationID),
-		entgrant.IDNEQ(run.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(run.Tx.Context())
+	found, err := run.Tx.Grant.Read(run.Tx.Context(), "property_id = $1 AND reservation_id = $2 AND id <> $3 AND released_at IS NULL LIMIT $4",
+		run.PropertyID, run.reservationID, run.grant.ID, maxGrants)
 	if err != nil {
 		return nil, fmt.Errorf("load the other grants of a stay: %w", err)
 	}

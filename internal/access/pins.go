@@ -41,7 +41,7 @@ func (run *Run) loadPINs() error {
 	if run.pins != nil {
 		return nil
 	}
-	rows, err := run.Tx.Pin.Query().Where(entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID)).All(run.Tx.Context())
+	rows, err := run.Tx.Pin.Read(run.Tx.Context(), "property_id = $1 AND grant_id = $2", run.PropertyID, run.ID)
 	if err != nil {
 		return fmt.Errorf("load the PINs of a grant: %w", err)
 	}

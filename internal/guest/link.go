@@ -8,7 +8,6 @@ import (
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/ent/guestlink"
-	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -32,14 +31,14 @@ func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 }
 
 func loadReservation(tx *db.Tx, propertyID, reservationID string) (*ent.Reservation, error) {
-	row, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.ID(reservationID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
-	}
+	rows, err := tx.Reservation.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, reservationID)
 	if err != nil {
 		return nil, fmt.Errorf("load the reservation of a guest: %w", err)
 	}
-	return row, nil
+	if len(rows) == 0 {
+		return nil, fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
+	}
+	return rows[0], nil
 }
 
 // Link is a valid link with its reservation.

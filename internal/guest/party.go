@@ -92,7 +92,7 @@ func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string
 func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
 	p := &Party{Reservation: reserved, Stay: stay, keys: keys}
 	var err error
-	if p.Property, err = view.Property.Get(view.Context(), reserved.PropertyID); err != nil {
+	if p.Property, err = property.Get(view, reserved.PropertyID); err != nil {
 		return nil, err
 	}
 	zone, err := clock.Zone(p.Property.TimeZone)

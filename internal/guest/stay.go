@@ -9,7 +9,6 @@ import (
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
-	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/id"
@@ -46,14 +45,14 @@ func LoadOrCreateStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, e
 
 // LoadStay returns the stay of a reservation, or nil if there is none yet.
 func LoadStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {
-	row, err := tx.Stay.Query().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, nil
-	}
+	rows, err := tx.Stay.Read(tx.Context(), "property_id = $1 AND reservation_id = $2", propertyID, reservationID)
 	if err != nil {
 		return nil, fmt.Errorf("load a stay: %w", err)
 	}
-	return row, nil
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	return rows[0], nil
 }
 
 // PartySize returns the adults and children of a stay: as the guest says, else as the PMS says, else one adult.
@@ -75,7 +74,7 @@ func PartySize(stay *ent.Stay, reserved *ent.Reservation) (adults, children int)
 
 // ListGuests returns the guests of a reservation, the main guest first.
 func ListGuests(tx *db.Tx, propertyID, reservationID string) ([]*ent.Guest, error) {
-	rows, err := tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationID(reservationID)).All(tx.Context())
+	rows, err := tx.Guest.Read(tx.Context(), "property_id = $1 AND reservation_id = $2", propertyID, reservationID)
 	if err != nil {
 		return nil, fmt.Errorf("list the guests of a stay: %w", err)
 	}

@@ -78,17 +78,24 @@ func ownFieldProblems(fields []OwnField) (wrong []fault.Field) {
 
 // GetCheckInSettings returns the rules of self check-in, or their defaults if none are stored.
 func GetCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) {
-	row, err := tx.CheckInSettings.Query().Where(entsettings.PropertyID(propertyID), entsettings.ID(propertyID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
+	type settingsOf string
+	return db.Cached(tx, []string{"check_in_settings"}, settingsOf(propertyID), func() (*CheckInSettings, error) {
+		return loadCheckInSettings(tx, propertyID)
+	})
+}
+
+func loadCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) {
+	rows, err := tx.CheckInSettings.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, propertyID)
+	if err != nil {
+		return nil, fmt.Errorf("load the check-in settings of %s: %w", propertyID, err)
+	}
+	if len(rows) == 0 {
 		return &CheckInSettings{
 			ID: propertyID, PropertyID: propertyID, Rule: entsettings.DefaultRule, IdentityCheck: entsettings.DefaultIdentityCheck, Signature: entsettings.DefaultSignature,
 			InviteDays: entsettings.DefaultInviteDays, RemindDays: entsettings.DefaultRemindDays, Language: entsettings.DefaultLanguage, WhoFills: entsettings.DefaultWhoFills,
 		}, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("load the check-in settings of %s: %w", propertyID, err)
-	}
-	return row, nil
+	return rows[0], nil
 }
 
 // UpdateCheckInSettings changes rules of self check-in.

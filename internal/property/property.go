@@ -177,14 +177,17 @@ func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 
 // Get returns one property.
 func Get(tx *db.Tx, propertyID string) (*ent.Property, error) {
-	row, err := tx.Property.Get(tx.Context(), propertyID)
-	if ent.IsNotFound(err) {
-		return nil, notFound()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find a property: %w", err)
-	}
-	return row, nil
+	type propertyOf string
+	return db.Cached(tx, []string{"properties"}, propertyOf(propertyID), func() (*ent.Property, error) {
+		rows, err := tx.Property.Read(tx.Context(), "id = $1", propertyID)
+		if err != nil {
+			return nil, fmt.Errorf("find a property: %w", err)
+		}
+		if len(rows) == 0 {
+			return nil, notFound()
+		}
+		return rows[0], nil
+	})
 }
 
 // List returns properties of the installation, oldest first: at most size after the one with the id after.
