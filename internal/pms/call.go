@@ -315,6 +315,7 @@ func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Reques
 		return nil, err
 	}
 	hr.URL = req.url // the URL is sent exactly as it was signed, without parsing it again
+	hr.GetBody = nil // net/http would repeat a checkIn whose connection broke; mayRetry decides that
 	now := c.clock.Now()
 	hr.Header.Set("Accept", "application/json")
 	hr.Header.Set("User-Agent", "Latchkey/1")

@@ -83,6 +83,27 @@ func TestBrokenConnectionIsRetriedOnlyIfSafe(t *testing.T) {
 	}
 }
 
+// checkIn uses the connection of getCheckInStatus. If it breaks, the PMS may have started the call, so it is not repeated.
+func TestCheckInUsesTheConnectionOfTheStatus(t *testing.T) {
+	z := newZoo(t, quick(), func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, `{"owing":0,"owingCurrency":"EUR","roomReady":true}`)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	})
+	if err := z.invoke(t, z.target(GetCheckInStatus)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.invoke(t, z.target(CheckIn)); err == nil {
+		t.Error("a call without an answer succeeded")
+	}
+	seen, _ := z.calls()
+	if len(seen) != 2 || seen[0].RemoteAddr != seen[1].RemoteAddr {
+		t.Errorf("%d calls, want 2 on one connection", len(seen))
+	}
+}
+
 func TestLongRetryAfterIsNotRetried(t *testing.T) {
 	for value, want := range map[string]time.Duration{"120": 2 * time.Minute, "999999": time.Hour, "soon": 0, "-5": 0} {
 		z := newZoo(t, quick(), func(w http.ResponseWriter, _ *http.Request) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
@@ -36,10 +37,11 @@ func (c *Client) newIntegrationState() *integrationState {
 			ResponseHeaderTimeout:  c.limits.FirstByte,
 			MaxResponseHeaderBytes: c.limits.Headers,
 			MaxConnsPerHost:        int(c.limits.Concurrency),
-			// Calls to one partner are minutes apart, so the partner would often close an idle
-			// connection just when it is reused.
-			DisableKeepAlives: true,
-			Protocols:         protocols,
+			MaxIdleConnsPerHost:    int(c.limits.Concurrency),
+			// checkIn follows getCheckInStatus at once and uses its connection. Other calls are minutes apart: the
+			// partner would often close an older connection just when it is reused.
+			IdleConnTimeout: time.Second,
+			Protocols:       protocols,
 		},
 		bulkhead:   bulkhead.New[*answer](c.limits.Concurrency),
 		breaker:    c.newBreaker(),
