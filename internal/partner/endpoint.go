@@ -212,17 +212,19 @@ func (r *Registry) Endpoint(tx *db.Tx, propertyID, integrationID, action string)
 	return r.decryptEndpoint(tx.Context(), row)
 }
 
-// OwnEndpoints returns the endpoints of an integration with their tokens, for that integration only.
+// OwnEndpoints returns the endpoints of an integration with their tokens, for calls by the server and for that integration only.
 func (r *Registry) OwnEndpoints(tx *db.Tx, propertyID, integrationID string) ([]Endpoint, error) {
-	list, err := Endpoints(tx, propertyID, integrationID)
+	rows, err := tx.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID)).All(tx.Context())
 	if err != nil {
-		return nil, err
+		return nil, wrapError("list endpoints", err)
 	}
-	for i := range list {
-		if list[i], err = r.Endpoint(tx, propertyID, integrationID, list[i].Action); err != nil {
+	list := make([]Endpoint, len(rows))
+	for i, row := range rows {
+		if list[i], err = r.decryptEndpoint(tx.Context(), row); err != nil {
 			return nil, err
 		}
 	}
+	slices.SortFunc(list, compareActions)
 	return list, nil
 }
 
@@ -252,14 +254,14 @@ func (r *Registry) decryptEndpoint(ctx context.Context, row *ent.Endpoint) (Endp
 }
 
 func loadEndpoint(tx *db.Tx, propertyID, integrationID, action string) (*ent.Endpoint, error) {
-	row, err := tx.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID), endpoint.Action(action)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
-	}
+	rows, err := tx.Endpoint.Read(tx.Context(), "property_id = $1 AND integration_id = $2 AND action = $3", propertyID, integrationID, action)
 	if err != nil {
 		return nil, wrapError("find an endpoint", err)
 	}
-	return row, nil
+	if len(rows) == 0 {
+		return nil, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
+	}
+	return rows[0], nil
 }
 
 func endpointFromRow(row *ent.Endpoint, token string) Endpoint {
@@ -275,8 +277,12 @@ func sortEndpoints(rows []*ent.Endpoint) []Endpoint {
 	for _, row := range rows {
 		list = append(list, endpointFromRow(row, ""))
 	}
-	slices.SortFunc(list, func(a, b Endpoint) int { return slices.Index(Actions, a.Action) - slices.Index(Actions, b.Action) })
+	slices.SortFunc(list, compareActions)
 	return list
+}
+
+func compareActions(a, b Endpoint) int {
+	return slices.Index(Actions, a.Action) - slices.Index(Actions, b.Action)
 }
 
 func endpointsOfIntegration(propertyID, integrationID string) predicate.Endpoint {

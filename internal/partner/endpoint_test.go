@@ -204,6 +204,26 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 		if n := x.d.Read().Event.Query().CountX(x.Context()); n != 2 {
 			t.Errorf("%d events, want 2", n)
 		}
+		succeeded := func() time.Time {
+			row, err := loadEndpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return *row.LastSuccessAt
+		}
+		call("")
+		first := succeeded()
+		x.clock.Advance(successPrecision - 1)
+		if call(""); !succeeded().Equal(first) {
+			t.Error("each success changes the row that all guests share")
+		}
+		x.clock.Advance(1)
+		if call(""); succeeded().Equal(first) {
+			t.Error("the time of the last success stays old")
+		}
+		for range 3 {
+			call("timeout")
+		}
 		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p2, x.int1, GetSpaces, "") })
 		if state() != "failing" {
 			t.Error("another property's call counted")

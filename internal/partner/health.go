@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -15,6 +16,9 @@ import (
 
 // failuresToNotify is the number of consecutive failures after which staff are notified. Single failures are normal.
 const failuresToNotify = 3
+
+// successPrecision is how old the stored time of the last success may be. All guests who check in share the row of their PMS's endpoint.
+const successPrecision = 10 * time.Second
 
 // maxError bounds the stored bytes of an error text.
 const maxError = 1024
@@ -54,7 +58,10 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 		return err
 	}
 	if failure == "" {
-		err := row.Update().SetFailures(0).SetLastSuccessAt(tx.Now()).Exec(tx.Context())
+		if row.Failures == 0 && row.LastSuccessAt != nil && tx.Now().Sub(*row.LastSuccessAt) < successPrecision {
+			return nil
+		}
+		err := tx.Endpoint.Update().Where(endpoint.PropertyID(propertyID), endpoint.ID(row.ID)).SetFailures(0).SetLastSuccessAt(tx.Now()).Exec(tx.Context())
 		if err != nil {
 			return wrapError("store the health of an endpoint", err)
 		}

@@ -84,14 +84,14 @@ func Integrations(tx *db.Tx, propertyID string) ([]*ent.Integration, error) {
 
 // Integration returns one integration of a property.
 func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
-	row, err := tx.Integration.Query().Where(integrationIs(propertyID, integrationID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, integrationNotFound()
-	}
+	rows, err := tx.Integration.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, integrationID)
 	if err != nil {
 		return nil, wrapError("find an integration", err)
 	}
-	return row, nil
+	if len(rows) == 0 {
+		return nil, integrationNotFound()
+	}
+	return rows[0], nil
 }
 
 // Update changes the name and the scopes of an integration. It keeps those that are nil.

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"latchkey.dev/internal/checkin"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/pms"
 )
@@ -16,23 +16,19 @@ import (
 // pmsOf returns a function that finds the PMS of an integration with the endpoints that it has registered now.
 func (s *Server) pmsOf(p *parts) func(ctx context.Context, propertyID, integrationID string) (checkin.PMS, error) {
 	return func(ctx context.Context, propertyID, integrationID string) (checkin.PMS, error) {
-		view := s.db.View(ctx)
-		secrets, err := p.registry.SigningSecrets(view, propertyID, integrationID)
-		if err != nil {
-			return nil, err
-		}
-		var targets [2]*pms.Target
-		for i, action := range []string{partner.GetCheckInStatus, partner.CheckIn} {
-			e, err := p.registry.Endpoint(view, propertyID, integrationID, action)
-			if fault.Has(err, fault.EndpointNotFound) {
-				continue
-			}
+		targets := map[string]*pms.Target{}
+		err := s.db.ViewShared(ctx, func(view *db.Tx) error {
+			secrets, err := p.registry.SigningSecrets(view, propertyID, integrationID)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			targets[i] = new(pms.TargetOf(e, secrets))
-		}
-		return measuredPMS{p.pms.Partner(targets[0], targets[1]), s, integrationID}, nil
+			endpoints, err := p.registry.OwnEndpoints(view, propertyID, integrationID)
+			for _, e := range endpoints {
+				targets[e.Action] = new(pms.TargetOf(e, secrets))
+			}
+			return err
+		})
+		return measuredPMS{p.pms.Partner(targets[partner.GetCheckInStatus], targets[partner.CheckIn]), s, integrationID}, err
 	}
 }
 
