@@ -70,6 +70,18 @@ func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID
 	if err != nil {
 		return nil, err
 	}
+	return trustedAddresses(view, propertyID, stay, answered)
+}
+
+// TrustedAddresses is the function of the same name for a party that is loaded.
+func (p *Party) TrustedAddresses(view *db.Tx) ([]string, error) {
+	if len(p.Members) == 0 || p.Members[0].Row.Role != Main {
+		return nil, nil
+	}
+	return trustedAddresses(view, p.Reservation.PropertyID, p.Stay, p.Members[0].person())
+}
+
+func trustedAddresses(view *db.Tx, propertyID string, stay *ent.Stay, answered person) ([]string, error) {
 	var all []string
 	for _, given := range givenAddresses(answered) {
 		trusted, err := isTrusted(view, propertyID, stay, given.By)

@@ -91,6 +91,10 @@ func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 // a person who only knows a number and a name can fill in the form at a kiosk. If mails to all of them bounced, it returns the first one.
 // It returns "" if there is none.
 func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
+	return m.guestAddress(tx, row, func() ([]string, error) { return guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID) })
+}
+
+func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (string, error) {
 	booked, err := bookerAddress(tx, m.Reservations, row)
 	if err != nil {
 		return "", err
@@ -98,7 +102,7 @@ func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	if working, err := m.working(tx, row.PropertyID, booked); err != nil || working != "" {
 		return working, err
 	}
-	given, err := guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID)
+	given, err := trusted()
 	if err != nil {
 		return "", err
 	}
@@ -118,12 +122,16 @@ func (m Mails) working(view *db.Tx, propertyID string, addresses ...string) (str
 
 // Address returns the address to which mails about a stay go, or "" if the guest gets none: none is known that reaches the guest, mails
 // to it bounced, or staff have not switched mails on.
-func (m Mails) Address(view *db.Tx, row *ent.Reservation) (string, error) {
-	mayMail, err := m.mayMail(view, row)
-	if err != nil || !mayMail {
-		return "", err
+func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
+	row := p.Reservation
+	mayMail := p.Stay != nil && p.Stay.BeganAt != nil
+	if !mayMail {
+		var err error
+		if mayMail, err = m.mayMail(view, row); err != nil || !mayMail {
+			return "", err
+		}
 	}
-	address, err := m.GuestAddress(view, row)
+	address, err := m.guestAddress(view, row, func() ([]string, error) { return p.TrustedAddresses(view) })
 	if err != nil || address == "" {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/mail"
@@ -102,11 +103,11 @@ func TestAddressOfGuest(t *testing.T) {
 	eachPost(t, func(p *post) {
 		p.book("1", "Ana@example.com", 5*day)
 		want := func(what, want string) {
-			row, err := reservation.Get(p.d.View(p.Context()), reservation.Scope{PropertyID: "prp_one"}, p.only())
+			party, _, err := guest.ViewParty(p.d.View(p.Context()), p.mails.Keys, "prp_one", p.only())
 			if err != nil {
 				p.Fatal(err)
 			}
-			if got, err := p.mails.Address(p.d.View(p.Context()), row); err != nil || got != want {
+			if got, err := p.mails.Address(p.d.View(p.Context()), party); err != nil || got != want {
 				p.Errorf("%s: %q, %v; want %q", what, got, err, want)
 			}
 		}

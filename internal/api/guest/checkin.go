@@ -11,7 +11,6 @@ import (
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/money"
-	"latchkey.dev/internal/reservation"
 )
 
 // CheckIns implements CheckInService for gRPC, REST and Connect.
@@ -67,12 +66,7 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
 		return checkInMessage(v, a, false), nil
 	}
-	view := s.DB.View(ctx)
-	row, err := reservation.Get(view, reservation.Scope{PropertyID: a.PropertyID}, a.ReservationID)
-	if err != nil {
-		return nil, err
-	}
-	address, err := s.mailAddress(view, a, row)
+	address, err := s.mailAddress(s.DB.View(ctx), a, v.People)
 	if err != nil {
 		return nil, err
 	}

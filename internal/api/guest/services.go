@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
@@ -25,15 +26,15 @@ type Deps struct {
 	// MailLink orders a mail with a new link, and reports whether it is a new mail.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 	// MailAddress returns the address to which mails about a stay go, or "" if the guest gets none.
-	MailAddress func(view *db.Tx, row *reservation.Row) (string, error)
+	MailAddress func(view *db.Tx, p *guest.Party) (string, error)
 }
 
 // mailAddress returns the address to which mails about a stay go that the caller gets, or "".
-func (d Deps) mailAddress(view *db.Tx, a actor.Actor, row *reservation.Row) (string, error) {
+func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
 	if d.MailAddress == nil || a.GuestID != "" { // the mails go to the booker
 		return "", nil
 	}
-	return d.MailAddress(view, row)
+	return d.MailAddress(view, p)
 }
 
 // callerGuest returns the guest's session of a call.

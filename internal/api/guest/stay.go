@@ -168,7 +168,7 @@ func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *gue
 
 // addMails adds the address to which mails go, and how far the mails to the guests are.
 func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
-	address, err := s.mailAddress(view, a, p.Reservation)
+	address, err := s.mailAddress(view, a, p)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 			g.LinkMail = string(mail.DeliveryOf(mail.State(row.State)))
 		}
 	}
-	if a.GuestID != "" {
+	if a.GuestID != "" || p.Reservation.State != string(access.Started) { // codes are mailed once the stay has started
 		return nil
 	}
 	row, err := mail.Latest(view, a.PropertyID, a.ReservationID, "", mail.Key, mail.KeyChanged)
