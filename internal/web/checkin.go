@@ -84,24 +84,35 @@ func stageTitle(c *guestv1.CheckIn) string {
 	return "web.stage.other"
 }
 
-// act takes the guest's next step of the check-in.
+// act takes the guest's next step of the check-in. It reads the stay only if the answer needs it, because the last press should be quick.
 func (s *site) act(x *exchange) error {
-	c, err := x.doStep(x.value("do"))
-	if err != nil {
-		f := s.api.Fault(err)
-		if x.value("do") == "sign" && f.Kind == fault.Invalid {
-			return x.stage(http.StatusUnprocessableEntity, x.flow.Stay.GetCheckIn())
-		}
-		if f.Kind == fault.Precondition || f.Kind == fault.Aborted || f.Kind == fault.Exists {
-			// The check-in went on meanwhile: show where it is.
-			return x.move(x.flow.CheckIn())
-		}
-		return err
+	do := x.value("do")
+	c, err := x.doStep(do)
+	asksForMail := do == "start" && c.GetStage() != "notToday"
+	if err == nil && !asksForMail {
+		return x.move(x.flow.stagePage(c))
 	}
-	if x.value("do") == "start" && x.flow.Stay.GetNeedsMailAddress() && c.GetStage() != "notToday" {
+	if unread := x.loadStay(); unread != nil {
+		return unread
+	}
+	if err != nil {
+		return x.showRefused(do, err)
+	}
+	if x.flow.Stay.GetNeedsMailAddress() {
 		return x.move(x.flow.Email())
 	}
 	return x.move(x.flow.stagePage(c))
+}
+
+// showRefused answers a step that the API refused.
+func (x *exchange) showRefused(do string, err error) error {
+	switch f := x.site.api.Fault(err); {
+	case do == "sign" && f.Kind == fault.Invalid:
+		return x.stage(http.StatusUnprocessableEntity, x.flow.Stay.GetCheckIn())
+	case f.Kind == fault.Precondition, f.Kind == fault.Aborted, f.Kind == fault.Exists:
+		return x.move(x.flow.CheckIn()) // the check-in went on meanwhile: show where it is
+	}
+	return err
 }
 
 func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {

@@ -21,14 +21,14 @@ func (s *site) tablet(h handler) handler {
 	}
 }
 
-// visit serves a page of the guest at the tablet. Without a guest it moves to the start page.
-func (s *site) visit(h handler) handler {
+// visit serves a page of the guest at the tablet.
+func (s *site) visit(h handler) handler { return s.guest(withStay(h)) }
+
+// guest serves a request of the guest at the tablet. Without a guest it moves to the start page.
+func (s *site) guest(h handler) handler {
 	return s.tablet(func(x *exchange) error {
 		if x.token = x.cookie(visitCookie); x.token == "" {
 			return x.move("/k/")
-		}
-		if err := x.loadStay(); err != nil {
-			return err
 		}
 		return h(x)
 	})

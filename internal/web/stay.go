@@ -8,8 +8,11 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// own serves a page of a stay whose session this device has. Without it the stay answers like one that does not exist.
-func (s *site) own(h handler) handler {
+// own serves a page of a stay whose session this device has.
+func (s *site) own(h handler) handler { return s.device(withStay(h)) }
+
+// device serves a request for a stay whose session this device has. Without it the stay answers like one that does not exist.
+func (s *site) device(h handler) handler {
 	return func(x *exchange) error {
 		id := x.r.PathValue("id")
 		if !cookieID.MatchString(id) {
@@ -18,15 +21,20 @@ func (s *site) own(h handler) handler {
 		if x.token = x.cookie(stayCookie + id); x.token == "" {
 			return x.notFound()
 		}
-		if err := x.loadStay(); err != nil {
-			if s.api.Fault(err).Kind == fault.Unauthenticated {
-				x.dropCookie(stayCookie + id) // the session has ended
-			}
-			return err
+		x.flow.Stay = &guestv1.Stay{Id: id}
+		err := h(x)
+		if err != nil && s.api.Fault(err).Kind == fault.Unauthenticated {
+			x.dropCookie(stayCookie + id) // the session has ended
 		}
-		if x.flow.Stay.GetId() != id {
-			x.flow = flow{}
-			return x.notFound()
+		return err
+	}
+}
+
+// withStay reads the stay before the handler.
+func withStay(h handler) handler {
+	return func(x *exchange) error {
+		if err := x.loadStay(); err != nil {
+			return err
 		}
 		return h(x)
 	}
@@ -52,9 +60,13 @@ func (x *exchange) keptStay() string {
 
 // loadStay reads the stay of the exchange's session.
 func (x *exchange) loadStay() error {
+	x.flow.Stay = nil
 	found, err := x.site.api.Stays.GetStay(x.as(), &guestv1.GetStayRequest{})
 	if err != nil {
 		return err
+	}
+	if id := x.r.PathValue("id"); id != "" && id != found.GetData().GetId() {
+		return fault.New(fault.NotFound, fault.ReservationNotFound, "the session belongs to another stay")
 	}
 	x.flow.Stay = found.GetData()
 	return nil
