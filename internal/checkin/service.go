@@ -20,9 +20,10 @@ type Service struct {
 	DB   *db.DB
 	Keys *keyring.Ring
 	// PMS returns the PMS of an integration.
-	PMS   func(ctx context.Context, propertyID, integrationID string) (PMS, error)
-	Queue *jobs.Queue
-	Log   *slog.Logger
+	PMS    func(ctx context.Context, propertyID, integrationID string) (PMS, error)
+	Queue  *jobs.Queue
+	Log    *slog.Logger
+	Starts *Starts // Starts, if not nil, makes a press wait for the PMS to start the stay
 
 	interrupt func(point string) error // interrupt is a crash at a point between two steps, in tests
 }
@@ -170,7 +171,13 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
+	if s.Starts != nil {
+		return s.completeAndWait(ctx, k, a.ID)
+	}
+	return s.complete(context.WithoutCancel(ctx), k, a.ID)
+}
+
+func (s *Service) complete(ctx context.Context, k Key, session string) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
 	case err != nil:
@@ -178,9 +185,9 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 	case !v.CanComplete:
 		return v, nil
 	case v.Attempt.State == AttemptCalling:
-		return s.retry(ctx, k, a.ID)
+		return s.retry(ctx, k, session)
 	}
-	if v, err = s.ask(ctx, k, v, a.ID); err != nil || !v.record.claimed {
+	if v, err = s.ask(ctx, k, v, session); err != nil || !v.record.claimed {
 		return v, err
 	}
 	return s.call(ctx, k, v)

@@ -44,6 +44,43 @@ func TestCheckIn(t *testing.T) {
 	})
 }
 
+// A press waits for the PMS to start the stay, and then answers that it did.
+func TestPressWaitsForTheStart(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.service.Starts = &checkin.Starts{Wait: time.Hour}
+		x.d.Subscribe(reservation.Started, x.service.Starts.Notify)
+		x.begin()
+		x.service.Interrupt(func(point string) error {
+			if point == "waits for the start" {
+				go x.push(reservation.Patch{reservation.State: "started"})
+			}
+			return nil
+		})
+		x.do("press", x.complete, checkin.CheckedIn)
+	})
+}
+
+// A press ends its wait without the start when the guest leaves or the time is over.
+func TestPressEndsItsWait(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		x.service.Starts = &checkin.Starts{Wait: time.Hour}
+		ctx, leave := context.WithCancel(x.Context())
+		x.service.Interrupt(func(point string) error {
+			if point == "waits for the start" {
+				leave()
+			}
+			return nil
+		})
+		v, err := x.service.Complete(ctx, x.guest())
+		if err != nil || v.Stage != checkin.Waiting {
+			x.Errorf("the guest leaves: %s, %v", v.Stage, err)
+		}
+		x.service.Starts.Wait = time.Nanosecond
+		x.do("the time is over", x.complete, checkin.Waiting)
+	})
+}
+
 func TestLate(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.begin()

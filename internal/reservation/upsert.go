@@ -87,9 +87,15 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	if err != nil {
 		return Stored{}, err
 	}
+	if merged.State == access.Started && (held == nil || held.State != access.Started) {
+		tx.Notify(Started, row.ID)
+	}
 	plan, err := access.Apply(tx, svc.Keys, stayOf(row, !found.granted), rules)
 	return Stored{Row: row, Property: found.settings, Booker: merged.Booker, Plan: plan}, err
 }
+
+// Started is the topic of stays that the PMS starts. Its key is the id of the reservation.
+const Started db.Topic = "reservation.started"
 
 // fieldErrors returns one error with all wrong fields, each field once.
 func fieldErrors(wrong, more []fault.Field) error {

@@ -151,6 +151,31 @@ func bookParties(t *testing.T, w *World) {
 	}
 }
 
+// maxLastPress bounds the statements from the last press to the page with the PIN, without those of the PMS's change.
+const maxLastPress = 64
+
+// The last press does not read the stay before it acts, and its answer leads to the page with the PIN.
+func TestStatementsOfTheLastPress(t *testing.T) {
+	w := build(t, Config{Play: true})
+	v, err := w.VisitByDoor(t.Context(), "2001", "okafor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Name(t.Context(), "Ngozi", "Okafor"); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := watchPages(t).of(t, func() error { _, err := v.b.press(t.Context()); return err })
+	if len(run) == 0 || len(run) > maxLastPress {
+		t.Errorf("%d statements, want 1 to %d:\n%s", len(run), maxLastPress, strings.Join(run, "\n"))
+	}
+	if pinOn(v.b.page) == "" {
+		t.Errorf("the answer to the last press shows no PIN: %s", v.b.heading())
+	}
+}
+
 // lateClock is the system clock plus an offset.
 type lateClock struct{ offset atomic.Int64 }
 

@@ -121,6 +121,9 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	return p, nil
 }
 
+// startWait is how long a guest's last press waits for the PMS to start the stay before the page says that it waits.
+const startWait = time.Second
+
 // wirePartners creates the client that calls partners' endpoints and reads their spaces.
 func (s *Server) wirePartners(p *parts) error {
 	var own []netip.Prefix
@@ -155,7 +158,8 @@ func (s *Server) wirePartners(p *parts) error {
 	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
 	p.readings = worker.Readings{Spaces: p.spaces, Jobs: s.jobs}
 	p.days = worker.Days{DB: s.db, Reservations: p.reservations, Jobs: s.jobs}
-	p.checkIns = &checkin.Service{DB: s.db, Keys: s.keys, PMS: s.pmsOf(p), Queue: s.jobs, Log: s.log}
+	p.checkIns = &checkin.Service{DB: s.db, Keys: s.keys, PMS: s.pmsOf(p), Queue: s.jobs, Log: s.log, Starts: &checkin.Starts{Wait: startWait}}
+	s.db.Subscribe(reservation.Started, p.checkIns.Starts.Notify)
 	return nil
 }
 

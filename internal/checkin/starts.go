@@ -1,0 +1,69 @@
+package checkin
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Starts wakes the presses of this process that wait until the PMS starts a stay. It is safe for concurrent use.
+type Starts struct {
+	Wait time.Duration // Wait is how long a press waits
+
+	mu      sync.Mutex
+	waiting map[string][]chan struct{} // waiting has the channels by the id of the reservation
+}
+
+// expect returns a channel that is closed when the stay starts, and the function that ends the wait.
+func (s *Starts) expect(reservationID string) (started <-chan struct{}, forget func()) {
+	c := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting == nil {
+		s.waiting = map[string][]chan struct{}{}
+	}
+	s.waiting[reservationID] = append(s.waiting[reservationID], c)
+	return c, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		left := slices.DeleteFunc(s.waiting[reservationID], func(w chan struct{}) bool { return w == c })
+		if s.waiting[reservationID] = left; len(left) == 0 {
+			delete(s.waiting, reservationID)
+		}
+	}
+}
+
+// Notify wakes the presses that wait for the start of a stay. It does not block.
+func (s *Starts) Notify(reservationID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.waiting[reservationID] {
+		close(c)
+	}
+	delete(s.waiting, reservationID)
+}
+
+// completeAndWait is complete, and then waits a moment for the PMS to start the stay, so that the answer to the press brings the PIN. Most
+// PMSs start it at once. If another process stores the change, this one is not notified, and finds it when the wait ends.
+func (s *Service) completeAndWait(ctx context.Context, k Key, session string) (View, error) {
+	started, forget := s.Starts.expect(k.ReservationID) // before the call, so that no change is missed
+	defer forget()
+	undisturbed := context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
+	v, err := s.complete(undisturbed, k, session)
+	if err != nil || v.Stage != Waiting || v.Attempt.State != AttemptAccepted {
+		return v, err
+	}
+	if err := s.reach("waits for the start"); err != nil {
+		return View{}, err
+	}
+	limit := time.NewTimer(s.Starts.Wait)
+	defer limit.Stop()
+	select {
+	case <-started:
+	case <-limit.C:
+	case <-ctx.Done():
+		return v, nil
+	}
+	return s.Read(undisturbed, k)
+}
