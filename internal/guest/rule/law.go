@@ -27,6 +27,7 @@ type Rule struct {
 	Limits string
 
 	foreignOnly bool        // citizens of the country fill in no form
+	groupsOver  int         // the leader of a larger party fills in one form for all; 0: each guest has a form of their own
 	signs       []condition // a guest for whom one of them holds signs; empty: the law names no signer
 	wants       []want
 }
@@ -56,7 +57,7 @@ const (
 	head                               // the main guest
 	companion                          // not the main guest
 	notFamily                          // not covered by the form of the main guest as a member of the family
-	group                              // covered by the form of the main guest, who leads a group of more than maxParty
+	group                              // covered by the form of the main guest, who leads a group, see groupsOver
 	notGroup                           // not covered by the form of a group's leader
 	notCovered                         // the main guest, or the main guest fills in no form
 	bornHere                           // born in the country
@@ -64,9 +65,6 @@ const (
 	hasIDCard                          // travels with an identity card
 	hasPermit                          // travels with a residence permit
 )
-
-// maxParty is the size above which the leader of a group fills in one form for all.
-const maxParty = 10
 
 // all reports whether all conditions of a set hold.
 func (held condition) all(c condition) bool { return c&^held == 0 }
@@ -78,7 +76,7 @@ func (r *Rule) conditionsOf(g Guest, p Party) condition {
 	from := func(years int) bool { return !known && !g.Child || known && age >= years }
 	coverable := !g.Main && !r.isExempt(p.Head)
 	inFamily := coverable && slices.Contains(family, g.Answers[Kinship])
-	inGroup := coverable && p.Size > maxParty
+	inGroup := coverable && r.groupsOver > 0 && p.Size > r.groupsOver
 	var held condition
 	set := func(c condition, holds bool) {
 		if holds {

@@ -124,6 +124,45 @@ func TestCompanionsInGermany(t *testing.T) {
 	}
 }
 
+// In France and Portugal no size of a group shortens the form of a companion. In France a child is on the card of the main guest only if
+// the main guest has one.
+func TestCompanionsOfGroups(t *testing.T) {
+	const (
+		card     = "firstName lastName nationality otherNationality? birthDate birthPlace address.street address.postcode? address.city address.country email mobile"
+		onACard  = "firstName lastName nationality otherNationality? birthDate"
+		bulletin = "firstName lastName nationality otherNationality? birthDate birthPlace? address.city address.country document.type document.number document.issuingCountry"
+	)
+	for _, test := range []struct {
+		rule, head, born, want string
+		signs                  bool
+	}{
+		{"FR", "BE", "1990-05-05", card, true},
+		{"FR", "FR", "1990-05-05", card, true},
+		{"FR", "BE", "2016-05-05", onACard, false},
+		{"FR", "FR", "2016-05-05", card, false},
+		{"PT", "BE", "1990-05-05", bulletin, false}, // the leader signs for the group
+		{"PT", "PT", "1990-05-05", bulletin, true},
+		{"PT", "BE", "2016-05-05", bulletin, false},
+	} {
+		r, _ := Find(test.rule)
+		for _, size := range []int{2, 11, 60} {
+			g := Guest{Answers: Answers{Nationality: "BE", BirthDate: test.born}}
+			p := Party{Arrival: arrival, Size: size, Head: Answers{Nationality: test.head}}
+			if got := asked(Fields(Settings{Rule: r}, g, p)); got != test.want {
+				t.Errorf("%+v of %d: %s", test, size, got)
+			}
+			if got := Signs(r, g, p); got != test.signs {
+				t.Errorf("%+v of %d: signs: %v", test, size, got)
+			}
+		}
+	}
+	fr, _ := Find("FR")
+	alone := Guest{Main: true, Answers: Answers{Nationality: "BE", BirthDate: "2016-05-05"}}
+	if got := asked(Fields(Settings{Rule: fr}, alone, Party{Arrival: arrival, Size: 1})); got != card {
+		t.Errorf("a child alone in France: %s", got)
+	}
+}
+
 // The day of arrival decides which version of a law is in force.
 func TestVersions(t *testing.T) {
 	r, _ := Find("DE")

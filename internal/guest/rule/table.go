@@ -26,8 +26,8 @@ var Rules = []Rule{
 	{
 		Name: "DE", Since: "2025-01-01", Source: "§§ 29, 30 BMG", ReadOn: "2026-11-22", Closed: true, KeepMonths: 12,
 		URL:         "https://www.buzer.de/gesetz/10628/a180984.htm",
-		foreignOnly: true,
-		signs:       []condition{foreign | from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
+		foreignOnly: true, groupsOver: 10,
+		signs: []condition{foreign | from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
 		IdentityCheck: "compareAtDesk", Limits: "limits.DE",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
@@ -57,11 +57,13 @@ var Rules = []Rule{
 		Name: "FR", Since: "2015-10-01", Source: "CESEDA R. 814-1", ReadOn: "2026-11-22", KeepMonths: 6,
 		URL:         "http://www.niortmaraispoitevin.com/infos-prestataires/laccueil-des-touristes-etrangers-en-hebergement-touristique",
 		foreignOnly: true,
-		signs:       []condition{foreign | from15}, Signature: "drawn", SignsOnArrival: true,
+		// Each guest of a group has a card. A child under 15 may be on the card of an adult, if the adult has one.
+		signs: []condition{foreign | from15}, Signature: "drawn", SignsOnArrival: true,
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
 			every(foreign, FirstName, LastName, BirthDate, Nationality), optional(foreign, OtherNationality),
 			every(foreign|from15, BirthPlace, Street, City, Country, Mobile, Email), optional(foreign|from15, Postcode),
+			every(foreign|notCovered, BirthPlace, Street, City, Country, Mobile, Email), optional(foreign|notCovered, Postcode),
 		),
 	},
 	{
@@ -108,8 +110,9 @@ var Rules = []Rule{
 		Name: "PT", Since: "2007-07-04", Source: "Lei 23/2007, artigo 15", ReadOn: "2026-11-22", KeepMonths: 12,
 		URL:         "https://sites.google.com/site/leximigratoria/artigo-15-o-boletim-de-alojamento",
 		foreignOnly: true,
-		signs:       []condition{foreign | adult | notCovered}, // one signature covers the family or group
-		Limits:      "limits.PT", Signature: "drawn",
+		// Each guest has a bulletin. The main guest may fill in and sign those of the spouse, the children and the group.
+		signs:  []condition{foreign | adult | notCovered},
+		Limits: "limits.PT", Signature: "drawn",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
 			every(foreign, FirstName, LastName, BirthDate, Nationality, City, Country, DocumentType, DocumentNumber, IssuingCountry),
@@ -123,8 +126,9 @@ var former = []Rule{
 	{
 		// Until the end of 2024 German citizens filled in the form, too.
 		Name: "DE", Since: "2015-11-01", Source: "§§ 29, 30 BMG (2015)", ReadOn: "2026-11-22", Closed: true, KeepMonths: 12,
-		URL:   "https://www.buzer.de/gesetz/10628/a180984.htm",
-		signs: []condition{from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
+		URL:        "https://www.buzer.de/gesetz/10628/a180984.htm",
+		groupsOver: 10,
+		signs:      []condition{from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
 		IdentityCheck: "compareAtDesk", Limits: "limits.DE",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
