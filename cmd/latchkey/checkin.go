@@ -187,7 +187,7 @@ type checkInSettings struct {
 	RemindDays    *int32  `placeholder:"DAYS" help:"Days before arrival when guests are reminded. 0: never."`
 	StaffEmail    *string `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
 	DeskPhone     *string `placeholder:"NUMBER" help:"The desk's number, as dialled from abroad."`
-	WhoFills      *string `placeholder:"WHO" help:"Who fills in the form: lead, adults or all."`
+	WhoFills      *string `placeholder:"WHO" help:"Who fills in the form: lead, adults or all. Fewer guests than the country rule asks are refused."`
 	Language      *string `placeholder:"TAG" help:"Language of mails, and of pages if the guest's browser wants none that there is, such as en."`
 	Accent        *string `placeholder:"COLOUR" help:"Colour of pages and mails: #RRGGBB. Empty: the default."`
 	Address       *string `placeholder:"TEXT" help:"Postal address, for guests. Empty: none."`
@@ -240,9 +240,9 @@ func (*checkInRules) Run(ctx context.Context, r *remote, io *streams) error {
 		return s.printAnswer(answer, err, func() {
 			var rows [][]string
 			for _, x := range answer.GetData().GetList() {
-				rows = append(rows, []string{x.GetName(), x.GetSince(), x.GetSource(), x.GetLimits()})
+				rows = append(rows, []string{x.GetName(), x.GetSince(), x.GetSource(), x.GetWhoFills(), x.GetLimits()})
 			}
-			s.printTable("There is no rule.", []string{"rule", "since", "law", "limits"}, rows)
+			s.printTable("There is no rule.", []string{"rule", "since", "law", "who fills in", "limits"}, rows)
 		})
 	})
 }

@@ -56,7 +56,7 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 		if err != nil {
 			return nil, err
 		}
-		change := checkInChange(r.GetSettings())
+		change := checkInChange(stored, r.GetSettings())
 		wrong := slices.Concat(ruleProblems(stored, change), change.Problems())
 		if err := fault.Err(fault.Fields(wrong...)); err != nil {
 			return nil, Under("settings", err)
@@ -69,8 +69,9 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 	})
 }
 
-// checkInChange converts a change. A new country rule brings its own stages of the law, unless the change names others.
-func checkInChange(m *propertyv1.CheckInSettingsChange) property.CheckInChange {
+// checkInChange converts a change of the stored settings. A new country rule brings its own stages of the law, and the guests who fill in
+// its form, unless the change names others.
+func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
 		Language: m.Language, Accent: m.Accent, Address: m.Address, Directions: m.Directions, WhoFills: m.WhoFills,
@@ -82,6 +83,9 @@ func checkInChange(m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 		}
 		if c.Signature == nil {
 			c.Signature = new(orNone(law.Signature))
+		}
+		if c.WhoFills == nil && !rule.Who(stored.WhoFills).Covers(law.Fills()) {
+			c.WhoFills = new(string(law.Fills()))
 		}
 	}
 	if m.Fields != nil {
@@ -100,18 +104,17 @@ func checkInChange(m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 
 // ruleProblems returns the settings that the country rules do not allow, after a change of the stored settings.
 func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (wrong []fault.Field) {
-	name, signature := stored.Rule, stored.Signature
-	if c.Rule != nil {
-		name = *c.Rule
-	}
-	if c.Signature != nil {
-		signature = *c.Signature
-	}
-	switch law, ok := rule.Find(name); {
-	case !ok:
+	name, signature, fills := valueOr(c.Rule, stored.Rule), valueOr(c.Signature, stored.Signature), rule.Who(valueOr(c.WhoFills, stored.WhoFills))
+	law, ok := rule.Find(name)
+	if !ok {
 		wrong = append(wrong, fault.Field{Path: "rule", Reason: fault.WrongValue, Message: "must be the name of a rule, as ListCheckInRules returns it: " + ruleNames()})
-	case law.NoDrawnSignature && signature == guest.Drawn && (c.Rule != nil || c.Signature != nil):
+		law = &rule.Rules[0]
+	}
+	if law.NoDrawnSignature && signature == guest.Drawn && (c.Rule != nil || c.Signature != nil) {
 		wrong = append(wrong, fault.Field{Path: "signature", Reason: fault.Conflicting, Message: "a signature drawn on a screen does not count in " + law.Name + ": use paper, external or none"})
+	}
+	if !fills.Covers(law.Fills()) && (c.Rule != nil || c.WhoFills != nil) {
+		wrong = append(wrong, fault.Field{Path: "whoFills", Reason: fault.Conflicting, Message: fewerThanTheLaw(law)})
 	}
 	if c.Fields == nil {
 		return wrong
@@ -125,6 +128,19 @@ func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (w
 		}
 	}
 	return wrong
+}
+
+func fewerThanTheLaw(law *rule.Rule) string {
+	who := map[rule.Who]string{rule.Adults: "every adult", rule.All: "every guest, also of children"}[law.Fills()]
+	return fmt.Sprintf("the law of %s (%s) asks for answers of %s: use %s, or the rule none if the law does not apply to you", law.Name, law.Source, who, law.Fills())
+}
+
+// valueOr returns a changed value, or the stored one.
+func valueOr(changed *string, stored string) string {
+	if changed != nil {
+		return *changed
+	}
+	return stored
 }
 
 func orNone(s string) string {
@@ -169,7 +185,7 @@ func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheck
 		list.List = append(list.List, &propertyv1.CheckInRule{
 			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, ReadOn: law.ReadOn, Limits: ruleLimits(law),
 			Closed: law.Closed, KeepMonths: int32(law.KeepMonths), IdentityCheck: orNone(law.IdentityCheck), Signature: orNone(law.Signature),
-			NoDrawnSignature: law.NoDrawnSignature,
+			NoDrawnSignature: law.NoDrawnSignature, WhoFills: string(law.Fills()),
 		})
 	}
 	return &propertyv1.ListCheckInRulesResponse{Data: list}, nil

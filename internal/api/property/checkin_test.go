@@ -53,6 +53,41 @@ func TestSignatureOfTheRule(t *testing.T) {
 	})
 }
 
+// Fewer guests than the law asks are refused, whichever of both settings changes. A new rule alone brings the guests that it asks.
+func TestGuestsWhoFillInByLaw(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		refused := map[string]fault.Reason{"settings.whoFills": fault.Conflicting}
+		change := func(rule, who string) (*propertyv1.CheckInSettings, error) {
+			c := &propertyv1.CheckInSettingsChange{}
+			if rule != "" {
+				c.Rule = &rule
+			}
+			if who != "" {
+				c.WhoFills = &who
+			}
+			return a.changeCheckIn(c)
+		}
+		s := must(change("none", "lead"))(t)
+		same(t, "without a law", "lead", s.GetWhoFills())
+		_, err := change("ES", "adults")
+		same(t, "adults in ES", refused, wrongFields(err))
+		f, _ := fault.Of(err)
+		same(t, "the message", "the law of ES (RD 933/2021) asks for answers of every guest, also of children: use all, or the rule none if the law does not apply to you", f.Fields[0].Message)
+		s = must(change("ES", ""))(t)
+		same(t, "who fills in after ES", "all", s.GetWhoFills())
+		_, err = change("", "lead")
+		same(t, "lead in ES", refused, wrongFields(err))
+		s = must(change("none", ""))(t)
+		same(t, "who fills in after none", "all", s.GetWhoFills())
+		s = must(change("", "adults"))(t)
+		same(t, "adults without a law", "adults", s.GetWhoFills())
+		for _, r := range must((&CheckIns{Deps: a.w.deps}).ListCheckInRules(a.ctx, &propertyv1.ListCheckInRulesRequest{}))(t).GetData().GetList() {
+			_, err := change(r.GetName(), "lead")
+			same(t, r.GetName()+" refuses the main guest only", r.GetWhoFills() != "lead", err != nil)
+		}
+	})
+}
+
 func TestOwnQuestions(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		_, err := a.changeCheckIn(&propertyv1.CheckInSettingsChange{

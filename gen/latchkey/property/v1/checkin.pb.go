@@ -321,7 +321,7 @@ type CheckInSettingsChange struct {
 	Address *string `protobuf:"bytes,13,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	// How to find the house.
 	Directions *string `protobuf:"bytes,14,opt,name=directions,proto3,oneof" json:"directions,omitempty"`
-	// lead, adults or all. Default all.
+	// lead, adults or all. Default all. Fewer guests than the country rule asks are refused.
 	WhoFills      *string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3,oneof" json:"who_fills,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -883,8 +883,10 @@ type CheckInRule struct {
 	Signature string `protobuf:"bytes,10,opt,name=signature,proto3" json:"signature,omitempty"`
 	// A signature drawn on a screen does not count. The settings refuse drawn.
 	NoDrawnSignature bool `protobuf:"varint,11,opt,name=no_drawn_signature,json=noDrawnSignature,proto3" json:"no_drawn_signature,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The fewest guests who fill in the law's form: lead, adults or all. The settings refuse fewer.
+	WhoFills      string `protobuf:"bytes,12,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckInRule) Reset() {
@@ -992,6 +994,13 @@ func (x *CheckInRule) GetNoDrawnSignature() bool {
 		return x.NoDrawnSignature
 	}
 	return false
+}
+
+func (x *CheckInRule) GetWhoFills() string {
+	if x != nil {
+		return x.WhoFills
+	}
+	return ""
 }
 
 // GetCheckInRequest names the reservation.
@@ -2664,7 +2673,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x18ListCheckInRulesResponse\x129\n" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInRuleListR\x04data\"H\n" +
 	"\x0fCheckInRuleList\x125\n" +
-	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.CheckInRuleR\x04list\"\xbe\x02\n" +
+	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.CheckInRuleR\x04list\"\xdb\x02\n" +
 	"\vCheckInRule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\tR\x05since\x12\x16\n" +
@@ -2678,7 +2687,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x0eidentity_check\x18\t \x01(\tR\ridentityCheck\x12\x1c\n" +
 	"\tsignature\x18\n" +
 	" \x01(\tR\tsignature\x12,\n" +
-	"\x12no_drawn_signature\x18\v \x01(\bR\x10noDrawnSignature\"E\n" +
+	"\x12no_drawn_signature\x18\v \x01(\bR\x10noDrawnSignature\x12\x1b\n" +
+	"\twho_fills\x18\f \x01(\tR\bwhoFills\"E\n" +
 	"\x11GetCheckInRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"L\n" +
 	"\x12GetCheckInResponse\x126\n" +
