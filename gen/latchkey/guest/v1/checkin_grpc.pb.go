@@ -42,7 +42,8 @@ type CheckInServiceClient interface {
 	AskAgain(ctx context.Context, in *AskAgainRequest, opts ...grpc.CallOption) (*AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(ctx context.Context, in *ConfirmDetailsRequest, opts ...grpc.CallOption) (*ConfirmDetailsResponse, error)
-	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started.
+	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started. The call waits up to
+	// a second for that. If the stage of its answer is calling or waiting, read the check-in again.
 	CompleteCheckIn(ctx context.Context, in *CompleteCheckInRequest, opts ...grpc.CallOption) (*CompleteCheckInResponse, error)
 	// Calls a member of staff: a notice, and a mail to the property.
 	RequestHelp(ctx context.Context, in *RequestHelpRequest, opts ...grpc.CallOption) (*RequestHelpResponse, error)
@@ -131,7 +132,8 @@ type CheckInServiceServer interface {
 	AskAgain(context.Context, *AskAgainRequest) (*AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(context.Context, *ConfirmDetailsRequest) (*ConfirmDetailsResponse, error)
-	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started.
+	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started. The call waits up to
+	// a second for that. If the stage of its answer is calling or waiting, read the check-in again.
 	CompleteCheckIn(context.Context, *CompleteCheckInRequest) (*CompleteCheckInResponse, error)
 	// Calls a member of staff: a notice, and a mail to the property.
 	RequestHelp(context.Context, *RequestHelpRequest) (*RequestHelpResponse, error)

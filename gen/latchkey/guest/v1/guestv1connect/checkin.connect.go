@@ -62,7 +62,8 @@ type CheckInServiceClient interface {
 	AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(context.Context, *v1.ConfirmDetailsRequest) (*v1.ConfirmDetailsResponse, error)
-	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started.
+	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started. The call waits up to
+	// a second for that. If the stage of its answer is calling or waiting, read the check-in again.
 	CompleteCheckIn(context.Context, *v1.CompleteCheckInRequest) (*v1.CompleteCheckInResponse, error)
 	// Calls a member of staff: a notice, and a mail to the property.
 	RequestHelp(context.Context, *v1.RequestHelpRequest) (*v1.RequestHelpResponse, error)
@@ -192,7 +193,8 @@ type CheckInServiceHandler interface {
 	AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(context.Context, *v1.ConfirmDetailsRequest) (*v1.ConfirmDetailsResponse, error)
-	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started.
+	// Asks the PMS once more and then to check the guest in. The stay begins when the PMS sends the reservation as started. The call waits up to
+	// a second for that. If the stage of its answer is calling or waiting, read the check-in again.
 	CompleteCheckIn(context.Context, *v1.CompleteCheckInRequest) (*v1.CompleteCheckInResponse, error)
 	// Calls a member of staff: a notice, and a mail to the property.
 	RequestHelp(context.Context, *v1.RequestHelpRequest) (*v1.RequestHelpResponse, error)
