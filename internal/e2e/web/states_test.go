@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -320,15 +321,20 @@ type setting struct {
 	size      browser.Size
 	dark      bool
 	scriptOff bool
+	forced    bool // the browser replaces the page's colors
+	spaced    bool // the reader spaces the text
+	kinds     bool // a test run shows one page of each kind; without it, the full matrix alone has the setting
 }
 
 func (s setting) String() string {
 	name := fmt.Sprint(s.size)
-	if s.dark {
-		name += "-dark"
-	}
-	if s.scriptOff {
-		name += "-noscript"
+	for _, part := range []struct {
+		on   bool
+		name string
+	}{{s.forced, "forced"}, {s.dark, "dark"}, {s.spaced, "spaced"}, {s.scriptOff, "noscript"}} {
+		if part.on {
+			name += "-" + part.name
+		}
 	}
 	return name
 }
@@ -338,38 +344,65 @@ func (s setting) options() []browser.Option {
 	if s.dark {
 		options = append(options, browser.Dark)
 	}
+	if s.forced {
+		options = append(options, browser.ForcedColors)
+	}
 	if s.scriptOff {
 		options = append(options, browser.WithoutScript)
 	}
 	return options
 }
 
-// guestSettings and kioskSettings are the first of them in each test run, and all of them in the full matrix.
+// guestSettings and kioskSettings are the first of them in each test run, with those that show a page of each kind, and all of them in
+// the full matrix. 400 % is a window of 320 CSS pixels.
 var (
 	guestSettings = []setting{
 		{size: browser.Narrow}, {size: browser.Phone, dark: true}, {size: browser.Tablet, scriptOff: true}, {size: browser.Desktop}, {size: browser.Phone, scriptOff: true},
+		{size: browser.Desktop.Zoom(4), spaced: true, kinds: true}, {size: browser.Phone, forced: true, dark: true, kinds: true},
+		{size: browser.Phone, forced: true}, {size: browser.Desktop.Zoom(2)}, {size: browser.Phone, spaced: true},
 	}
-	kioskSettings = []setting{{size: browser.Kiosk}, {size: browser.Tablet}, {size: browser.Narrow}}
+	kioskSettings = []setting{
+		{size: browser.Kiosk}, {size: browser.Tablet}, {size: browser.Narrow},
+		{size: browser.Kiosk.Zoom(4), spaced: true, kinds: true}, {size: browser.Kiosk, forced: true, dark: true, kinds: true},
+		{size: browser.Kiosk, forced: true}, {size: browser.Kiosk.Zoom(2)}, {size: browser.Kiosk, spaced: true},
+	}
 )
 
-func matrix(settings []setting) []setting {
-	if all {
-		return settings
+// matrix returns the settings of a test run.
+func matrix(settings []setting) (run []setting) {
+	for i, m := range settings {
+		if all || i == 0 || m.kinds {
+			run = append(run, m)
+		}
 	}
-	return settings[:1]
+	return run
 }
 
+// One state of each kind of page: text, tasks, fields, choices, errors, codes, a spinner, a drawing, a QR code and a dialog.
+var (
+	guestKinds = []string{"link", "stay", "form-birth", "form-wrong", "people", "share", "check-long", "checkin-waiting", "checkin-sign", "key-gate", "key-failed"}
+	kioskKinds = []string{"start", "find-wrong", "which", "form", "code-long", "still", "waiting"}
+)
+
 // Each page in each state follows the rules of accessibility, fits, keeps still while it loads, and can be used with the keyboard alone.
-func TestGuestPages(t *testing.T) { checkStates(t, guestStates, guestSettings, 48) }
+func TestGuestPages(t *testing.T) { checkStates(t, guestStates, guestSettings, guestKinds, 48) }
 
-func TestKioskPages(t *testing.T) { checkStates(t, kioskStates, kioskSettings, 72) }
+func TestKioskPages(t *testing.T) { checkStates(t, kioskStates, kioskSettings, kioskKinds, 72) }
 
-func checkStates(t *testing.T, states []state, settings []setting, target int) {
+func checkStates(t *testing.T, states []state, settings []setting, kinds []string, target int) {
+	for _, kind := range kinds {
+		if !slices.ContainsFunc(states, func(s state) bool { return s.name == kind }) {
+			t.Errorf("no state %q", kind)
+		}
+	}
 	for _, m := range matrix(settings) {
 		t.Run(m.String(), func(t *testing.T) {
 			p := browser.Open(t, m.options()...)
 			for _, s := range states {
-				t.Run(s.name, func(t *testing.T) { s.check(t, p.For(t), target) })
+				if !all && m.kinds && !slices.Contains(kinds, s.name) {
+					continue
+				}
+				t.Run(s.name, func(t *testing.T) { s.check(t, p.For(t), m, target) })
 			}
 		})
 	}
@@ -378,7 +411,7 @@ func checkStates(t *testing.T, states []state, settings []setting, target int) {
 // firstView is how many bytes a page with its files may take over the wire. Each state has an origin of its own, so nothing is in the cache.
 const firstView = 60_000
 
-func (s state) check(t *testing.T, p *browser.Page, target int) {
+func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 	script := base()
 	if s.given != nil {
 		s.given(script)
@@ -401,9 +434,16 @@ func (s state) check(t *testing.T, p *browser.Page, target int) {
 	if s.act != nil {
 		s.act(p)
 	}
+	if m.spaced {
+		p.SpaceText()
+	}
 	p.Screenshot(strings.ReplaceAll(t.Name(), "/", "_"))
 	p.Axe()
 	p.Fits()
+	p.KeepsStill()
+	if m.forced {
+		p.ShowsInForcedColors()
+	}
 	p.Targets(target)
 	if s.name != "still" && s.name != "waiting" { // a dialog above the page has the focus
 		p.KeyboardWalk()

@@ -27,18 +27,29 @@ const patience = time.Minute
 type Size struct {
 	Width, Height int64
 	Touch         bool
+	Scale         float64 // device pixels of a CSS pixel; 0 is 1
 }
 
 // The sizes of windows that the tests use.
 var (
-	Narrow  = Size{320, 640, true}
-	Phone   = Size{390, 844, true}
-	Tablet  = Size{768, 1024, true}
-	Desktop = Size{1280, 800, false}
-	Kiosk   = Size{1280, 800, true}
+	Narrow  = Size{Width: 320, Height: 640, Touch: true}
+	Phone   = Size{Width: 390, Height: 844, Touch: true}
+	Tablet  = Size{Width: 768, Height: 1024, Touch: true}
+	Desktop = Size{Width: 1280, Height: 800}
+	Kiosk   = Size{Width: 1280, Height: 800, Touch: true}
 )
 
-func (s Size) String() string { return fmt.Sprint(s.Width) }
+// Zoom returns the window of a browser that zooms in: it has fewer CSS pixels, and each is larger. 2 is 200 %.
+func (s Size) Zoom(factor int64) Size {
+	return Size{Width: s.Width / factor, Height: s.Height / factor, Touch: s.Touch, Scale: float64(factor)}
+}
+
+func (s Size) String() string {
+	if s.Scale > 1 {
+		return fmt.Sprintf("%d-zoom%g", s.Width, s.Scale)
+	}
+	return fmt.Sprint(s.Width)
+}
 
 type settings struct {
 	size      Size
@@ -84,6 +95,7 @@ type Page struct {
 	watcher *watcher
 	// scriptOff means that the page runs no script of its own.
 	scriptOff bool
+	forced    bool // the browser replaces the page's colors
 }
 
 // process is the Chromium of this test binary. All pages are tabs of it.
@@ -122,7 +134,7 @@ func Open(t testing.TB, options ...Option) *Page {
 		ctx, cancel = chromedp.NewContext(s.sharing.ctx)
 	}
 	t.Cleanup(cancel)
-	p := &Page{t: t, ctx: ctx, size: s.size, scriptOff: s.scriptOff, watcher: &watcher{tolerated: s.tolerated}}
+	p := &Page{t: t, ctx: ctx, size: s.size, scriptOff: s.scriptOff, forced: s.forced, watcher: &watcher{tolerated: s.tolerated}}
 	if err := chromedp.Listen(ctx, p.watcher.onEvent); err != nil {
 		t.Fatalf("open a page: %v", err)
 	}
@@ -183,6 +195,9 @@ func (p *Page) configure(s settings) {
 	}
 	if s.size.Touch && s.size.Width < s.size.Height {
 		touch = append(touch, chromedp.EmulateMobile, chromedp.EmulatePortrait)
+	}
+	if s.size.Scale > 0 {
+		touch = append(touch, chromedp.EmulateScale(s.size.Scale))
 	}
 	p.do(chromedp.EmulateViewport(s.size.Width, s.size.Height, touch...))
 	call(p, accessibility.Enable, cdp.Empty{})

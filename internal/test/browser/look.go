@@ -56,7 +56,65 @@ func (p *Page) Weight() int {
 	return evaluate[int](p, `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).reduce((sum, e) => sum + e.transferSize, 0)`)
 }
 
-// Fits fails the test if the page is wider than the window, or if an element's text is cut off or lies outside the window.
+// SpaceText spaces the text of the page as far as WCAG 1.4.12 lets a reader space it.
+func (p *Page) SpaceText() {
+	p.t.Helper()
+	p.Script(`(() => {
+		const sheet = new CSSStyleSheet();
+		sheet.replaceSync("* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }");
+		document.adoptedStyleSheets = [sheet];
+	})()`)
+}
+
+// KeepsStill fails the test if something moves, or would move when it changes, for a reader who prefers reduced motion.
+func (p *Page) KeepsStill() {
+	p.t.Helper()
+	for _, fault := range evaluate[[]string](p, `[...document.querySelectorAll("*")].flatMap(e => [e, "::before", "::after"].flatMap(part => {
+		const s = part === e ? getComputedStyle(e) : getComputedStyle(e, part);
+		const moves = [];
+		if (s.animationName !== "none") moves.push("animation " + s.animationName);
+		if (s.transitionDuration.split(", ").some(d => parseFloat(d) > 0)) moves.push("transition of " + s.transitionProperty);
+		if (s.scrollBehavior === "smooth") moves.push("smooth scrolling");
+		return moves.map(m => e.outerHTML.slice(0, 100) + (part === e ? "" : part) + " has " + m);
+	}))`) {
+		p.t.Errorf("%s: with reduced motion, %s", p.Address(), fault)
+	}
+}
+
+// ShowsInForcedColors fails the test if the browser's own colors hide what the page's colors show: the edge of a control, the turning
+// part of a spinner, or the dark and light of a QR code, which cameras must be able to read.
+func (p *Page) ShowsInForcedColors() {
+	p.t.Helper()
+	for _, fault := range evaluate[[]string](p, `(() => {
+		const faults = [], name = e => e.outerHTML.slice(0, 100);
+		for (const e of document.querySelectorAll("button:not(.link), .button, input:not([type=hidden], [type=radio], [type=checkbox]), select, textarea, canvas, dialog[open], .card, .note, .errors, .tasks")) {
+			if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+			const s = getComputedStyle(e); // its colors are those of the page, not those that the browser shows in their place
+			const edge = ["Top", "Left"].some(side => s["border" + side + "Style"] !== "none" && parseFloat(s["border" + side + "Width"]) > 0);
+			if (!edge) faults.push(name(e) + " has no edge");
+		}
+		const probe = document.createElement("p");
+		document.body.append(probe);
+		probe.style.color = "CanvasText";
+		for (const e of document.querySelectorAll("canvas")) {
+			if (getComputedStyle(e).color !== getComputedStyle(probe).color) faults.push(name(e) + " is drawn on in " + getComputedStyle(e).color);
+		}
+		probe.remove();
+		for (const e of document.querySelectorAll(".spin")) {
+			const s = getComputedStyle(e, "::before");
+			if (s.forcedColorAdjust !== "none" || s.borderTopColor === s.borderBottomColor) faults.push(name(e) + " has no part that turns");
+		}
+		const code = document.querySelector(".qr"), fill = part => getComputedStyle(code.querySelector(part)).fill;
+		if (code && (getComputedStyle(code).forcedColorAdjust !== "none" || fill(".qr-ground") !== "rgb(255, 255, 255)" || fill(".qr-dots") !== "rgb(0, 0, 0)"))
+			faults.push("the QR code is " + fill(".qr-dots") + " on " + fill(".qr-ground"));
+		return faults;
+	})()`) {
+		p.t.Errorf("%s: in forced colors, %s", p.Address(), fault)
+	}
+}
+
+// Fits fails the test if the page is wider than the window, if an element's text is cut off or lies outside the window, or if texts lie
+// over each other.
 func (p *Page) Fits() {
 	p.t.Helper()
 	for _, fault := range evaluate[[]string](p, `(() => {
@@ -73,6 +131,19 @@ func (p *Page) Fits() {
 			if (e.matches("input, textarea, select")) continue; // their text scrolls
 			if (box.right > width + 1 || box.left < -1) faults.push(name(e) + " reaches from " + Math.round(box.left) + " to " + Math.round(box.right) + " px");
 			if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && (s.overflowX === "hidden" || s.overflowX === "clip")) faults.push(name(e) + " is cut off");
+			if (e.scrollHeight > e.clientHeight + 1 && e.clientHeight > 0 && (s.overflowY === "hidden" || s.overflowY === "clip")) faults.push(name(e) + " is cut off below");
+		}
+		const lines = [], texts = document.createTreeWalker(document.querySelector("dialog[open], #asking:not([hidden])") ?? document.body, NodeFilter.SHOW_TEXT);
+		for (let n = texts.nextNode(); n; n = texts.nextNode()) {
+			if (!n.data.trim() || !n.parentElement.checkVisibility({opacityProperty: true, visibilityProperty: true}) || n.parentElement.closest("select, script, style")) continue;
+			const box = n.parentElement.getBoundingClientRect();
+			if (box.width <= 1 || box.height <= 1) continue;
+			const range = document.createRange();
+			range.selectNodeContents(n);
+			for (const r of range.getClientRects()) lines.push({n, l: r.left + 1, r: r.right - 1, t: r.top + r.height / 4, b: r.bottom - r.height / 4});
+		}
+		for (const [i, a] of lines.entries()) for (const b of lines.slice(i + 1)) {
+			if (a.n !== b.n && a.l < b.r && b.l < a.r && a.t < b.b && b.t < a.b) faults.push(JSON.stringify(a.n.data.trim().slice(0, 60)) + " lies over " + JSON.stringify(b.n.data.trim().slice(0, 60)));
 		}
 		return faults;
 	})()`) {
