@@ -23,9 +23,8 @@ type counter struct {
 	tally
 }
 
-// countersOf returns what a search is counted against, as stored. rows are the reservations with the typed number: an unknown
-// number is counted like a known one, so that its limit does not tell which it is.
-func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) ([]counter, error) {
+// countersOf returns what a search is counted against, as stored. numbers are those of the searched booking.
+func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]counter, error) {
 	source, origin := q.KioskID, "kiosk"
 	if q.KioskID == "" {
 		source, origin = q.Address, OriginDoor
@@ -37,7 +36,7 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservatio
 	}
 	add(atSource, source)
 	add(givenBack, source, foldNumber(q.Number))
-	for _, number := range q.numbers(rows) {
+	for _, number := range numbers {
 		if q.KioskID != "" {
 			add(bookingAtKiosks, number)
 			continue
@@ -52,8 +51,8 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservatio
 }
 
 // numbers returns the typed number and the other numbers of the reservations that have it, so that a booking with two numbers has
-// one limit. They are at least two, so that an unknown number costs as much work as a booking with two. No typed number has a space after
-// [foldNumber].
+// one limit. An unknown number is counted like a known one, so that its limit does not tell which it is. The numbers are at least two, so
+// that an unknown one costs as much work as a booking with two. No typed number has a space after [foldNumber].
 func (q Search) numbers(rows []*ent.Reservation) []string {
 	typed := foldNumber(q.Number)
 	out := []string{typed}

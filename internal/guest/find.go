@@ -48,49 +48,87 @@ type Found struct {
 
 var errStayNotFound = fault.New(fault.NotFound, fault.StayNotFound, "no stay has this number and this family name; check both, or ask the desk")
 
-// Find finds a stay and creates a session for it. refused is why nothing was found; a transaction that refuses must be committed all
-// the same, because it counts the attempt.
-func Find(tx *db.Tx, keys *keyring.Ring, q Search) (found Found, refused, err error) {
-	rows, err := q.named(tx)
+// Matches are the stays that a search matches, read before it is counted.
+type Matches struct {
+	wait    time.Duration // the search has to wait, so it compared nothing
+	numbers []string      // what the search is counted against: the typed number and the other numbers of its stays
+	stays   []*ent.Reservation
+	choices []Choice
+}
+
+// Match finds the stays that a search matches. It changes nothing and decrypts and compares persons, so it runs outside of the write that
+// counts the search: see [Find].
+func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
+	rows, err := q.named(view)
 	if err != nil {
-		return Found{}, nil, err
+		return Matches{}, err
 	}
-	counters, err := q.countersOf(tx, keys, rows)
+	m := Matches{numbers: q.numbers(rows)}
+	counters, err := q.countersOf(view, keys, m.numbers)
 	if err != nil {
-		return Found{}, nil, err
+		return Matches{}, err
 	}
-	if wait := waitOfCounters(counters, tx.Now()); wait > 0 {
-		return Found{}, tooManyAttempts(wait), nil
+	if m.wait = waitOfCounters(counters, view.Now()); m.wait > 0 {
+		return m, nil
 	}
-	matches, _, err := q.matches(tx, keys, rows)
+	found, _, err := q.matches(view, keys, rows)
 	if err != nil {
-		return Found{}, nil, err
+		return Matches{}, err
 	}
 	if q.Choice != "" {
-		matches = slices.DeleteFunc(matches, func(m match) bool { return m.row.ID != q.Choice })
+		found = slices.DeleteFunc(found, func(m match) bool { return m.row.ID != q.Choice })
 	}
-	switch len(matches) {
+	for _, f := range found {
+		m.stays = append(m.stays, f.row)
+	}
+	if len(found) > 1 {
+		m.choices, err = choicesOf(view, found, m.stays)
+	}
+	return m, err
+}
+
+// choicesOf returns how several stays are offered to the guest.
+func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, error) {
+	places, err := reservation.PlacesOf(view, stays)
+	if err != nil {
+		return nil, err
+	}
+	choices := make([]Choice, len(found))
+	for i, f := range found {
+		choices[i] = Choice{ID: f.row.ID, Initials: initials(f.booker)}
+		if places[i].Space != nil {
+			choices[i].SpaceName = places[i].Space.Name
+		}
+	}
+	return choices, nil
+}
+
+// Find counts a search that failed, and creates a session for one that matches one stay. refused is why nothing was found; a transaction
+// that refuses must be committed all the same, because it counts the attempt.
+func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refused, err error) {
+	counters, err := q.countersOf(tx, keys, m.numbers)
+	if err != nil {
+		return Found{}, nil, err
+	}
+	// Other searches may have failed since the stays were matched, or a pause may have ended.
+	if wait := max(m.wait, waitOfCounters(counters, tx.Now())); wait > 0 {
+		return Found{}, tooManyAttempts(wait), nil
+	}
+	switch len(m.stays) {
 	case 0:
 		return Found{}, errStayNotFound, q.recordFailure(tx, counters)
 	case 1:
-		s, err := q.begin(tx, keys, matches[0].row)
+		row, err := q.reload(tx, m.stays[0])
+		if err != nil || row == nil {
+			return Found{}, errStayNotFound, err
+		}
+		s, err := q.begin(tx, keys, row)
 		if err == nil {
 			err = q.giveBack(tx, counters)
 		}
 		return Found{Session: &s}, nil, err
 	}
-	for _, m := range matches {
-		place, err := reservation.PlaceOf(tx, m.row)
-		if err != nil {
-			return Found{}, nil, err
-		}
-		c := Choice{ID: m.row.ID, Initials: initials(m.booker)}
-		if place.Space != nil {
-			c.SpaceName = place.Space.Name
-		}
-		found.Choices = append(found.Choices, c)
-	}
-	return found, nil, nil
+	return Found{Choices: m.choices}, nil, nil
 }
 
 func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Session, error) {

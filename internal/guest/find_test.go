@@ -25,8 +25,45 @@ func (h *fixture) find(q guest.Search) (found guest.Found, refused error) {
 		q.KioskID = "ksk_lobby"
 	}
 	q.Place = "Lobby"
-	h.write(func(tx *db.Tx) (err error) { found, refused, err = guest.Find(tx, h.keys, q); return err })
+	matches := h.match(q)
+	h.write(func(tx *db.Tx) (err error) { found, refused, err = guest.Find(tx, h.keys, q, matches); return err })
 	return found, refused
+}
+
+func (h *fixture) match(q guest.Search) guest.Matches {
+	h.t.Helper()
+	m, err := q.Match(h.db.View(h.t.Context()), h.keys)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return m
+}
+
+// The database changes between the match and the count: the count decides by what is stored then.
+func TestFindAfterAChange(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		q := guest.Search{PropertyID: hotel, Number: "N-A", FamilyName: "Silva", Address: "192.0.2.1"}
+		find := func(m guest.Matches) (found guest.Found, refused error) {
+			h.write(func(tx *db.Tx) (err error) { found, refused, err = guest.Find(tx, h.keys, q, m); return err })
+			return found, refused
+		}
+		early := h.match(q)
+		h.guess(5, q)
+		if found, refused := find(early); found.Session != nil || !fault.Has(refused, fault.TooManyAttempts) {
+			t.Errorf("after five guesses at the same time: %+v, %v", found, refused)
+		}
+		late := h.match(q)
+		h.clock.Advance(15 * time.Minute)
+		if found, refused := find(late); found.Session != nil || !fault.Has(refused, fault.TooManyAttempts) {
+			t.Errorf("a search that compared nothing: %+v, %v", found, refused)
+		}
+		matched := h.match(q)
+		h.book(hotel, "A", "Silva", reservation.State, "canceled")
+		if found, refused := find(matched); found.Session != nil || !fault.Has(refused, fault.StayNotFound) {
+			t.Errorf("a stay that was canceled meanwhile: %+v, %v", found, refused)
+		}
+	})
 }
 
 func TestFindByNumberAndName(t *testing.T) {

@@ -32,14 +32,30 @@ type match struct {
 // named returns the stays with the typed number.
 func (q Search) named(tx *db.Tx) ([]*ent.Reservation, error) {
 	spellings := numberSpellings(q.Number)
-	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(q.PropertyID),
-		entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(tx.Now()), entreservation.ErasedAtIsNil(),
-		entreservation.Or(entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...)),
-	).Order(entreservation.ByID()).Limit(maxSameNumber).All(tx.Context())
+	rows, err := q.current(tx).Where(entreservation.Or(entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...))).
+		Order(entreservation.ByID()).Limit(maxSameNumber).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("find a stay by its number: %w", err)
 	}
 	return rows, nil
+}
+
+// current returns the query for the stays that a search can find.
+func (q Search) current(tx *db.Tx) *ent.ReservationQuery {
+	return tx.Reservation.Query().Where(entreservation.PropertyID(q.PropertyID),
+		entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(tx.Now()), entreservation.ErasedAtIsNil())
+}
+
+// reload returns a stay that matched, as stored now, or nil if a search can no longer find it.
+func (q Search) reload(tx *db.Tx, matched *ent.Reservation) (*ent.Reservation, error) {
+	row, err := q.current(tx).Where(entreservation.ID(matched.ID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the stay that a search found: %w", err)
+	}
+	return row, nil
 }
 
 // matches returns the stays whose booker or guest has the family name, and how many persons were decrypted and compared.

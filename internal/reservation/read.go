@@ -109,6 +109,23 @@ func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 	return place, err
 }
 
+// PlacesOf is [PlaceOf] for reservations of one property. The number of its queries does not depend on how many there are.
+func PlacesOf(tx *db.Tx, rows []*ent.Reservation) ([]space.Place, error) {
+	requests := make([]space.Request, len(rows))
+	for i, row := range rows {
+		requests[i] = stayOf(row, false).Space
+	}
+	resolved, err := space.ResolveAll(tx, requests)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]space.Place, len(rows))
+	for i, r := range resolved {
+		places[i] = r.Place
+	}
+	return places, nil
+}
+
 // Plan returns the access plan of a reservation without storing anything.
 func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, error) {
 	rules, err := access.SettingsOf(property).Rules()

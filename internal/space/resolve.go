@@ -2,11 +2,9 @@ package space
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/ent/partnerspace"
 	"latchkey.dev/internal/db"
 )
 
@@ -50,17 +48,42 @@ func Resolve(tx *db.Tx, r Request) (Place, string, error) {
 	if err != nil {
 		return Place{}, "", err
 	}
-	place, ok := choosePlace(r, mapped)
-	bedMapped := slices.ContainsFunc(mapped, func(f foundPlace) bool { return f.externalID == r.ExternalID })
-	if ok && (bedMapped || r.ExternalID == "") {
-		return place, place.inactiveReason(), nil
+	if needsListing(r, mapped) {
+		listing, err := listedSpaces(tx, r.PropertyID, r.IntegrationID, r.listedID())
+		if err != nil {
+			return Place{}, "", err
+		}
+		place, reason := placeByListing(r, mapped, listing[r.listedID()])
+		return place, reason, nil
 	}
-	// The bed is not mapped. Use its room, unless the listing says that the bed is in another room.
-	noPlace, reason, err := reasonForNoPlace(tx, r)
-	if err != nil || !ok || noPlace.Doubt != "" {
-		return noPlace, reason, err
-	}
+	place, _ := choosePlace(r, mapped)
 	return place, place.inactiveReason(), nil
+}
+
+// listedID returns the PMS id by which the PMS's list describes the space of a reservation.
+func (r Request) listedID() string { return cmp.Or(r.ExternalID, r.ExternalParentID) }
+
+// needsListing reports whether the mapped spaces do not decide where a reservation is.
+func needsListing(r Request, mapped []foundPlace) bool {
+	_, ok := choosePlace(r, mapped)
+	bedMapped := slices.ContainsFunc(mapped, func(f foundPlace) bool { return f.externalID == r.ExternalID })
+	return !ok || !bedMapped && r.ExternalID != ""
+}
+
+// placeByListing returns the place of a reservation whose bed is not mapped: the room of the bed, unless the PMS's list says that the bed is
+// in another room. listed is nil if the list does not have the space.
+func placeByListing(r Request, mapped []foundPlace, listed *ent.PartnerSpace) (Place, string) {
+	reason := SpaceUnknown
+	if listed != nil {
+		reason = SpaceNotMapped
+		if roomContradictsBed(r, &foundPlace{listedParent: listed.ParentExternalID}, nil) {
+			return Place{Doubt: SpacesDisagree}, reason
+		}
+	}
+	if room, ok := choosePlace(r, mapped); ok {
+		return room, room.inactiveReason()
+	}
+	return Place{}, reason
 }
 
 // choosePlace chooses among the mapped spaces that a reservation names. A bed without a mapping falls back to its
@@ -123,34 +146,22 @@ func (p Place) inactiveReason() string {
 	return ""
 }
 
-// reasonForNoPlace returns why a reservation that names spaces of a partner has no Latchkey space.
-func reasonForNoPlace(tx *db.Tx, r Request) (Place, string, error) {
-	id := cmp.Or(r.ExternalID, r.ExternalParentID)
-	row, err := tx.PartnerSpace.Query().
-		Where(partnerspace.PropertyID(r.PropertyID), partnerspace.IntegrationID(r.IntegrationID), partnerspace.ExternalID(id)).
-		Only(tx.Context())
-	switch {
-	case ent.IsNotFound(err):
-		return Place{}, SpaceUnknown, nil
-	case err != nil:
-		return Place{}, "", fmt.Errorf("resolve a space: %w", err)
-	}
-	place := Place{}
-	if roomContradictsBed(r, &foundPlace{listedParent: row.ParentExternalID}, nil) {
-		place.Doubt = SpacesDisagree
-	}
-	return place, SpaceNotMapped, nil
-}
-
 func resolveOwn(tx *db.Tx, r Request) (Place, string, error) {
 	own, err := queryPlaces(tx, placesOwn, r.PropertyID, r.OwnID)
 	if err != nil {
 		return Place{}, "", err
 	}
-	if len(own) == 0 {
-		return Place{}, SpaceUnknown, nil
+	place, reason := placeOfOwn(r, own)
+	return place, reason, nil
+}
+
+// placeOfOwn returns the place of a reservation that names a Latchkey space.
+func placeOfOwn(r Request, own []foundPlace) (Place, string) {
+	i := slices.IndexFunc(own, func(f foundPlace) bool { return f.Space.ID == r.OwnID })
+	if i < 0 {
+		return Place{}, SpaceUnknown
 	}
-	place := own[0].Place
+	place := own[i].Place
 	place.Doubt = place.findDoubt()
-	return place, place.inactiveReason(), nil
+	return place, place.inactiveReason()
 }

@@ -3,8 +3,10 @@ package space
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/ent/partnerspace"
 	"latchkey.dev/internal/db"
 )
 
@@ -26,8 +28,31 @@ const (
 		LEFT JOIN partner_spaces AS listed ON listed.property_id = m.property_id AND listed.integration_id = m.integration_id AND listed.external_id = m.external_id
 		WHERE m.property_id = $1 AND m.integration_id = $2 AND m.external_id IN ($3, $4)`
 	placesOwn = `SELECT '', '', ` + placeColumns + ` FROM spaces AS own` + joinDorm + `
-		WHERE own.property_id = $1 AND own.id = $2`
+		WHERE own.property_id = $1 AND own.id IN ($2)`
 )
+
+// withMore returns placesMapped or placesOwn with more ids in its list, so that it has n parameters.
+func withMore(query string, n int) string {
+	b := []byte(strings.TrimSuffix(query, ")"))
+	for i := strings.Count(query, "$") + 1; i <= n; i++ {
+		b = fmt.Appendf(b, ", $%d", i)
+	}
+	return string(append(b, ')'))
+}
+
+// listedSpaces returns spaces of the PMS's list by their ids.
+func listedSpaces(tx *db.Tx, propertyID, integrationID string, ids ...string) (map[string]*ent.PartnerSpace, error) {
+	rows, err := tx.PartnerSpace.Query().
+		Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID), partnerspace.ExternalIDIn(ids...)).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("resolve a space: %w", err)
+	}
+	listed := make(map[string]*ent.PartnerSpace, len(rows))
+	for _, row := range rows {
+		listed[row.ExternalID] = row
+	}
+	return listed, nil
+}
 
 // queryPlaces runs placesMapped or placesOwn.
 func queryPlaces(tx *db.Tx, query, propertyID string, args ...any) ([]foundPlace, error) {

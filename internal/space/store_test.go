@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
@@ -100,7 +101,27 @@ func (h house) resolve(r space.Request) (space.Place, string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	h.resolvesAmongOthers(r, space.Resolution{Place: p, Reason: reason})
 	return p, reason
+}
+
+// resolvesAmongOthers checks that a request resolves alike together with requests for each space of the property and of its PMSs.
+func (h house) resolvesAmongOthers(r space.Request, want space.Resolution) {
+	h.t.Helper()
+	all := []space.Request{{PropertyID: r.PropertyID, IntegrationID: r.IntegrationID}, r}
+	for _, s := range h.d.Read().Space.Query().AllX(h.ctx()) {
+		all = append(all, space.Request{PropertyID: r.PropertyID, OwnID: s.ID})
+	}
+	for _, s := range h.d.Read().PartnerSpace.Query().AllX(h.ctx()) {
+		all = append(all, space.Request{PropertyID: r.PropertyID, IntegrationID: s.IntegrationID, ExternalID: s.ExternalID, ExternalParentID: s.ParentExternalID})
+	}
+	got, err := space.ResolveAll(h.d.View(h.ctx()), all)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got[1], cmpopts.IgnoreUnexported(ent.Space{})); d != "" || got[0].Reason != space.RoomNotAssigned {
+		h.t.Errorf("%+v among others: %s; no room: %q", r, d, got[0].Reason)
+	}
 }
 
 func (h house) open() []string {

@@ -119,17 +119,23 @@ func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv
 
 // FindStay finds a stay from a QR code by two facts.
 func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*guestv1.FindStayResponse, error) {
+	view := s.DB.View(ctx)
+	at, err := kiosk.FindDoor(view, r.GetDoor())
+	if err != nil {
+		return nil, err
+	}
+	search := guest.Search{
+		PropertyID: at.PropertyID, Number: r.GetNumber(), FamilyName: r.GetFamilyName(), Choice: r.GetChoice(),
+		Address: clientAddress(ctx), Device: r.GetDevice(), Place: at.Name,
+	}
+	matches, err := search.Match(view, s.Keys)
+	if err != nil {
+		return nil, err
+	}
 	var found guest.Found
 	var refused error
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
-		at, err := kiosk.FindDoor(tx, r.GetDoor())
-		if err != nil {
-			return err
-		}
-		found, refused, err = guest.Find(tx, s.Keys, guest.Search{
-			PropertyID: at.PropertyID, Number: r.GetNumber(), FamilyName: r.GetFamilyName(), Choice: r.GetChoice(),
-			Address: clientAddress(ctx), Device: r.GetDevice(), Place: at.Name,
-		})
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		found, refused, err = guest.Find(tx, s.Keys, search, matches)
 		return err
 	})
 	if err == nil {

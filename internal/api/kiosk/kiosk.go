@@ -101,19 +101,26 @@ func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kio
 	if err != nil {
 		return nil, err
 	}
+	view := s.DB.View(ctx)
+	row, err := kiosk.Get(view, a.PropertyID, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	search := guest.Search{
+		PropertyID: a.PropertyID, Number: r.GetNumber(), FamilyName: r.GetFamilyName(), Choice: r.GetChoice(), KioskID: a.ID, Place: row.Name,
+	}
+	matches, err := search.Match(view, s.Keys)
+	if err != nil {
+		return nil, err
+	}
 	var found guest.Found
 	var refused error
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := kiosk.UseProof(tx, s.Keys, a.PropertyID, a.ID, r.GetChallenge(), r.GetSignature()); err != nil {
-			return err
-		}
-		row, err := kiosk.Get(tx, a.PropertyID, a.ID)
+		err := kiosk.UseProof(tx, s.Keys, a.PropertyID, a.ID, r.GetChallenge(), r.GetSignature())
 		if err != nil {
 			return err
 		}
-		found, refused, err = guest.Find(tx, s.Keys, guest.Search{
-			PropertyID: a.PropertyID, Number: r.GetNumber(), FamilyName: r.GetFamilyName(), Choice: r.GetChoice(), KioskID: a.ID, Place: row.Name,
-		})
+		found, refused, err = guest.Find(tx, s.Keys, search, matches)
 		return err
 	})
 	if err == nil {

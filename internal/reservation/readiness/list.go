@@ -47,15 +47,15 @@ func List(tx *db.Tx, svc reservation.Service, propertyID string, q Query) (list 
 	if err != nil {
 		return nil, "", err
 	}
+	places, err := reservation.PlacesOf(tx, rows)
+	if err != nil {
+		return nil, "", err
+	}
 	ids := make([]string, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
-		place, err := reservation.PlaceOf(tx, row)
-		if err != nil {
-			return nil, "", err
-		}
 		a := Arrival{Row: row, Facts: facts[i], Verdict: Judge(facts[i])}
-		if place.Space != nil {
+		if place := places[i]; place.Space != nil {
 			a.Space = place.Space.Name
 		}
 		list = append(list, a)
