@@ -106,7 +106,8 @@ func (x *exchange) move(url string) error {
 
 // new returns a page for the exchange. Its title is a message.
 func (x *exchange) new(face *guestv1.PropertyFace, title string, kv ...any) *page {
-	p := &page{Nonce: x.nonce, Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow, Key: rand.Text(), Path: x.r.URL.Path, files: x.site.files, now: x.site.now()}
+	p := &page{Nonce: x.nonce, Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow, Key: rand.Text(), Path: x.r.URL.Path, files: x.site.files, now: x.site.now(),
+		Look: x.theme(), LookURL: x.lookURL()}
 	if p.Kiosk {
 		p.Idle = "guest"
 		p.prefix = strings.ToLower(rand.Text()[:6]) + "~"

@@ -28,6 +28,8 @@ type page struct {
 	Idle     string  // at a kiosk: guest, code, start or "" (see ts/kiosk.ts)
 	Key      string  // the idempotency key of the page's forms
 	Path     string
+	Look     string // light, dark or, if the device decides, ""
+	LookURL  string // where the page sends the choice of its look, or ""
 	Data     any
 
 	prefix string // of input names at a kiosk
@@ -60,6 +62,20 @@ func (p *page) Face() string {
 	}
 	return "guest"
 }
+
+// Schemes are the color schemes of the page, as browsers name them.
+func (p *page) Schemes() string {
+	switch {
+	case p.Kiosk:
+		return "light"
+	case p.Look != "":
+		return p.Look
+	}
+	return "light dark"
+}
+
+// Looks are the choices of colors. The first leaves them to the device.
+func (p *page) Looks() []string { return themes }
 
 // Lines splits a text into its lines.
 func (p *page) Lines(text string) []string {

@@ -192,11 +192,11 @@ func TestThemes(t *testing.T) {
 	for _, accent := range []string{"#ffffff", "#000000", "#ffff00", "#3366cc", "#ff0000", "#808080"} {
 		a := b.get(themeURL(accent))
 		found := colours.FindAllStringSubmatch(a.body, -1)
-		if a.status != http.StatusOK || len(found) != 2 {
+		if a.status != http.StatusOK || len(found) != 3 {
 			t.Fatalf("%s: %d %s", accent, a.status, a.body)
 		}
 		for i, m := range found {
-			ground := []colour{lightGround, darkGround}[i]
+			ground := []colour{lightGround, darkGround, darkGround}[i] // light, dark by the device, dark by choice
 			c, _ := parseColour(m[1])
 			on, _ := parseColour(m[2])
 			if contrast(c, ground) < 4.5 || contrast(c, on) < 4.5 {

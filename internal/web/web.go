@@ -72,7 +72,7 @@ func New(api API, o Options) (http.Handler, error) {
 	s.mux.HandleFunc("GET /theme/{name}", serveTheme)
 	s.mux.HandleFunc("GET /k/sw.js", files.serveWorker)
 	s.mux.Handle("/", s.page(func(x *exchange) error { return x.notFound() }))
-	return s.protect(s.mux), nil
+	return s.protect(s.handleLook(s.mux)), nil
 }
 
 // handler answers one request. Its error becomes a page.

@@ -238,6 +238,10 @@ var guestStates = []state{
 		s.pinFail = fault.New(fault.NotFound, "", "")
 	})},
 	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Help is on its way")},
+	{name: "look", path: "/g/stays/stay1", act: func(p *browser.Page) {
+		p.Click("Light or dark")
+		p.Wait(".look[open]")
+	}},
 	{name: "forgotten", path: "/g/stays/stay1", act: func(p *browser.Page) {
 		p.Click("Forget this device")
 		p.Next("Forget my stay on this device", "forgotten")
@@ -380,7 +384,7 @@ func matrix(settings []setting) (run []setting) {
 
 // One state of each kind of page: text, tasks, fields, choices, errors, codes, a spinner, a drawing, a QR code and a dialog.
 var (
-	guestKinds = []string{"link", "stay", "form-birth", "form-wrong", "people", "share", "check-long", "checkin-waiting", "checkin-sign", "key-gate", "key-failed"}
+	guestKinds = []string{"link", "stay", "form-birth", "form-wrong", "people", "share", "check-long", "checkin-waiting", "checkin-sign", "key-gate", "key-failed", "look"}
 	kioskKinds = []string{"start", "find-wrong", "which", "form", "code-long", "still", "waiting"}
 )
 

@@ -1,0 +1,51 @@
+package web_test
+
+import (
+	"testing"
+
+	"latchkey.dev/internal/test/browser"
+)
+
+// A guest chooses light or dark colors against those of the device, with and without script. The choice holds on the next page, on a
+// page that the back button shows, and for the next visit; "Like this device" ends it.
+func TestGuestChoosesColors(t *testing.T) {
+	const light, dark = "rgb(250, 250, 248)", "rgb(20, 21, 19)"
+	for _, test := range []struct {
+		name            string
+		options         []browser.Option
+		press, own, say string
+	}{
+		{"light on a dark device", []browser.Option{browser.Dark}, "Light", dark, light},
+		{"dark on a light device", nil, "Dark", light, dark},
+		{"dark without script", []browser.Option{browser.WithoutScript}, "Dark", light, dark},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			address := base().serve(t)
+			p := browser.Open(t, append(test.options, browser.WithSize(browser.Phone), browser.ReducedMotion)...)
+			p.SetCookie(address, "lk-stay-stay1", "x")
+			ground := func(want string) {
+				t.Helper()
+				p.WaitUntil("the ground "+want, `document.readyState === "complete" && getComputedStyle(document.documentElement).backgroundColor === "`+want+`"`)
+			}
+			p.Visit(address + "/g/stays/stay1")
+			p.Visit(address + "/g/stays/stay1/people")
+			ground(test.own)
+			p.Click("Light or dark")
+			p.Click(test.press)
+			ground(test.say)
+			p.WaitHeading("Who stays with you")
+			p.Axe()
+			p.Click("Light or dark")
+			p.Screenshot("chosen")
+			p.Axe()
+			p.Visit(address + "/g/l/lkl_x")
+			ground(test.say)
+			p.Back()
+			p.Back()
+			ground(test.say)
+			p.Click("Light or dark")
+			p.Click("Like this device")
+			ground(test.own)
+		})
+	}
+}

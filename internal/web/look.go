@@ -1,0 +1,72 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// themeCookie keeps which colors the guest of this device wants. Without it the device decides.
+const themeCookie = "lk-theme"
+
+// lookAge is how long browsers keep how pages look.
+const lookAge = 400 * 24 * time.Hour
+
+// themes are the values of themeCookie. Each is the name of a button; "system" deletes the cookie.
+var themes = []string{"system", "light", "dark"}
+
+// lookQuery marks the address of a form that changes how its page looks. The form is sent to the page itself, so that no other field
+// has to say where the browser goes on.
+const lookQuery = "look"
+
+// theme is the guest's choice of colors: light, dark or, if the device decides, "". A tablet in a bright lobby is always light.
+func (x *exchange) theme() string {
+	if theme := x.cookie(themeCookie); theme != themes[0] && slices.Contains(themes, theme) && !x.flow.Kiosk {
+		return theme
+	}
+	return ""
+}
+
+// lookURL returns the address to which a page sends the choice of its look; "" for a page that the browser cannot load again.
+func (x *exchange) lookURL() string {
+	if x.r.Method != http.MethodGet {
+		if _, pattern := x.site.mux.Handler(&http.Request{Method: http.MethodGet, Host: x.r.Host, URL: x.r.URL}); pattern == "/" {
+			return ""
+		}
+	}
+	if query := x.r.URL.RawQuery; query != "" {
+		return "?" + lookQuery + "&" + query
+	}
+	return "?" + lookQuery
+}
+
+// handleLook serves the forms that change how pages look. They change nothing else and need no session.
+func (s *site) handleLook(next http.Handler) http.Handler {
+	save := s.page(s.saveLook)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, _ := strings.Cut(r.URL.RawQuery, "&")
+		if r.Method == http.MethodPost && name == lookQuery {
+			save.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// saveLook keeps the choice on the device and shows the page again.
+func (s *site) saveLook(x *exchange) error {
+	path := x.r.URL.Path
+	if !slices.ContainsFunc(Paths, func(p string) bool { return strings.HasPrefix(path, p) }) {
+		return x.notFound()
+	}
+	switch theme := x.r.PostForm.Get("theme"); {
+	case theme == themes[0]:
+		x.dropCookie(themeCookie)
+	case slices.Contains(themes, theme):
+		x.setCookie(themeCookie, theme, s.now().Add(lookAge))
+	}
+	_, query, _ := strings.Cut(x.r.URL.RawQuery, "&")
+	return x.move((&url.URL{Path: path, RawQuery: query}).String())
+}

@@ -1,0 +1,83 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The guest's choice of colors is kept on the device and holds on every page of the guest, also before there is a session.
+func TestLook(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	look := func(path, theme, to string) { b.t.Helper(); b.moves(path, url.Values{"theme": {theme}}, to) }
+	wears := func(path, want string) {
+		t.Helper()
+		m := regexp.MustCompile(`<html [^>]*data-theme="(\w+)"`).FindStringSubmatch(b.get(path).body)
+		if got := strings.Join(m[min(1, len(m)):], ""); got != want {
+			t.Errorf("%s has the theme %q, want %q", path, got, want)
+		}
+	}
+	link := "/g/l/" + linkSecret
+	wears(link, "")
+	look(link+"?look", "dark", link)
+	wears(link, "dark")
+	if f.bound {
+		t.Error("a choice of colors bound the link")
+	}
+	if body := b.get(link).body; !strings.Contains(body, `<meta name="color-scheme" content="dark">`) || strings.Contains(body, `"light dark"`) {
+		t.Error("the browser's own colors do not follow the choice")
+	}
+	b.moves(link, formOfLink(), "/g/stays/rsv_1")
+	wears("/g/stays/rsv_1/form/gst_1/birth?check", "dark")
+	if body := b.get("/g/stays/rsv_1/form/gst_1/birth?check").body; !strings.Contains(body, `action="?look&amp;check"`) {
+		t.Error("the page with a query has no form that keeps it")
+	}
+	look("/g/stays/rsv_1/form/gst_1/birth?look&check", "light", "/g/stays/rsv_1/form/gst_1/birth?check")
+	wears("/q/door_1", "light")
+	look("/g/stays/rsv_1?look", "purple", "/g/stays/rsv_1")
+	wears("/g/stays/rsv_1", "light")
+	look("/g/stays/rsv_1?look", "system", "/g/stays/rsv_1")
+	wears("/g/stays/rsv_1", "")
+	look("/g/stays/rsv_1?look", "dark", "/g/stays/rsv_1")
+	b.enrol()
+	wears("/k/", "")
+
+	// A page that the browser cannot load again has no form: it would lead nowhere.
+	if body := b.do(http.MethodPost, "/g/stays/rsv_1/help", url.Values{}).body; strings.Contains(body, "?look") || !strings.Contains(body, `data-theme="dark"`) {
+		t.Errorf("the page of a posted form: %s", plain(body))
+	}
+	for _, path := range []string{"//elsewhere.example/?look", "/elsewhere?look"} {
+		if a := b.do(http.MethodPost, path, url.Values{"theme": {"dark"}}); a.status != http.StatusNotFound || a.moved != "" {
+			t.Errorf("%s: %d to %q", path, a.status, a.moved)
+		}
+	}
+}
+
+// Pages are never shown from a cache to a guest who made another choice.
+func TestPagesVary(t *testing.T) {
+	header := newFake().client(t).get("/g/l/" + linkSecret).header
+	for _, name := range []string{"Cookie", "Accept-Language"} {
+		if !strings.Contains(strings.Join(header.Values("Vary"), ","), name) {
+			t.Errorf("Vary lacks %s: %v", name, header.Values("Vary"))
+		}
+	}
+}
+
+// The dark colors of a device and those of a guest's choice are the same.
+func TestDarkTokens(t *testing.T) {
+	css, err := os.ReadFile("css/tokens.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile(`(?s)color-scheme: dark;(.*?)\}`).FindAllStringSubmatch(string(css), -1)
+	if len(blocks) != 2 {
+		t.Fatalf("there are %d dark blocks", len(blocks))
+	}
+	if device, chosen := strings.Fields(blocks[0][1]), strings.Fields(blocks[1][1]); strings.Join(device, " ") != strings.Join(chosen, " ") {
+		t.Errorf("the dark colors differ:\n%v\n%v", device, chosen)
+	}
+}
