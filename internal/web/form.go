@@ -70,6 +70,7 @@ type field struct {
 	ID    string
 	Value string
 	Parts []string // of a date: day, month and year
+	Why   string   // why the law asks, as the kind of a text; empty if the field before has the same text
 }
 
 type stepView struct {
@@ -108,7 +109,10 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 		v.Same = x.flow.Main()
 	}
 	for _, asked := range step.GetFields() {
-		q := field{FormField: asked, ID: "f-" + strings.ReplaceAll(asked.GetName(), ".", "-"), Value: asked.GetValue()}
+		q := field{FormField: asked, ID: "f-" + strings.ReplaceAll(asked.GetName(), ".", "-"), Value: asked.GetValue(), Why: asked.GetPurpose()}
+		if n := len(v.Fields); n > 0 && v.Fields[n-1].GetPurpose() == q.Why {
+			q.Why = ""
+		}
 		if sent, ok := posted[asked.GetName()]; ok {
 			q.Value = sent
 		}

@@ -117,6 +117,28 @@ func TestWrongAnswersAreKept(t *testing.T) {
 	}
 }
 
+// A field says what the law wants it for. Fields that follow with the same text do not repeat it.
+func TestPurposeOfFields(t *testing.T) {
+	f := newFake()
+	f.form.Steps[2].Fields[0].Purpose, f.form.Steps[2].Fields[1].Purpose = "why.IT.document", "why.IT.document.issuingPlace"
+	f.form.Steps[0].Fields[0].Purpose, f.form.Steps[0].Fields[1].Purpose = "why.name", "why.name"
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	f.wrong = []fault.Field{{Path: "answers.document.issuingCountry", Reason: "notACountry"}}
+	page := b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/document", form("document.type", "idCard")).body
+	for _, want := range []string{
+		`<p class="hint" id="f-document-type-why">Italian law asks for the document of the main guest only.`, `aria-describedby="f-document-type-why"`,
+		`<p class="hint" id="f-document-issuingCountry-why">`, `aria-describedby="f-document-issuingCountry-wrong f-document-issuingCountry-why"`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s:\n%s", want, page)
+		}
+	}
+	if page = b.get("/g/stays/rsv_1/form/gst_1/name").body; strings.Count(page, `-why">`) != 1 {
+		t.Errorf("two names of one purpose:\n%s", page)
+	}
+}
+
 // Without its session a stay answers like one that does not exist.
 func TestAnotherStayIsUnknown(t *testing.T) {
 	f := newFake()

@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
 )
 
 // Forms implements FormService.
@@ -111,7 +112,7 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (
 			steps[ask.Step] = step
 			out.Steps = append(out.Steps, step)
 		}
-		step.Fields = append(step.Fields, fieldMessage(form, ask))
+		step.Fields = append(step.Fields, fieldMessage(form, law, ask))
 		if form.IsMissing(ask) {
 			step.Complete = false
 		}
@@ -137,12 +138,13 @@ func signatureMessage(s guest.Signature) *guestv1.FormSignature {
 	return m
 }
 
-func fieldMessage(form guest.Form, ask rule.Ask) *guestv1.FormField {
-	shape := rule.ShapeOf(ask.Field)
+func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask) *guestv1.FormField {
+	shape, purpose := rule.ShapeOf(ask.Field), rule.Purpose(law, ask, message.Has)
 	f := &guestv1.FormField{
 		Name: string(ask.Field), Kind: string(shape.Kind), Required: ask.Required, Options: shape.Options,
 		Autocomplete: shape.Autocomplete, Label: ask.Label, Labels: ask.Labels, MaxLength: int32(shape.MaxLength),
 		Reason: string(ask.Reason()), NoneAllowed: shape.NoneAllowed,
+		Purpose: purpose, Why: message.Reader{}.Text(message.Message{Kind: purpose}),
 	}
 	f.Value, f.Withheld = form.Value(ask.Field)
 	return f

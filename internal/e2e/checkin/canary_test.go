@@ -135,6 +135,9 @@ func (w *world) checkInWithCanaries() map[string]string {
 		for _, step := range read.GetData().GetSteps() {
 			answers := map[string]string{}
 			for _, f := range step.GetFields() {
+				if byLaw := f.GetReason() != "property"; byLaw != (f.GetPurpose() != "") || byLaw != (f.GetWhy() != "") {
+					w.t.Errorf("why %s is asked: %q, %q", f.GetName(), f.GetPurpose(), f.GetWhy())
+				}
 				value, unusual := canaryValue(f)
 				if answers[f.GetName()] = value; unusual {
 					secrets["the answer "+f.GetName()] = value

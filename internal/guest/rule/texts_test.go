@@ -1,11 +1,49 @@
 package rule_test
 
 import (
+	"strings"
 	"testing"
 
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/message"
 )
+
+// Each question of each law says why it is asked, with a text of its own where laws or purposes differ. Each such text is used.
+func TestPurposes(t *testing.T) {
+	texts := message.Kinds(message.English)
+	has := func(kind string) bool { _, ok := texts[kind]; return ok }
+	used := map[string]bool{"why.law": true, "why.lawUntil": true, "why.decides": true, "why.property": true}
+	of := map[string]string{}
+	eachGuest(func(s rule.Settings, g rule.Guest, p rule.Party, who string) {
+		for _, country := range []string{"", s.Rule.Name} {
+			g.Answers[rule.BirthCountry] = country
+			for _, a := range rule.Fields(s, g, p) {
+				kind := rule.Purpose(s.Rule.On(p.Arrival), a, has)
+				if a.ByLaw != (kind != "") {
+					t.Fatalf("%s: %s, by law %v, has the purpose %q", who, a.Field, a.ByLaw, kind)
+				}
+				used[kind] = true
+				if a.OnForm {
+					of[s.Rule.Name+" "+string(a.Field)] = kind
+				}
+			}
+		}
+		delete(g.Answers, rule.BirthCountry)
+	})
+	for kind := range texts {
+		if strings.HasPrefix(kind, "why.") && !used[kind] {
+			t.Errorf("no law uses the text %s", kind)
+		}
+	}
+	for _, differ := range [][2]string{
+		{"ES email", "FR email"}, {"ES document.number", "ES document.supportNumber"}, {"ES document.number", "DE document.number"}, {"IT birthPlace", "PT birthPlace"},
+		{"PT document.number", "PT document.issuingCountry"}, {"PT address.city", "AT address.city"}, {"GB document.number", "GB nextDestination"}, {"DE otherNationality", "FR otherNationality"},
+	} {
+		if a, b := of[differ[0]], of[differ[1]]; a == "" || a == b {
+			t.Errorf("%s and %s share the text %q", differ[0], differ[1], a)
+		}
+	}
+}
 
 // Each step, field, choice, country and limit has a text in every language.
 func TestTexts(t *testing.T) {

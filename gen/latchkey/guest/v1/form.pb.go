@@ -465,7 +465,11 @@ type FormField struct {
 	// The answer "-" says that the guest has none, such as no second family name.
 	NoneAllowed bool `protobuf:"varint,11,opt,name=none_allowed,json=noneAllowed,proto3" json:"none_allowed,omitempty"`
 	// The label of a property's own field in other languages, by BCP 47 tag.
-	Labels        map[string]string `protobuf:"bytes,12,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Labels map[string]string `protobuf:"bytes,12,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What the law wants the answer for, as the name of a text. Fields with the same name can share the text. Empty if the law does not ask.
+	Purpose string `protobuf:"bytes,13,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// The text of purpose, in English.
+	Why           string `protobuf:"bytes,14,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -582,6 +586,20 @@ func (x *FormField) GetLabels() map[string]string {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *FormField) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *FormField) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
 }
 
 // FormReason is why a step is asked, and how long the answers are kept.
@@ -1523,7 +1541,7 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x125\n" +
-	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xb1\x03\n" +
+	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xdd\x03\n" +
 	"\tFormField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
@@ -1538,7 +1556,9 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x06reason\x18\n" +
 	" \x01(\tR\x06reason\x12!\n" +
 	"\fnone_allowed\x18\v \x01(\bR\vnoneAllowed\x12@\n" +
-	"\x06labels\x18\f \x03(\v2(.latchkey.guest.v1.FormField.LabelsEntryR\x06labels\x1a9\n" +
+	"\x06labels\x18\f \x03(\v2(.latchkey.guest.v1.FormField.LabelsEntryR\x06labels\x12\x18\n" +
+	"\apurpose\x18\r \x01(\tR\apurpose\x12\x10\n" +
+	"\x03why\x18\x0e \x01(\tR\x03why\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +
