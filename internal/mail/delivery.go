@@ -16,12 +16,44 @@ type Delivery string
 const (
 	NoMail      Delivery = ""        // no mail was ordered
 	OnItsWay    Delivery = "waiting" // it will be sent, or it is sent now
-	Delivered   Delivery = "sent"    // the mail server took it, or it is in the mailbox
+	Delivered   Delivery = "sent"    // the mail server took it, or it is in a mailbox that guests read
+	Held        Delivery = "held"    // it stays in the property's mailbox, which no guest reads
 	Undelivered Delivery = "failed"
 )
 
-// DeliveryOf returns how far a mail is.
-func DeliveryOf(s State) Delivery {
+// Outlet is where the mails of a property go.
+type Outlet int
+
+const (
+	ToServer      Outlet = iota // to the property's mail server
+	ToMailbox                   // to the mailbox, which only staff read
+	ToOpenMailbox               // to the mailbox, which guests read too: in the demo
+)
+
+// Reaches reports whether guests get the mails.
+func (o Outlet) Reaches() bool { return o != ToMailbox }
+
+// OutletOf returns where the mails of a property go. open means that guests read the mailbox.
+func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
+	if open {
+		return ToOpenMailbox, nil
+	}
+	row, err := Settings(view, propertyID)
+	if err != nil {
+		return 0, err
+	}
+	if row == nil || row.Host == "" {
+		return ToMailbox, nil
+	}
+	return ToServer, nil
+}
+
+// DeliveryOf returns how far a mail is for the guest.
+func DeliveryOf(s State, o Outlet) Delivery {
+	switch {
+	case s == InBox && o != ToOpenMailbox, s == Waiting && !o.Reaches():
+		return Held
+	}
 	switch s {
 	case Waiting, Sending:
 		return OnItsWay

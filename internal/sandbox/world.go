@@ -71,6 +71,8 @@ type Config struct {
 	WrapDriver func(driver.Driver) driver.Driver
 	// Play sets up self check-in, with a kiosk, and serves the play page.
 	Play bool
+	// WithoutMail makes the server treat the mailbox as one that no guest reads, like at a property that has not set a mail server yet.
+	WithoutMail bool
 	// PhoneListener, if set, makes the bridge serve phones directly.
 	PhoneListener *agent.Local
 }
@@ -93,6 +95,7 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 		return nil, err
 	}
 	c.Server.Partner.Allow = append(c.Server.Partner.Allow, w.pms.Addr().String())
+	c.Options.GuestsReadMailbox = !c.WithoutMail // the play page shows the mailbox
 	if w.Server, err = server.New(ctx, c.Server, c.Options); err != nil {
 		return nil, err
 	}

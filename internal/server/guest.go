@@ -16,6 +16,7 @@ import (
 func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	deps := guestapi.Deps{
 		DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address,
+		MailOutlet: p.mails.Outlet,
 	}
 	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Deps: deps, Service: p.checkIns})
 	guestv1.RegisterLinkServiceServer(to, &guestapi.Links{Deps: deps})

@@ -49,27 +49,30 @@ type Options struct {
 	// Around is an interceptor that runs directly before each unary handler; nil: none. A benchmark uses it to measure a call that does
 	// nothing.
 	Around grpc.UnaryServerInterceptor
+	// GuestsReadMailbox means that guests get the mails of properties without a mail server from a page that shows the mailbox: the demo's.
+	GuestsReadMailbox bool
 }
 
 // Server is a complete Latchkey server in one process.
 type Server struct {
-	cfg        config.Config
-	log        *slog.Logger
-	clock      clock.Clock
-	metrics    *prometheus.Registry
-	version    string
-	traces     trace.Tracer
-	changes    *prometheus.HistogramVec // duration of database writes by outcome
-	measures   *measures
-	around     grpc.UnaryServerInterceptor
-	sweep      time.Duration // interval of periodic checks; 0: the default
-	wall       clock.Clock   // this machine's clock; nil: the system clock
-	name       string        // name of this node
-	nodeClock  *worker.NodeClock
-	clockEvery time.Duration        // interval of clock measurements; 0: the default
-	busPing    time.Duration        // interval of pings to the NATS server; 0: the default
-	nodePace   bridgelink.Intervals // intervals of work for bridges; zero: the defaults
-	check      time.Duration        // interval of pings to PostgreSQL; 0: the default
+	cfg               config.Config
+	log               *slog.Logger
+	clock             clock.Clock
+	metrics           *prometheus.Registry
+	version           string
+	traces            trace.Tracer
+	changes           *prometheus.HistogramVec // duration of database writes by outcome
+	measures          *measures
+	around            grpc.UnaryServerInterceptor
+	guestsReadMailbox bool
+	sweep             time.Duration // interval of periodic checks; 0: the default
+	wall              clock.Clock   // this machine's clock; nil: the system clock
+	name              string        // name of this node
+	nodeClock         *worker.NodeClock
+	clockEvery        time.Duration        // interval of clock measurements; 0: the default
+	busPing           time.Duration        // interval of pings to the NATS server; 0: the default
+	nodePace          bridgelink.Intervals // intervals of work for bridges; zero: the defaults
+	check             time.Duration        // interval of pings to PostgreSQL; 0: the default
 
 	openWithin time.Duration // time after a call within which the door may open; 0: the default
 
@@ -95,7 +98,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, name: id.New("nod"), clockEvery: o.ClockEvery, busPing: o.BusPing, nodePace: o.Bridges, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
+		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, name: id.New("nod"), clockEvery: o.ClockEvery, busPing: o.BusPing, nodePace: o.Bridges, metrics: o.Metrics, version: o.Version, around: o.Around, guestsReadMailbox: o.GuestsReadMailbox, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
 	}
 	defer func() {
 		if err != nil {

@@ -40,23 +40,24 @@ type fakeAPI struct {
 	guestv1.CheckInServiceClient
 	kioskv1.KioskServiceClient
 
-	mu       sync.Mutex
-	now      time.Time
-	bound    bool
-	stay     *guestv1.Stay
-	form     *guestv1.Form
-	answers  map[string]string
-	wrong    []fault.Field            // with which the next SaveStep is refused
-	keys     []string                 // idempotency keys of calls that change something
-	sent     map[string]proto.Message // the request of each idempotency key
-	revealed int
-	handed   int
-	pins     *guestv1.Pins
-	choices  []*guestv1.Choice
-	kiosk    *kioskv1.Kiosk
-	helped   int
-	ended    int
-	fails    *fault.Fault // with which every call is refused
+	mu          sync.Mutex
+	now         time.Time
+	bound       bool
+	sendsNoMail bool
+	stay        *guestv1.Stay
+	form        *guestv1.Form
+	answers     map[string]string
+	wrong       []fault.Field            // with which the next SaveStep is refused
+	keys        []string                 // idempotency keys of calls that change something
+	sent        map[string]proto.Message // the request of each idempotency key
+	revealed    int
+	handed      int
+	pins        *guestv1.Pins
+	choices     []*guestv1.Choice
+	kiosk       *kioskv1.Kiosk
+	helped      int
+	ended       int
+	fails       *fault.Fault // with which every call is refused
 }
 
 type fakeCall struct{ token, key string }
@@ -148,7 +149,7 @@ func (f *fakeAPI) GetLink(ctx context.Context, r *guestv1.GetLinkRequest, _ ...g
 	if r.GetLink() != linkSecret {
 		return nil, unknown()
 	}
-	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23", Bound: f.bound}}, f.call(ctx, "")
+	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23", Bound: f.bound, SendsNoMail: f.sendsNoMail}}, f.call(ctx, "")
 }
 
 func (f *fakeAPI) session() *guestv1.Session {

@@ -167,6 +167,33 @@ func TestSecondDevice(t *testing.T) {
 	b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", formOfLink()).contains(t, "A new link is on its way")
 }
 
+// Pages of a property without a mail server promise no mail.
+func TestPagesWithoutMailServer(t *testing.T) {
+	f := newFake()
+	f.bound, f.sendsNoMail = true, true
+	b := f.client(t)
+	if a := b.shows("/g/l/"+linkSecret, "The property sends no mails now."); strings.Contains(a.body, "Send me a new link") {
+		t.Errorf("the page offers a mail:\n%s", a.body)
+	}
+	f.bound = false
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	f.stay.SendsNoMail = true
+	if a := b.shows("/g/stays/rsv_1/people?sent=gst_2", "The property sends no mails now."); strings.Contains(a.body, "Send a link") || strings.Contains(a.body, "on its way") {
+		t.Errorf("the page offers a mail:\n%s", a.body)
+	}
+}
+
+// A tablet says that the code must be noted if no mail brings it.
+func TestKioskWithoutMailServer(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.enrol()
+	b.moves("/k/find", form(facts("8790", "SILVA")...), "/k/you")
+	f.start("sent")
+	f.stay.CodeMail = &guestv1.StayMail{State: "held"}
+	b.shows("/k/code", "Note the code: it is not shown here again.")
+}
+
 // Each stop of the check-in has its sentence, and unknown ones the API's.
 func TestStops(t *testing.T) {
 	f := newFake()

@@ -142,6 +142,11 @@ func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 	return address, nil
 }
 
+// Outlet returns where the mails of a property go.
+func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
+	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
+}
+
 // keyPrint returns a keyed hash of the PIN and the room of a stay, or "" if it has no PIN.
 func (m Mails) keyPrint(tx *db.Tx, row *ent.Reservation) (string, error) {
 	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: m.Keys}, row.PropertyID, row.ID)

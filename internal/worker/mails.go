@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -35,6 +36,8 @@ type Mails struct {
 	Log  *slog.Logger
 	// Every is the interval between sweeps; 0 means a minute.
 	Every time.Duration
+	// GuestsReadMailbox is true in the demo, whose page shows the mailbox to everybody.
+	GuestsReadMailbox bool
 	// Ended counts a mail that ended in a state; nil: it is not counted.
 	Ended func(kind mail.Kind, state mail.State)
 }
@@ -137,7 +140,10 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 		if err != nil || !moved {
 			return err
 		}
-		return r.storeLinks(tx, m.Keys, row)
+		if err := r.storeLinks(tx, m.Keys, row); err != nil || m.GuestsReadMailbox {
+			return err
+		}
+		return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: mail.NoticeNoServer, OnceKey: mail.NoServerKey(row.PropertyID)})
 	})
 	m.ended(row, mail.InBox, moved, err)
 	return err

@@ -35,9 +35,14 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
+	outlet, err := s.mailOutlet(view, l.Row.PropertyID)
+	if err != nil {
+		return nil, err
+	}
 	out := &guestv1.Link{
 		Property: face, Bound: l.Row.BoundAt != nil, HandedOver: l.Row.HandedBy != "",
-		FromDate: l.Reservation.FromAt.In(zone).Format(time.DateOnly), ToDate: l.Reservation.ToAt.In(zone).Format(time.DateOnly),
+		SendsNoMail: !outlet.Reaches(),
+		FromDate:    l.Reservation.FromAt.In(zone).Format(time.DateOnly), ToDate: l.Reservation.ToAt.In(zone).Format(time.DateOnly),
 	}
 	if l.Row.GuestID == "" {
 		booker, err := s.Reservations.Booker(ctx, l.Reservation)

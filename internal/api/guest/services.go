@@ -27,6 +27,8 @@ type Deps struct {
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 	// MailAddress returns the address to which mails about a stay go, or "" if the guest gets none.
 	MailAddress func(view *db.Tx, p *guest.Party) (string, error)
+	// MailOutlet returns where the mails of a property go.
+	MailOutlet func(view *db.Tx, propertyID string) (mail.Outlet, error)
 }
 
 // mailAddress returns the address to which mails about a stay go that the caller gets, or "".
@@ -35,6 +37,14 @@ func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, e
 		return "", nil
 	}
 	return d.MailAddress(view, p)
+}
+
+// mailOutlet returns where the mails of a property go.
+func (d Deps) mailOutlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
+	if d.MailOutlet == nil {
+		return mail.ToMailbox, nil
+	}
+	return d.MailOutlet(view, propertyID)
 }
 
 // callerGuest returns the guest's session of a call.

@@ -168,12 +168,19 @@ func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *gue
 
 // addMails adds the address to which mails go, and how far the mails to the guests are.
 func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	outlet, err := s.mailOutlet(view, a.PropertyID)
+	if err != nil {
+		return err
+	}
+	out.SendsNoMail = !outlet.Reaches()
 	address, err := s.mailAddress(view, a, p)
 	if err != nil {
 		return err
 	}
-	out.MaskedEmail = mail.Mask(address)
-	if a.GuestID == "" && p.Trusts(a) {
+	if outlet.Reaches() {
+		out.MaskedEmail = mail.Mask(address)
+	}
+	if a.GuestID == "" && p.Trusts(a) && outlet.Reaches() {
 		if out.NeedsMailAddress, err = s.needsMailAddress(view, p); err != nil {
 			return err
 		}
@@ -187,13 +194,16 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 			return err
 		}
 		if row != nil {
-			g.LinkMail = string(mail.DeliveryOf(mail.State(row.State)))
+			g.LinkMail = string(mail.DeliveryOf(mail.State(row.State), outlet))
 		}
 	}
 	if a.GuestID != "" || p.Reservation.State != string(access.Started) { // codes are mailed once the stay has started
 		return nil
 	}
 	row, err := mail.Latest(view, a.PropertyID, a.ReservationID, "", mail.Key, mail.KeyChanged)
+	if err == nil && row == nil && !outlet.Reaches() {
+		out.CodeMail = &guestv1.StayMail{State: string(mail.Held)}
+	}
 	if err != nil || row == nil {
 		return err
 	}
@@ -201,8 +211,8 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	if err != nil {
 		return err
 	}
-	out.CodeMail = &guestv1.StayMail{State: string(mail.DeliveryOf(mail.State(row.State))), MaskedTo: cmp.Or(mail.Mask(to), out.MaskedEmail)}
-	if out.CodeMail.GetMaskedTo() == "" {
+	out.CodeMail = &guestv1.StayMail{State: string(mail.DeliveryOf(mail.State(row.State), outlet)), MaskedTo: cmp.Or(mail.Mask(to), out.MaskedEmail)}
+	if out.CodeMail.GetMaskedTo() == "" && outlet.Reaches() {
 		out.CodeMail.State = string(mail.Undelivered) // it fails when it is due
 	}
 	return nil

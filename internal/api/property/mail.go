@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 )
 
 // Mails are the parts of the mail service that other packages implement.
@@ -135,11 +136,13 @@ func (s *mails) GetMailSettings(ctx context.Context, _ *propertyv1.GetMailSettin
 	if err != nil {
 		return nil, err
 	}
-	row, err := mail.SettingsOf(s.DB.View(ctx), propertyID)
+	view := s.DB.View(ctx)
+	row, err := mail.SettingsOf(view, propertyID)
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.GetMailSettingsResponse{Data: settingsMessage(row)}, nil
+	data, err := settingsMessage(view, row)
+	return &propertyv1.GetMailSettingsResponse{Data: data}, err
 }
 
 func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMailSettingsRequest) (*propertyv1.UpdateMailSettingsResponse, error) {
@@ -156,15 +159,25 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 		if err != nil {
 			return nil, Under("settings", err)
 		}
-		return &propertyv1.UpdateMailSettingsResponse{Data: settingsMessage(row)}, nil
+		if row.Host != "" {
+			if err := notice.Settle(tx, mail.NoServerKey(propertyID)); err != nil {
+				return nil, err
+			}
+		}
+		data, err := settingsMessage(tx, row)
+		return &propertyv1.UpdateMailSettingsResponse{Data: data}, err
 	})
 }
 
-func settingsMessage(row *mail.SettingsRow) *propertyv1.MailSettings {
+func settingsMessage(view *db.Tx, row *mail.SettingsRow) (*propertyv1.MailSettings, error) {
+	unsent, err := mail.CountUnsent(view, row.PropertyID)
+	if err != nil {
+		return nil, err
+	}
 	return &propertyv1.MailSettings{
 		Host: row.Host, Port: int32(row.Port), Security: row.Security, User: row.User, HasPassword: len(row.Password) > 0,
-		FromAddress: row.FromAddress, FromName: row.FromName, ReplyTo: row.ReplyTo,
-	}
+		FromAddress: row.FromAddress, FromName: row.FromName, ReplyTo: row.ReplyTo, Unsent: int32(unsent),
+	}, nil
 }
 
 func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequest) (*propertyv1.SendTestMailResponse, error) {

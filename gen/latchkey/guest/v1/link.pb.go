@@ -131,7 +131,9 @@ type Link struct {
 	// The link was bound to a device before. That device goes on with its session; others ask for a new link.
 	Bound bool `protobuf:"varint,5,opt,name=bound,proto3" json:"bound,omitempty"`
 	// The link came from a kiosk. No new one can be mailed.
-	HandedOver    bool `protobuf:"varint,6,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
+	HandedOver bool `protobuf:"varint,6,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
+	// The property has no mail server, so no new link reaches the guest now.
+	SendsNoMail   bool `protobuf:"varint,7,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -204,6 +206,13 @@ func (x *Link) GetBound() bool {
 func (x *Link) GetHandedOver() bool {
 	if x != nil {
 		return x.HandedOver
+	}
+	return false
+}
+
+func (x *Link) GetSendsNoMail() bool {
+	if x != nil {
+		return x.SendsNoMail
 	}
 	return false
 }
@@ -912,7 +921,7 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x0eGetLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\">\n" +
 	"\x0fGetLinkResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xca\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xee\x01\n" +
 	"\x04Link\x12;\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x18\n" +
 	"\ainitial\x18\x02 \x01(\tR\ainitial\x12\x1b\n" +
@@ -920,7 +929,8 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\ato_date\x18\x04 \x01(\tR\x06toDate\x12\x14\n" +
 	"\x05bound\x18\x05 \x01(\bR\x05bound\x12\x1f\n" +
 	"\vhanded_over\x18\x06 \x01(\bR\n" +
-	"handedOver\"\xdc\x01\n" +
+	"handedOver\x12\"\n" +
+	"\rsends_no_mail\x18\a \x01(\bR\vsendsNoMail\"\xdc\x01\n" +
 	"\fPropertyFace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +

@@ -244,13 +244,13 @@ type Stay struct {
 	// The session began at a kiosk.
 	AtKiosk bool `protobuf:"varint,20,opt,name=at_kiosk,json=atKiosk,proto3" json:"at_kiosk,omitempty"`
 	// A masked address to which the property's mails go, such as "a…@example.com". Empty if the guest gets no mails: no address reaches the
-	// guest, mails to it bounced, or staff have not switched mails on.
+	// guest, mails to it bounced, staff have not switched mails on, or the property has no mail server.
 	MaskedEmail string `protobuf:"bytes,21,opt,name=masked_email,json=maskedEmail,proto3" json:"masked_email,omitempty"`
-	// The mail with the code. Absent if none was ordered.
+	// The mail with the code. Absent if none was ordered and the property has a mail server.
 	CodeMail *StayMail `protobuf:"bytes,22,opt,name=code_mail,json=codeMail,proto3" json:"code_mail,omitempty"`
 	// What the PMS got of the guests that the caller sees, the latest first. At most 100.
 	Disclosures []*Disclosure `protobuf:"bytes,23,rep,name=disclosures,proto3" json:"disclosures,omitempty"`
-	// No address reaches the guest. SetMailAddress stores one.
+	// No address reaches the guest, and the property has a mail server. SetMailAddress stores one.
 	NeedsMailAddress bool `protobuf:"varint,24,opt,name=needs_mail_address,json=needsMailAddress,proto3" json:"needs_mail_address,omitempty"`
 	// Why RevealPin does not answer with the PIN now. Empty: it does. One of:
 	// notCheckedIn: the PMS has not started the stay.
@@ -258,7 +258,9 @@ type Stay struct {
 	// noCode: no door of the stay has a code; doors say why. It may have one a moment later.
 	// otherSession: the caller's session began with two facts, and another session or the desk checked the guest in.
 	// shownBefore: the session of a kiosk got the PIN once.
-	PinWithheld   string `protobuf:"bytes,25,opt,name=pin_withheld,json=pinWithheld,proto3" json:"pin_withheld,omitempty"`
+	PinWithheld string `protobuf:"bytes,25,opt,name=pin_withheld,json=pinWithheld,proto3" json:"pin_withheld,omitempty"`
+	// The property has no mail server, so no mail reaches a guest now.
+	SendsNoMail   bool `protobuf:"varint,26,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,10 +470,18 @@ func (x *Stay) GetPinWithheld() string {
 	return ""
 }
 
+func (x *Stay) GetSendsNoMail() bool {
+	if x != nil {
+		return x.SendsNoMail
+	}
+	return false
+}
+
 // StayMail is how far a mail to the guest is.
 type StayMail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// sent: the mail server took it. waiting: it will be sent. failed: it was not sent.
+	// sent: the mail server took it. waiting: it will be sent. failed: it was not sent. held: the property has no mail server, so the mail stays
+	// where only staff read it. In the demo guests read the mailbox too, and its mails are sent. New ones may be added.
 	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	// The masked address, such as "a…@example.com", or empty if it is not known yet.
 	MaskedTo      string `protobuf:"bytes,2,opt,name=masked_to,json=maskedTo,proto3" json:"masked_to,omitempty"`
@@ -622,7 +632,7 @@ type StayGuest struct {
 	Child bool `protobuf:"varint,6,opt,name=child,proto3" json:"child,omitempty"`
 	// A link was ordered for this guest.
 	Invited bool `protobuf:"varint,7,opt,name=invited,proto3" json:"invited,omitempty"`
-	// How far the mail with the link is: sent, waiting or failed. Empty if none was ordered.
+	// How far the mail with the link is, as in StayMail: sent, waiting, failed or held. Empty if none was ordered.
 	LinkMail string `protobuf:"bytes,8,opt,name=link_mail,json=linkMail,proto3" json:"link_mail,omitempty"`
 	// Under 18 on the day of arrival, as far as known. An adult main guest decides what is shared of a minor.
 	Minor bool `protobuf:"varint,12,opt,name=minor,proto3" json:"minor,omitempty"`
@@ -1505,7 +1515,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x10HandOverResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xb5\b\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xd9\b\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1536,7 +1546,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\tcode_mail\x18\x16 \x01(\v2\x1b.latchkey.guest.v1.StayMailR\bcodeMail\x12?\n" +
 	"\vdisclosures\x18\x17 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\vdisclosures\x12,\n" +
 	"\x12needs_mail_address\x18\x18 \x01(\bR\x10needsMailAddress\x12!\n" +
-	"\fpin_withheld\x18\x19 \x01(\tR\vpinWithheld\"=\n" +
+	"\fpin_withheld\x18\x19 \x01(\tR\vpinWithheld\x12\"\n" +
+	"\rsends_no_mail\x18\x1a \x01(\bR\vsendsNoMail\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
 	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xa0\x01\n" +

@@ -43,7 +43,9 @@ type MailSettings struct {
 	// The sender's name. Empty: the property's.
 	FromName string `protobuf:"bytes,7,opt,name=from_name,json=fromName,proto3" json:"from_name,omitempty"`
 	// Where answers go, or empty.
-	ReplyTo       string `protobuf:"bytes,8,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
+	ReplyTo string `protobuf:"bytes,8,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
+	// Mails to guests and staff in the mailbox. They were not sent, because there was no mail server when they were due.
+	Unsent        int32 `protobuf:"varint,9,opt,name=unsent,proto3" json:"unsent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -132,6 +134,13 @@ func (x *MailSettings) GetReplyTo() string {
 		return x.ReplyTo
 	}
 	return ""
+}
+
+func (x *MailSettings) GetUnsent() int32 {
+	if x != nil {
+		return x.Unsent
+	}
+	return 0
 }
 
 // MailSettingsChange carries the settings to change. Fields that are left out keep their values.
@@ -1429,7 +1438,7 @@ var File_latchkey_property_v1_mail_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/property/v1/mail.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe4\x01\n" +
+	"\x1flatchkey/property/v1/mail.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xfc\x01\n" +
 	"\fMailSettings\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x1a\n" +
@@ -1438,7 +1447,8 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\fhas_password\x18\x05 \x01(\bR\vhasPassword\x12!\n" +
 	"\ffrom_address\x18\x06 \x01(\tR\vfromAddress\x12\x1b\n" +
 	"\tfrom_name\x18\a \x01(\tR\bfromName\x12\x19\n" +
-	"\breply_to\x18\b \x01(\tR\areplyTo\"\xd4\x03\n" +
+	"\breply_to\x18\b \x01(\tR\areplyTo\x12\x16\n" +
+	"\x06unsent\x18\t \x01(\x05R\x06unsent\"\xd4\x03\n" +
 	"\x12MailSettingsChange\x12!\n" +
 	"\x04host\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfd\x01H\x00R\x04host\x88\x01\x01\x12$\n" +
 	"\x04port\x18\x02 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xff\xff\x03(\x01H\x01R\x04port\x88\x01\x01\x12;\n" +
