@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,6 +59,7 @@ type fakeAPI struct {
 	helped      int
 	ended       int
 	fails       *fault.Fault // with which every call is refused
+	devices     []*guestv1.Device
 }
 
 type fakeCall struct{ token, key string }
@@ -108,6 +110,11 @@ func newFake() *fakeAPI {
 			{Name: "property", Fields: []*guestv1.FormField{{Name: "own.plate", Kind: "text", Label: "Number plate"}, {Name: "own.age", Kind: "number", Label: "Age"}}, Reason: &guestv1.FormReason{Kind: "property"}},
 			{Name: "contact", Fields: []*guestv1.FormField{{Name: "email", Kind: "email"}, {Name: "mobile", Kind: "phone"}}},
 		}},
+		devices: []*guestv1.Device{
+			{Id: "gse_1", Kind: "mail", Device: "iPhone", CreatedAt: at(19, 9), UsedAt: at(20, 11), Current: true},
+			{Id: "gse_2", Kind: "door", Device: "Android", CreatedAt: at(20, 8), UsedAt: at(20, 8)},
+			{Id: "gse_3", Kind: "new", CreatedAt: at(20, 8), UsedAt: at(20, 9)},
+		},
 		kiosk: &kioskv1.Kiosk{Id: "ksk_1", Name: "Lobby", Property: theProperty, Challenge: "challenge", Door: "door_1"},
 	}
 }
@@ -253,8 +260,22 @@ func (f *fakeAPI) HandOver(ctx context.Context, _ *guestv1.HandOverRequest, _ ..
 	return &guestv1.HandOverResponse{Link: "lkl_handed"}, f.call(ctx, staySession)
 }
 
-func (f *fakeAPI) EndSession(ctx context.Context, _ *guestv1.EndSessionRequest, _ ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {
-	f.ended++
+func (f *fakeAPI) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest, _ ...grpc.CallOption) (*guestv1.ListDevicesResponse, error) {
+	return &guestv1.ListDevicesResponse{Data: &guestv1.DeviceList{List: f.devices}}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) EndSession(ctx context.Context, r *guestv1.EndSessionRequest, _ ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {
+	if r.GetDeviceId() == "" && !r.GetOthers() {
+		f.ended++
+		return &guestv1.EndSessionResponse{}, f.call(ctx, staySession)
+	}
+	left := slices.DeleteFunc(slices.Clone(f.devices), func(d *guestv1.Device) bool {
+		return d.GetId() == r.GetDeviceId() || r.GetOthers() && !d.GetCurrent()
+	})
+	if len(left) == len(f.devices) && !r.GetOthers() {
+		return nil, fault.New(fault.NotFound, fault.DeviceNotFound, "")
+	}
+	f.devices = left
 	return &guestv1.EndSessionResponse{}, f.call(ctx, staySession)
 }
 

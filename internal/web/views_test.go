@@ -46,6 +46,7 @@ func views() map[string][2]any {
 		"help":      {nil, nil},
 		"email":     {"ana@", ""},
 		"forgotten": {nil, nil},
+		"devices":   {devicesView{Devices: f.devices, Others: 2}, devicesView{}},
 		"find":      {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
 		"which":     {findView{Action: "/k/find", Choices: choices}, findView{}},
 		"enrol":     {enrolView{Wrong: true}, enrolView{}},

@@ -105,6 +105,8 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/email":               s.own(s.saveEmail),
 		"GET /g/stays/{id}/key":                  s.own(s.showKey),
 		"GET /g/stays/{id}/key/doors":            s.own(s.showDoors),
+		"GET /g/stays/{id}/devices":              s.own(s.showDevices),
+		"POST /g/stays/{id}/devices":             s.own(s.endDevices),
 		"GET /g/stays/{id}/calendar":             s.own(s.calendar),
 		"GET /g/{$}":                             s.showFirst,
 		"POST /g/stays/{id}/help":                s.own(s.help),

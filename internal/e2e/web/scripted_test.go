@@ -25,6 +25,7 @@ type scripted struct {
 	kiosk   *kioskv1.Kiosk
 	pins    *guestv1.Pins
 	choices []*guestv1.Choice
+	devices []*guestv1.Device
 	fail    error // of writing calls
 	pinFail error
 }
@@ -98,6 +99,10 @@ func (c stays) RevealPin(context.Context, *guestv1.RevealPinRequest, ...grpc.Cal
 
 func (c stays) HandOver(context.Context, *guestv1.HandOverRequest, ...grpc.CallOption) (*guestv1.HandOverResponse, error) {
 	return &guestv1.HandOverResponse{Link: "lkl_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, c.script.pinFail
+}
+
+func (c stays) ListDevices(context.Context, *guestv1.ListDevicesRequest, ...grpc.CallOption) (*guestv1.ListDevicesResponse, error) {
+	return &guestv1.ListDevicesResponse{Data: &guestv1.DeviceList{List: c.script.devices}}, nil
 }
 
 func (c stays) EndSession(context.Context, *guestv1.EndSessionRequest, ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {

@@ -79,6 +79,11 @@ func base() *scripted {
 			Id: "ksk_1", Name: "Lobby", Property: face, Challenge: "challenge", Door: "dor_2XK7M4PQRS", Now: at(0),
 		},
 		pins: &guestv1.Pins{Pin: "480271"},
+		devices: []*guestv1.Device{
+			{Id: "gse_1", Kind: "mail", Device: "iPhone", CreatedAt: at(-48 * time.Hour), UsedAt: at(0), Current: true},
+			{Id: "gse_2", Kind: "door", Device: "Android", CreatedAt: at(-3 * time.Hour), UsedAt: at(-2 * time.Hour)},
+			{Id: "gse_3", Kind: "kiosk", CreatedAt: at(-time.Hour), UsedAt: at(-time.Hour)},
+		},
 	}
 }
 
@@ -238,6 +243,8 @@ var guestStates = []state{
 		s.pinFail = fault.New(fault.NotFound, "", "")
 	})},
 	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Help is on its way")},
+	{name: "devices", path: "/g/stays/stay1/devices"},
+	{name: "devices-one", path: "/g/stays/stay1/devices", given: func(s *scripted) { s.devices = s.devices[:1]; s.devices[0].Kind = "door" }},
 	{name: "look", path: "/g/stays/stay1", act: func(p *browser.Page) {
 		p.Click("Light or dark")
 		p.Wait(".look[open]")
@@ -384,7 +391,7 @@ func matrix(settings []setting) (run []setting) {
 
 // One state of each kind of page: text, tasks, fields, choices, errors, codes, a spinner, a drawing, a QR code and a dialog.
 var (
-	guestKinds = []string{"link", "stay", "form-birth", "form-wrong", "people", "share", "check-long", "checkin-waiting", "checkin-sign", "key-gate", "key-failed", "look"}
+	guestKinds = []string{"link", "stay", "form-birth", "form-wrong", "people", "share", "check-long", "checkin-waiting", "checkin-sign", "key-gate", "key-failed", "devices", "look"}
 	kioskKinds = []string{"start", "find-wrong", "which", "form", "code-long", "still", "waiting"}
 )
 
