@@ -40,7 +40,7 @@ func TestDisclosure(t *testing.T) {
 					return err
 				}
 			}
-			return guest.SetSharing(tx, x.service.Keys, a, "", []string{"identity"}, false)
+			return guest.SetSharing(tx, x.service.Keys, a, false, guest.SharingChoice{Groups: []string{"identity"}})
 		}))
 		x.begin()
 		x.desk.answer = func(w http.ResponseWriter, _ *http.Request, call int) {

@@ -103,7 +103,7 @@ func endGuest(tx *db.Tx, m Member) error {
 	if err := endSessionsOfGuest(tx, m.Row.PropertyID, m.Row.ID); err != nil {
 		return err
 	}
-	return deleteGuest(tx, m.Row)
+	return deleteGuests(tx, m.Row.PropertyID, m.Row)
 }
 
 // InviteCompanion stores the address of a companion, to which the caller mails a link. The former link of the companion ends. A minor's

@@ -2,6 +2,9 @@ package guest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	entguest "latchkey.dev/ent/guest"
 	entstay "latchkey.dev/ent/stay"
@@ -69,10 +72,16 @@ func (m Member) answersOf(session string) rule.Answers {
 // callerMember returns the guest whose session it is: the companion, or else the main guest.
 func (p *Party) callerMember(a actor.Actor) Member { return p.Visible(a)[0] }
 
-// SetSharing stores which groups of fields of one guest the PMS may get, and whether the property keeps the main guest's answers for
-// the next stay. guestID is empty for the caller. Only a session from a mail to the booker changes what is kept: it has proved that
-// the booker's address is the guest's.
-func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, groups []string, keep bool) error {
+// SharingChoice is which groups of fields of a guest the PMS may get. GuestID is empty for the caller.
+type SharingChoice struct {
+	GuestID string
+	Groups  []string
+}
+
+// SetSharing stores what the PMS may get of guests, and whether the property keeps the main guest's answers for the next stay, if the
+// first choice is the main guest's. Only a session from a mail to the booker changes what is kept: it has proved that the booker's address
+// is the guest's. If one choice is refused, none is stored.
+func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices ...SharingChoice) error {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
 		return err
@@ -80,28 +89,46 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, gr
 	if len(p.Visible(a)) == 0 {
 		return errGuestNotFound // the companion was removed
 	}
-	m := p.callerMember(a)
-	if guestID != "" {
-		if m, err = p.Member(a, guestID); err != nil {
+	chosen := make([]Member, len(choices))
+	for i, c := range choices {
+		chosen[i] = p.callerMember(a)
+		if c.GuestID != "" {
+			if chosen[i], err = p.Member(a, c.GuestID); err != nil {
+				return err
+			}
+		}
+		if err := p.mayShare(a, chosen[i], len(c.Groups) == 0); err != nil {
 			return err
 		}
 	}
-	if err := p.mayShare(a, m, len(groups) == 0); err != nil {
+	if err := p.storeSharing(tx, a, chosen, choices); err != nil {
 		return err
 	}
+	if chosen[0].Row.Role != Main || a.Origin != OriginMail {
+		return nil
+	}
+	return p.keepProfile(tx, keys, keep)
+}
+
+// storeSharing stores choices of guests, with one statement for those that are alike.
+func (p *Party) storeSharing(tx *db.Tx, a actor.Actor, of []Member, choices []SharingChoice) error {
 	session := a.ID
 	if a.Origin == OriginMail {
 		session = ""
 	}
-	err = tx.Guest.Update().Where(entguest.PropertyID(a.PropertyID), entguest.ID(m.Row.ID)).
-		SetSharedGroups(groups).SetSharingSetAt(tx.Now()).SetSharingSession(session).SetSharingBy(p.callerMember(a).Row.ID).Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("store what a guest shares: %w", err)
+	alike := map[string][]string{}
+	for i, c := range choices {
+		groups := strings.Join(c.Groups, " ")
+		alike[groups] = append(alike[groups], of[i].Row.ID)
 	}
-	if m.Row.Role != Main || a.Origin != OriginMail {
-		return nil
+	for _, groups := range slices.Sorted(maps.Keys(alike)) {
+		err := tx.Guest.Update().Where(entguest.PropertyID(a.PropertyID), entguest.IDIn(alike[groups]...)).
+			SetSharedGroups(strings.Fields(groups)).SetSharingSetAt(tx.Now()).SetSharingSession(session).SetSharingBy(p.callerMember(a).Row.ID).Exec(tx.Context())
+		if err != nil {
+			return fmt.Errorf("store what guests share: %w", err)
+		}
 	}
-	return p.keepProfile(tx, keys, keep)
+	return nil
 }
 
 // keepProfile stores whether the property keeps the main guest's answers, and keeps or deletes them.

@@ -14,7 +14,9 @@ import (
 )
 
 func (h *fixture) share(a actor.Actor, guestID string, groups ...string) error {
-	return h.db.Write(h.t.Context(), func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, guestID, groups, false) })
+	return h.db.Write(h.t.Context(), func(tx *db.Tx) error {
+		return guest.SetSharing(tx, h.keys, a, false, guest.SharingChoice{GuestID: guestID, Groups: groups})
+	})
 }
 
 // sharers returns who of a party shares something with the PMS at check-in.
@@ -79,6 +81,17 @@ func TestEachGuestShares(t *testing.T) {
 		want("a parent for the child", true, true, true)
 		h.must(h.share(child, ""))
 		want("the child takes it back", true, true, false)
+		both := func(other string) error {
+			return h.db.Write(t.Context(), func(tx *db.Tx) error {
+				return guest.SetSharing(tx, h.keys, main, false, guest.SharingChoice{}, guest.SharingChoice{GuestID: other, Groups: []string{"identity"}})
+			})
+		}
+		refused("an adult companion among others", both(m[1].Row.ID), fault.NotYourConsent)
+		want("nothing is stored if one is refused", true, true, false)
+		h.must(both(m[2].Row.ID))
+		want("the child without the parent", false, true, true)
+		h.must(h.share(main, "", "identity"))
+		h.must(h.share(child, ""))
 		h.must(h.share(main, ""))
 		want("the main guest takes it back", false, true, false)
 	})

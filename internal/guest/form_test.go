@@ -206,7 +206,7 @@ func TestProfileIsKeptForTheNextStay(t *testing.T) {
 		if p := next("B", "ana@example.com"); len(p.Members[0].Answers) != 0 {
 			t.Errorf("kept without consent: %v", p.Members[0].Answers)
 		}
-		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, "", nil, true) })
+		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, true, guest.SharingChoice{}) })
 		p := next("C", "Ana@example.com")
 		if m := p.Members[0]; m.Answers[rule.LastName] != "Da Silva" || !m.Row.FromProfile {
 			t.Errorf("the next stay: %v", m.Answers)
@@ -218,7 +218,7 @@ func TestProfileIsKeptForTheNextStay(t *testing.T) {
 		if h.party(p.Reservation.ID).Members[0].Row.FromProfile {
 			t.Error("a saved step does not confirm the profile")
 		}
-		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, "", nil, false) })
+		h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, false, guest.SharingChoice{}) })
 		if p := next("E", "ana@example.com"); len(p.Members[0].Answers) != 0 {
 			t.Errorf("kept after the guest withdrew: %v", p.Members[0].Answers)
 		}

@@ -29,24 +29,35 @@ type Disclosed struct {
 // RecordDisclosures stores what a call of the reservation's integration contains, before the call: a call without an answer may have
 // arrived. A repeated call with the same groups is recorded once.
 func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, all []Disclosed) error {
+	if len(all) == 0 {
+		return nil
+	}
+	ids := make([]string, len(all))
+	for i, d := range all {
+		ids[i] = d.GuestID
+	}
+	recorded, err := tx.Disclosure.Query().Where(entdisclosure.PropertyID(reserved.PropertyID), entdisclosure.GuestIDIn(ids...),
+		entdisclosure.Call(call), entdisclosure.ReservationID(reserved.ID)).All(tx.Context())
+	if err != nil {
+		return fmt.Errorf("load the disclosures of a call: %w", err)
+	}
+	var rows []*ent.DisclosureCreate
 	for _, d := range all {
 		groups := make([]string, len(d.Groups))
 		for i, g := range d.Groups {
 			groups[i] = string(g)
 		}
-		recorded, err := tx.Disclosure.Query().Where(entdisclosure.PropertyID(reserved.PropertyID), entdisclosure.GuestID(d.GuestID),
-			entdisclosure.Call(call), entdisclosure.ReservationID(reserved.ID)).All(tx.Context())
-		if err != nil {
-			return fmt.Errorf("load the disclosures of a call: %w", err)
-		}
-		if slices.ContainsFunc(recorded, func(r *ent.Disclosure) bool { return slices.Equal(r.Groups, groups) }) {
+		if slices.ContainsFunc(recorded, func(r *ent.Disclosure) bool { return r.GuestID == d.GuestID && slices.Equal(r.Groups, groups) }) {
 			continue
 		}
-		err = tx.Disclosure.Create().SetID(id.New(id.Disclosure)).SetPropertyID(reserved.PropertyID).SetReservationID(reserved.ID).SetGuestID(d.GuestID).
-			SetIntegrationID(reserved.IntegrationID).SetGroups(groups).SetWhy(why).SetCall(call).SetCreatedAt(tx.Now()).Exec(tx.Context())
-		if err != nil {
-			return fmt.Errorf("record a disclosure: %w", err)
-		}
+		rows = append(rows, tx.Disclosure.Create().SetID(id.New(id.Disclosure)).SetPropertyID(reserved.PropertyID).SetReservationID(reserved.ID).SetGuestID(d.GuestID).
+			SetIntegrationID(reserved.IntegrationID).SetGroups(groups).SetWhy(why).SetCall(call).SetCreatedAt(tx.Now()))
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := tx.Disclosure.CreateBulk(rows...).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("record disclosures: %w", err)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 func (h *fixture) keepProfile(a actor.Actor, keep bool) {
 	h.t.Helper()
-	h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, "", nil, keep) })
+	h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, keep, guest.SharingChoice{}) })
 }
 
 func (h *fixture) profiles() int { return h.db.Read().GuestProfile.Query().CountX(h.t.Context()) }

@@ -148,43 +148,52 @@ func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.
 	if c.isEmpty() {
 		return guests, nil
 	}
-	position := 0
-	if len(guests) > 0 {
-		position = guests[len(guests)-1].Position + 1
-	}
-	add := func(role string, child bool) error {
-		err := tx.Guest.Create().SetID(id.New(id.Guest)).SetPropertyID(reserved.PropertyID).SetReservationID(reserved.ID).SetRole(role).
-			SetChild(child).SetPosition(position).SetCreatedAt(tx.Now()).Exec(tx.Context())
-		position++
-		if err != nil {
-			return fmt.Errorf("store a guest: %w", err)
-		}
-		return nil
-	}
-	if c.addMain {
-		err = add(Main, c.mainIsChild)
-	}
-	for i := 0; err == nil && i < c.addAdults; i++ {
-		err = add(Companion, false)
-	}
-	for i := 0; err == nil && i < c.addChildren; i++ {
-		err = add(Companion, true)
-	}
-	for _, g := range c.remove {
-		if err == nil {
-			err = deleteGuest(tx, g)
-		}
-	}
-	if err != nil {
+	if err := c.store(tx, reserved, guests); err != nil {
 		return nil, err
 	}
 	return ListGuests(tx, reserved.PropertyID, reserved.ID)
 }
 
-func deleteGuest(tx *db.Tx, g *ent.Guest) error {
-	_, err := tx.Guest.Delete().Where(entguest.PropertyID(g.PropertyID), entguest.ID(g.ID)).Exec(tx.Context())
+// store adds the guests that are missing after those that are stored, and deletes those that are too many.
+func (c partyChange) store(tx *db.Tx, reserved *ent.Reservation, guests []*ent.Guest) error {
+	position := 0
+	if len(guests) > 0 {
+		position = guests[len(guests)-1].Position + 1
+	}
+	var rows []*ent.GuestCreate
+	add := func(role string, child bool) {
+		rows = append(rows, tx.Guest.Create().SetID(id.New(id.Guest)).SetPropertyID(reserved.PropertyID).SetReservationID(reserved.ID).SetRole(role).
+			SetChild(child).SetPosition(position).SetCreatedAt(tx.Now()))
+		position++
+	}
+	if c.addMain {
+		add(Main, c.mainIsChild)
+	}
+	for range c.addAdults {
+		add(Companion, false)
+	}
+	for range c.addChildren {
+		add(Companion, true)
+	}
+	if len(rows) > 0 {
+		if err := tx.Guest.CreateBulk(rows...).Exec(tx.Context()); err != nil {
+			return fmt.Errorf("store guests: %w", err)
+		}
+	}
+	return deleteGuests(tx, reserved.PropertyID, c.remove...)
+}
+
+func deleteGuests(tx *db.Tx, propertyID string, guests ...*ent.Guest) error {
+	if len(guests) == 0 {
+		return nil
+	}
+	ids := make([]string, len(guests))
+	for i, g := range guests {
+		ids[i] = g.ID
+	}
+	_, err := tx.Guest.Delete().Where(entguest.PropertyID(propertyID), entguest.IDIn(ids...)).Exec(tx.Context())
 	if err != nil {
-		return fmt.Errorf("delete a guest: %w", err)
+		return fmt.Errorf("delete guests: %w", err)
 	}
 	return nil
 }

@@ -5,36 +5,26 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"latchkey.dev/internal/config"
-	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/test/dbtest"
 )
 
-// pageStatements records the statements that run for requests of pages, on the goroutine of the request.
-type pageStatements struct {
-	mu  sync.Mutex
-	run []string
-}
-
-func watchPages(t *testing.T) *pageStatements {
-	p := &pageStatements{}
-	db.WatchStatements(func(query string) {
-		if isForPage() {
-			p.mu.Lock()
-			p.run = append(p.run, query)
-			p.mu.Unlock()
+// statementsOf returns the statements that run for the pages of a request.
+func statementsOf(t *testing.T, request func() error) []string {
+	t.Helper()
+	return dbtest.Statements(t, isForPage, func() {
+		if err := request(); err != nil {
+			t.Fatal(err)
 		}
 	})
-	t.Cleanup(func() { db.WatchStatements(func(string) {}) })
-	return p
 }
 
+// isForPage reports whether a statement runs for the request of a page, on the goroutine of the request.
 func isForPage() bool {
 	pcs := make([]uintptr, 128)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
@@ -47,20 +37,6 @@ func isForPage() bool {
 			return false
 		}
 	}
-}
-
-// of returns the statements of a request.
-func (p *pageStatements) of(t *testing.T, request func() error) []string {
-	t.Helper()
-	p.mu.Lock()
-	p.run = nil
-	p.mu.Unlock()
-	if err := request(); err != nil {
-		t.Fatal(err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.run
 }
 
 // rooms is the number of rooms of the large group.
@@ -87,7 +63,6 @@ func TestStatementsOfAPage(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		w := build(t, Config{Play: true, Server: config.Config{Database: url}})
 		bookParties(t, w)
-		watched := watchPages(t)
 		one, err := w.VisitByDoor(t.Context(), "S-1", "Lovelace")
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +74,7 @@ func TestStatementsOfAPage(t *testing.T) {
 		for _, page := range []string{"", "/form/check", "/checkin", "/people", "/form/share", "/form/rules", "/form/arrival"} {
 			t.Run("stay"+page, func(t *testing.T) {
 				count := func(v *Visitor, most int) int {
-					run := watched.of(t, func() error { _, err := v.Open(t.Context(), page); return err })
+					run := statementsOf(t, func() error { _, err := v.Open(t.Context(), page); return err })
 					if len(run) == 0 || len(run) > most {
 						t.Errorf("%d statements, want 1 to %d:\n%s", len(run), most, strings.Join(run, "\n"))
 					}
@@ -117,10 +92,9 @@ func TestStatementsOfASearch(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		w := build(t, Config{Play: true, Server: config.Config{Database: url}})
 		bookParties(t, w)
-		watched := watchPages(t)
 		door, _ := w.kiosk()
 		search := func(number string) []string {
-			return watched.of(t, func() error {
+			return statementsOf(t, func() error {
 				b, err := newBrowser()
 				if err == nil {
 					err = b.open(t.Context(), "http://"+w.Server.HTTPAddr()+"/q/"+door)
@@ -176,7 +150,7 @@ func TestStatementsOfTheLastPress(t *testing.T) {
 	if err := v.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run := watchPages(t).of(t, func() error { _, err := v.b.press(t.Context()); return err })
+	run := statementsOf(t, func() error { _, err := v.b.press(t.Context()); return err })
 	if len(run) == 0 || len(run) > maxLastPress {
 		t.Errorf("%d statements, want 1 to %d:\n%s", len(run), maxLastPress, strings.Join(run, "\n"))
 	}
@@ -199,7 +173,7 @@ func TestPageMarksTheUseOfASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.offset.Store(int64(10 * time.Minute))
-	run := watchPages(t).of(t, func() error { _, err := v.Open(t.Context(), ""); return err })
+	run := statementsOf(t, func() error { _, err := v.Open(t.Context(), ""); return err })
 	if !slices.ContainsFunc(run, func(q string) bool { return strings.HasPrefix(q, "UPDATE `guest_sessions`") }) {
 		t.Errorf("no statement stores the use of the session:\n%s", strings.Join(run, "\n"))
 	}

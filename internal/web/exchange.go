@@ -49,11 +49,8 @@ func (s *site) page(h handler) http.Handler {
 // as returns the context of a call with the session of the exchange.
 func (x *exchange) as() context.Context { return x.asToken(x.token) }
 
-func (x *exchange) asToken(token string) context.Context { return x.asPart(token, "") }
-
-// asPart is asToken for a handler that makes the same call several times. Each part has an idempotency key of its own.
-func (x *exchange) asPart(token, part string) context.Context {
-	return x.site.api.As(x.r.Context(), x.r, token, x.callKey(part))
+func (x *exchange) asToken(token string) context.Context {
+	return x.site.api.As(x.r.Context(), x.r, token, x.callKey())
 }
 
 // formKey is the form of the key that a page puts into its forms.
@@ -69,12 +66,12 @@ func (x *exchange) key() string {
 
 // callKey returns the idempotency key of a call for the posted form, or "". The same form sent twice has the same key. A guest who goes
 // back, changes an answer and sends the page again makes another request, which needs another key.
-func (x *exchange) callKey(part string) string {
+func (x *exchange) callKey() string {
 	key := x.key()
 	if key == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(key + "\n" + part + "\n" + x.r.PostForm.Encode()))
+	sum := sha256.Sum256([]byte(key + "\n" + x.r.PostForm.Encode()))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 

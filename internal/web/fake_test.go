@@ -366,9 +366,10 @@ func (f *fakeAPI) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest, 
 		return nil, err
 	}
 	for _, g := range f.stay.GetGuests() {
-		if g.GetId() == r.GetGuestId() {
-			g.SharedGroups = r.GetGroups()
-			return &guestv1.SetSharingResponse{}, nil
+		for _, m := range r.GetMinors() {
+			if g.GetId() == m.GetGuestId() {
+				g.SharedGroups = m.GetGroups()
+			}
 		}
 	}
 	for _, g := range f.stay.GetShared() {

@@ -180,17 +180,15 @@ func (s *site) saveSharing(x *exchange) error {
 			req.Groups = append(req.Groups, g.GetName())
 		}
 	}
-	if _, err := s.api.Forms.SetSharing(x.as(), req); err != nil {
-		return err
-	}
 	for _, g := range minors(x.flow.Stay) {
-		of := &guestv1.SetSharingRequest{GuestId: g.GetId()}
+		of := &guestv1.MinorSharing{GuestId: g.GetId()}
 		if x.value("minor."+g.GetId()) == "yes" {
 			of.Groups = req.GetGroups()
 		}
-		if _, err := s.api.Forms.SetSharing(x.asPart(x.token, g.GetId()), of); err != nil {
-			return err
-		}
+		req.Minors = append(req.Minors, of)
+	}
+	if _, err := s.api.Forms.SetSharing(x.as(), req); err != nil {
+		return err
 	}
 	return x.move(x.flow.Home())
 }

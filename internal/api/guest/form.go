@@ -228,6 +228,10 @@ func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRule
 // SetSharing stores what the PMS may read and what the property keeps.
 func (s *Forms) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest) (*guestv1.SetSharingResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetSharingResponse, error) {
-		return &guestv1.SetSharingResponse{}, guest.SetSharing(tx, s.Keys, a, r.GetGuestId(), r.GetGroups(), r.GetKeepProfile())
+		choices := []guest.SharingChoice{{GuestID: r.GetGuestId(), Groups: r.GetGroups()}}
+		for _, m := range r.GetMinors() {
+			choices = append(choices, guest.SharingChoice{GuestID: m.GetGuestId(), Groups: m.GetGroups()})
+		}
+		return &guestv1.SetSharingResponse{}, guest.SetSharing(tx, s.Keys, a, r.GetKeepProfile(), choices...)
 	})
 }

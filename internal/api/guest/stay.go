@@ -185,17 +185,8 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 			return err
 		}
 	}
-	for _, g := range out.GetGuests() {
-		if !g.GetInvited() {
-			continue
-		}
-		row, err := mail.Latest(view, a.PropertyID, a.ReservationID, g.GetId(), mail.Companion)
-		if err != nil {
-			return err
-		}
-		if row != nil {
-			g.LinkMail = string(mail.DeliveryOf(mail.State(row.State), outlet))
-		}
+	if err := s.addLinkMails(view, a, outlet, out.GetGuests()); err != nil {
+		return err
 	}
 	if a.GuestID != "" || p.Reservation.State != string(access.Started) { // codes are mailed once the stay has started
 		return nil
@@ -216,6 +207,20 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 		out.CodeMail.State = string(mail.Undelivered) // it fails when it is due
 	}
 	return nil
+}
+
+// addLinkMails adds how far the mails with the links of companions are.
+func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, guests []*guestv1.StayGuest) error {
+	if !slices.ContainsFunc(guests, (*guestv1.StayGuest).GetInvited) {
+		return nil
+	}
+	states, err := mail.LatestLinks(view, a.PropertyID, a.ReservationID)
+	for _, g := range guests {
+		if state, ok := states[g.GetId()]; ok && g.GetInvited() {
+			g.LinkMail = string(mail.DeliveryOf(state, outlet))
+		}
+	}
+	return err
 }
 
 // needsMailAddress reports whether no address of the booker or the guests is known that reaches them. An address whose latest mail bounced

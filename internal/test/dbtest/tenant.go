@@ -87,7 +87,7 @@ func productFunction() (string, bool) {
 		switch {
 		case strings.Contains(frame.Function, "UpdateOne)."), strings.Contains(frame.Function, "DeleteOne)."), strings.HasSuffix(frame.File, "_test.go"):
 			return "", false
-		case internal && !strings.HasPrefix(name, "db."):
+		case internal && !strings.HasPrefix(name, "db.") && !strings.HasPrefix(name, "test/dbtest.Statements"):
 			function, _, _ := strings.Cut(name, ".func")
 			function, _, _ = strings.Cut(function, "-range")
 			return function, true

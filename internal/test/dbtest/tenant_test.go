@@ -29,19 +29,25 @@ func TestUnscopedTable(t *testing.T) {
 // Each statement of the product reaches the watcher, in changes and in reads, on both engines.
 func TestStatementsAreWatched(t *testing.T) {
 	Each(t, func(t *testing.T, d *db.DB) {
-		var seen []string
-		db.WatchStatements(func(statement string) { seen = append(seen, statement) })
-		defer db.WatchStatements(checkScope)
-		err := d.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Reservation.Query().Where(reservation.ID("rsv_1")).Exist(tx.Context())
-			return err
+		seen := Statements(t, nil, func() {
+			err := d.Write(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Reservation.Query().Where(reservation.ID("rsv_1")).Exist(tx.Context())
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
 		})
-		if err != nil || len(seen) != 1 || unscopedTable(seen[0]) != "reservations" {
-			t.Errorf("in a change: %q, %v", seen, err)
+		if len(seen) != 1 || unscopedTable(seen[0]) != "reservations" {
+			t.Errorf("in a change: %q", seen)
 		}
-		seen = nil
-		if _, err := d.Read().Reservation.Query().Where(reservation.PropertyID("prp_1")).Exist(t.Context()); err != nil || len(seen) != 1 || unscopedTable(seen[0]) != "" {
-			t.Errorf("in a read: %q, %v", seen, err)
+		seen = Statements(t, nil, func() {
+			if _, err := d.Read().Reservation.Query().Where(reservation.PropertyID("prp_1")).Exist(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if len(seen) != 1 || unscopedTable(seen[0]) != "" {
+			t.Errorf("in a read: %q", seen)
 		}
 	})
 }

@@ -1420,7 +1420,9 @@ type SetSharingRequest struct {
 	// The property keeps the answers for the next stay. It counts for the main guest, on the device that opened the link of the mail.
 	KeepProfile bool `protobuf:"varint,2,opt,name=keep_profile,json=keepProfile,proto3" json:"keep_profile,omitempty"`
 	// The guest whose data these are: the caller, or a minor of the party. Empty: the caller, a companion or else the main guest.
-	GuestId       string `protobuf:"bytes,3,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	GuestId string `protobuf:"bytes,3,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	// What is shared of minors of the party, in the same call. Nothing is stored if one of the choices is refused.
+	Minors        []*MinorSharing `protobuf:"bytes,4,rep,name=minors,proto3" json:"minors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1476,6 +1478,68 @@ func (x *SetSharingRequest) GetGuestId() string {
 	return ""
 }
 
+func (x *SetSharingRequest) GetMinors() []*MinorSharing {
+	if x != nil {
+		return x.Minors
+	}
+	return nil
+}
+
+// MinorSharing is what the caller shares of a minor.
+type MinorSharing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A minor of the party.
+	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	// As SetSharingRequest.groups.
+	Groups        []string `protobuf:"bytes,2,rep,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MinorSharing) Reset() {
+	*x = MinorSharing{}
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MinorSharing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MinorSharing) ProtoMessage() {}
+
+func (x *MinorSharing) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MinorSharing.ProtoReflect.Descriptor instead.
+func (*MinorSharing) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *MinorSharing) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
+}
+
+func (x *MinorSharing) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
 // SetSharingResponse has no fields.
 type SetSharingResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1485,7 +1549,7 @@ type SetSharingResponse struct {
 
 func (x *SetSharingResponse) Reset() {
 	*x = SetSharingResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1561,7 @@ func (x *SetSharingResponse) String() string {
 func (*SetSharingResponse) ProtoMessage() {}
 
 func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1574,7 @@ func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingResponse.ProtoReflect.Descriptor instead.
 func (*SetSharingResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{27}
 }
 
 var File_latchkey_guest_v1_form_proto protoreflect.FileDescriptor
@@ -1606,11 +1670,15 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x17AcceptHouseRulesRequest\"W\n" +
 	"\x18AcceptHouseRulesResponse\x12;\n" +
 	"\vaccepted_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"acceptedAt\"\xac\x01\n" +
+	"acceptedAt\"\xef\x01\n" +
 	"\x11SetSharingRequest\x12P\n" +
 	"\x06groups\x18\x01 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x06groups\x12!\n" +
 	"\fkeep_profile\x18\x02 \x01(\bR\vkeepProfile\x12\"\n" +
-	"\bguest_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"\x14\n" +
+	"\bguest_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\x12A\n" +
+	"\x06minors\x18\x04 \x03(\v2\x1f.latchkey.guest.v1.MinorSharingB\b\xbaH\x05\x92\x01\x02\x10<R\x06minors\"\x86\x01\n" +
+	"\fMinorSharing\x12$\n" +
+	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12P\n" +
+	"\x06groups\x18\x02 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x06groups\"\x14\n" +
 	"\x12SetSharingResponse2\xaa\f\n" +
 	"\vFormService\x12\x83\x01\n" +
 	"\aGetForm\x12!.latchkey.guest.v1.GetFormRequest\x1a\".latchkey.guest.v1.GetFormResponse\"1\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02'\x12%/v1/guest/stay/guests/{guest_id}/form\x12x\n" +
@@ -1639,7 +1707,7 @@ func file_latchkey_guest_v1_form_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_form_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*GetFormRequest)(nil),           // 0: latchkey.guest.v1.GetFormRequest
 	(*GetFormResponse)(nil),          // 1: latchkey.guest.v1.GetFormResponse
@@ -1667,51 +1735,53 @@ var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*AcceptHouseRulesRequest)(nil),  // 23: latchkey.guest.v1.AcceptHouseRulesRequest
 	(*AcceptHouseRulesResponse)(nil), // 24: latchkey.guest.v1.AcceptHouseRulesResponse
 	(*SetSharingRequest)(nil),        // 25: latchkey.guest.v1.SetSharingRequest
-	(*SetSharingResponse)(nil),       // 26: latchkey.guest.v1.SetSharingResponse
-	nil,                              // 27: latchkey.guest.v1.FormField.LabelsEntry
-	nil,                              // 28: latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	(*timestamppb.Timestamp)(nil),    // 29: google.protobuf.Timestamp
+	(*MinorSharing)(nil),             // 26: latchkey.guest.v1.MinorSharing
+	(*SetSharingResponse)(nil),       // 27: latchkey.guest.v1.SetSharingResponse
+	nil,                              // 28: latchkey.guest.v1.FormField.LabelsEntry
+	nil,                              // 29: latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	(*timestamppb.Timestamp)(nil),    // 30: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
 	4,  // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
 	4,  // 1: latchkey.guest.v1.ListFormsResponse.data:type_name -> latchkey.guest.v1.Form
 	6,  // 2: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
 	5,  // 3: latchkey.guest.v1.Form.signature:type_name -> latchkey.guest.v1.FormSignature
-	29, // 4: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
+	30, // 4: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
 	7,  // 5: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
 	8,  // 6: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
-	27, // 7: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
-	28, // 8: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	28, // 7: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
+	29, // 8: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
 	4,  // 9: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
 	4,  // 10: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
-	29, // 11: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
-	0,  // 12: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
-	2,  // 13: latchkey.guest.v1.FormService.ListForms:input_type -> latchkey.guest.v1.ListFormsRequest
-	9,  // 14: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
-	11, // 15: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
-	13, // 16: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
-	15, // 17: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
-	17, // 18: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
-	19, // 19: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
-	21, // 20: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
-	23, // 21: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
-	25, // 22: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
-	1,  // 23: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
-	3,  // 24: latchkey.guest.v1.FormService.ListForms:output_type -> latchkey.guest.v1.ListFormsResponse
-	10, // 25: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
-	12, // 26: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
-	14, // 27: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
-	16, // 28: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
-	18, // 29: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
-	20, // 30: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
-	22, // 31: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
-	24, // 32: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
-	26, // 33: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
-	23, // [23:34] is the sub-list for method output_type
-	12, // [12:23] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	30, // 11: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
+	26, // 12: latchkey.guest.v1.SetSharingRequest.minors:type_name -> latchkey.guest.v1.MinorSharing
+	0,  // 13: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
+	2,  // 14: latchkey.guest.v1.FormService.ListForms:input_type -> latchkey.guest.v1.ListFormsRequest
+	9,  // 15: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
+	11, // 16: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
+	13, // 17: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
+	15, // 18: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
+	17, // 19: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
+	19, // 20: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
+	21, // 21: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
+	23, // 22: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
+	25, // 23: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
+	1,  // 24: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
+	3,  // 25: latchkey.guest.v1.FormService.ListForms:output_type -> latchkey.guest.v1.ListFormsResponse
+	10, // 26: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
+	12, // 27: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
+	14, // 28: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
+	16, // 29: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
+	18, // 30: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
+	20, // 31: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
+	22, // 32: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
+	24, // 33: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
+	27, // 34: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
+	24, // [24:35] is the sub-list for method output_type
+	13, // [13:24] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_form_proto_init() }
@@ -1725,7 +1795,7 @@ func file_latchkey_guest_v1_form_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_form_proto_rawDesc), len(file_latchkey_guest_v1_form_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
