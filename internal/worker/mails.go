@@ -140,7 +140,7 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 		if err != nil || !moved {
 			return err
 		}
-		if err := r.storeLinks(tx, m.Keys, row); err != nil || m.GuestsReadMailbox {
+		if err := m.storeLinks(tx, row, r); err != nil || m.GuestsReadMailbox {
 			return err
 		}
 		return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: mail.NoticeNoServer, OnceKey: mail.NoServerKey(row.PropertyID)})

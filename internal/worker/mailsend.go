@@ -34,8 +34,8 @@ func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r re
 	if problem != nil {
 		return m.afterProblem(ctx, row, mail.Waiting, problem)
 	}
-	moved, err := m.move(ctx, row, mail.Waiting, mail.Sending)
-	if err != nil || !moved {
+	claimed, err := m.claim(ctx, row, r)
+	if err != nil || !claimed {
 		return 0, err
 	}
 	problem = connection.Transmit(raw)
@@ -45,7 +45,7 @@ func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r re
 	if problem != nil {
 		return m.afterProblem(ctx, row, mail.Sending, problem)
 	}
-	moved, err = m.move(ctx, row, mail.Sending, mail.Sent)
+	moved, err := m.move(ctx, row, mail.Sending, mail.Sent)
 	m.ended(row, mail.Sent, moved, err)
 	return 0, err
 }
@@ -65,9 +65,22 @@ func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting 
 		if err != nil || !waiting {
 			return err
 		}
-		return r.storeLinks(tx, m.Keys, row)
+		return m.storeLinks(tx, row, r)
 	})
 	return waiting, err
+}
+
+// claim stores that the mail is transmitted now. It reports whether the mail still waits, and returns errOutdated if its recipient is no
+// longer the guest's address: no transaction comes between this check and the state Sending.
+func (m Mails) claim(ctx context.Context, row *mail.Row, r rendered) (claimed bool, err error) {
+	err = m.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := m.checkRecipient(tx, row, r); err != nil {
+			return err
+		}
+		claimed, err = mail.Move(tx, row, mail.Waiting, mail.Sending, nil)
+		return err
+	})
+	return claimed, err
 }
 
 func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (moved bool, err error) {

@@ -17,7 +17,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
@@ -31,21 +30,22 @@ type rendered struct {
 	wait     time.Duration // the mail waits for its code to be on the locks
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
-	property string // the property's name
+	stays    []*ent.Reservation // the stays that the mail is about, as they were rendered; none in a mail to staff
+	property string             // the property's name
 }
 
-// errOutdated means that the PMS changed a booker after the mail was rendered.
-var errOutdated = errors.New("the booker changed while a mail was rendered")
+// errOutdated means that the address of the guest changed after the mail was rendered.
+var errOutdated = errors.New("the guest's address changed while a mail was rendered")
 
 // storeLinks stores the hashes of the links in a mail, and which reservations it lists. A retry stores nothing new. It returns
-// errOutdated if a booker changed since: a former address gets no link.
-func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring, row *mail.Row) error {
-	if err := r.checkBookers(tx, row); err != nil {
+// errOutdated if the recipient changed since: a former address gets no link.
+func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
+	if err := m.checkRecipient(tx, row, r); err != nil {
 		return err
 	}
 	listed := make([]string, len(r.links))
 	for i, l := range r.links {
-		if err := l.Store(tx, keys); err != nil {
+		if err := l.Store(tx, m.Keys); err != nil {
 			return err
 		}
 		listed[i] = l.Stay.ID
@@ -53,14 +53,14 @@ func (r rendered) storeLinks(tx *db.Tx, keys *keyring.Ring, row *mail.Row) error
 	return unlist(tx, row, listed)
 }
 
-// checkBookers returns errOutdated if the booker of a reservation with a link changed after the mail was rendered.
-func (r rendered) checkBookers(tx *db.Tx, row *mail.Row) error {
-	if len(r.links) == 0 {
+// checkRecipient returns errOutdated if a booker of a mail, or the address to which its guest's mails go, changed after it was rendered.
+func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
+	if len(r.stays) == 0 {
 		return nil
 	}
 	used := map[string][]byte{}
-	for _, l := range r.links {
-		used[l.Stay.ID] = l.Stay.Booker
+	for _, stay := range r.stays {
+		used[stay.ID] = stay.Booker
 	}
 	present, err := tx.Reservation.Query().Where(entreservation.PropertyID(row.PropertyID), entreservation.IDIn(slices.Collect(maps.Keys(used))...)).
 		Select(entreservation.FieldID, entreservation.FieldBooker).All(tx.Context())
@@ -72,7 +72,21 @@ func (r rendered) checkBookers(tx *db.Tx, row *mail.Row) error {
 			return errOutdated
 		}
 	}
-	return nil
+	if !followsGuest(row) {
+		return nil
+	}
+	address, err := m.GuestAddress(tx, r.stays[0])
+	if err == nil && address != r.text.To {
+		err = errOutdated
+	}
+	return err
+}
+
+// followsGuest reports whether a mail goes to the address that the guest has when it is sent. Others have a fixed recipient, or list rooms
+// of one booker.
+func followsGuest(row *mail.Row) bool {
+	kind := mail.Kind(row.Kind)
+	return row.GuestID == "" && kind != mail.Staff && !listsRooms(kind)
 }
 
 // render collects what a mail says and puts it into words.
@@ -137,7 +151,8 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 		if err != nil {
 			return err
 		}
-		if *to == "" {
+		// A code and the message of a ready room follow the guest, also after an attempt for a former address.
+		if *to == "" || o.Kind.HasPIN() || o.Kind == mail.RoomReady {
 			*to = present
 		}
 		// A former address gets no link. The sweep invites the present one.
@@ -152,6 +167,9 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 			return err
 		}
 		out.canceled = len(stays) == 0
+	}
+	if o.Kind != mail.Staff {
+		out.stays = stays
 	}
 	for _, stay := range stays {
 		one := mail.OccasionStay{Number: stay.PmsNumber, From: stay.FromAt, To: stay.ToAt}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 
@@ -28,6 +29,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	received []string
+	offered  []string
 	// Rcpt and Data, if set, decide about each recipient and each text. A text for which Data returns ErrDrop was taken.
 	rcpt, data func() error
 	onStep     func(Step)
@@ -108,6 +110,13 @@ func (s *Server) Received() []string {
 	return append([]string{}, s.received...)
 }
 
+// Offered returns the texts that the server got, including those that it refused.
+func (s *Server) Offered() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.offered)
+}
+
 // Logins returns how often a client authenticated.
 func (s *Server) Logins() int {
 	s.mu.Lock()
@@ -154,6 +163,7 @@ func (x *session) Data(r io.Reader) error {
 		return err
 	}
 	x.server.mu.Lock()
+	x.server.offered = append(x.server.offered, string(raw))
 	answer := x.server.data
 	x.server.mu.Unlock()
 	if answer != nil {
