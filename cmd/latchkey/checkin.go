@@ -51,6 +51,11 @@ func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
 		}
 		s.say("%s %s by %s, %s.", stage.GetStage(), verb, stage.GetBy(), formatTime(stage.GetAt()))
 	}
+	for _, g := range c.GetGuests() {
+		if open := g.GetOpenUntilDeparture(); len(open) > 0 {
+			s.say("The law wants an answer of the %s guest before departure: %s.", g.GetRole(), strings.Join(open, ", "))
+		}
+	}
 }
 
 type checkInClear struct {

@@ -128,10 +128,7 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 			return Member{}, errOwnAnswers
 		}
 	}
-	m.Missing = nil
-	if p.fillsIn(m) {
-		m.Missing = rule.Missing(p.Rules, ruleGuest(m), p.ruleParty())
-	}
+	p.findMissing(&m)
 	return m, nil
 }
 

@@ -34,6 +34,8 @@ type Member struct {
 	Answers rule.Answers
 	// Missing has the required fields without an answer. It is empty for a guest who does not have to fill in the form.
 	Missing []rule.Field
+	// Open has the fields without an answer that the law wants at the departure at the latest.
+	Open []rule.Field
 	// SignedAt is when the guest signed the present answers on a screen, or zero.
 	SignedAt  time.Time
 	signature *signature
@@ -120,10 +122,16 @@ func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *e
 
 func (p *Party) newMember(g *ent.Guest, answered person) Member {
 	m := Member{Row: g, Answers: answered.Answers, by: answered.By, own: answered.Own, invitedTo: answered.InvitedTo, mailTo: answered.MailTo, signature: answered.Signature}
-	if p.fillsIn(m) {
-		m.Missing = rule.Missing(p.Rules, ruleGuest(m), p.ruleParty())
-	}
+	p.findMissing(&m)
 	return m
+}
+
+// findMissing finds the answers that a guest still has to give.
+func (p *Party) findMissing(m *Member) {
+	m.Missing, m.Open = nil, nil
+	if p.fillsIn(*m) {
+		m.Missing, m.Open = rule.Missing(p.Rules, ruleGuest(*m), p.ruleParty()), rule.Open(p.Rules, ruleGuest(*m), p.ruleParty())
+	}
 }
 
 // fillsIn reports whether a guest has to fill in the form.

@@ -31,13 +31,14 @@ const (
 	RoomReady  Kind = "roomReady"  // the room became ready after the guest asked
 	Key        Kind = "key"        // the stay has started: PIN and rooms
 	KeyChanged Kind = "keyChanged" // another PIN or another room
+	Departure  Kind = "departure"  // the law wants an answer before the guest leaves
 	Companion  Kind = "companion"  // a companion's own link
 	Link       Kind = "link"       // a new link, which a guest or staff asked for
 	Staff      Kind = "staff"      // a check-in that stopped
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Companion, Link, Staff}
+var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Staff}
 
 // HasLink reports whether mails of this kind contain a link that signs the guest in.
 func (k Kind) HasLink() bool { return k != Staff && k != Key && k != KeyChanged }

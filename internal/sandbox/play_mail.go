@@ -22,7 +22,7 @@ type mailRow struct {
 
 var mailKinds = map[string]string{
 	"invitation": "Invitation", "reminder": "Reminder", "roomReady": "Your room is ready", "key": "Your key", "keyChanged": "Your key has changed",
-	"companion": "Link for a companion", "link": "New link", "staff": "Message to staff",
+	"departure": "A question before departure", "companion": "Link for a companion", "link": "New link", "staff": "Message to staff",
 }
 
 const mailsShown = 50

@@ -139,6 +139,19 @@ func TestPurposeOfFields(t *testing.T) {
 	}
 }
 
+// A question that is open until the departure leads from the stay to its step, and says until when.
+func TestQuestionBeforeDeparture(t *testing.T) {
+	f := newFake()
+	f.stay.Tasks = append(f.stay.Tasks, &guestv1.Task{Kind: "departure", State: "todo", GuestId: "gst_1", Step: "document"})
+	f.form.Steps[2].Fields[1].ByDeparture = true
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	if page := b.shows("/g/stays/rsv_1", "Before you leave: where you go next"); !strings.Contains(page.body, `href="/g/stays/rsv_1/form/gst_1/document"`) {
+		t.Errorf("the stay does not lead to the question:\n%s", page.body)
+	}
+	b.shows("/g/stays/rsv_1/form/gst_1/document", "Country of issue (before you leave)")
+}
+
 // Without its session a stay answers like one that does not exist.
 func TestAnotherStayIsUnknown(t *testing.T) {
 	f := newFake()

@@ -113,6 +113,8 @@ func (f flow) taskURL(t *guestv1.Task) string {
 			return f.Below("form/check")
 		}
 		return f.Form(f.Self().GetId())
+	case "departure":
+		return f.Step(t.GetGuestId(), t.GetStep())
 	case "companions":
 		return f.Below("people")
 	case "arrival":

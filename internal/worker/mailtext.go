@@ -139,6 +139,15 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 		out.canceled = true
 		return nil
 	}
+	if o.Kind == mail.Departure {
+		p, _, err := guest.ViewParty(view, m.Keys, row.PropertyID, row.ReservationID)
+		if err != nil {
+			return err
+		}
+		if out.canceled = !isOpenAtDeparture(p); out.canceled {
+			return nil
+		}
+	}
 	booker, err := m.Reservations.Booker(view.Context(), stay)
 	if err != nil {
 		return err
@@ -193,8 +202,11 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
 	switch access.State(stay.State) {
 	case access.Confirmed:
-		return kind.HasPIN() || !stay.ToAt.After(now)
+		return kind.HasPIN() || kind == mail.Departure || !stay.ToAt.After(now)
 	case access.Started:
+		if kind == mail.Departure {
+			return !stay.ToAt.After(now)
+		}
 		return kind == mail.Invitation || kind == mail.Reminder || kind == mail.RoomReady
 	}
 	return true

@@ -144,7 +144,7 @@ func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask) *guestv1.FormFi
 		Name: string(ask.Field), Kind: string(shape.Kind), Required: ask.Required, Options: shape.Options,
 		Autocomplete: shape.Autocomplete, Label: ask.Label, Labels: ask.Labels, MaxLength: int32(shape.MaxLength),
 		Reason: string(ask.Reason()), NoneAllowed: shape.NoneAllowed,
-		Purpose: purpose, Why: message.Reader{}.Text(message.Message{Kind: purpose}),
+		ByDeparture: ask.Later, Purpose: purpose, Why: message.Reader{}.Text(message.Message{Kind: purpose}),
 	}
 	f.Value, f.Withheld = form.Value(ask.Field)
 	return f

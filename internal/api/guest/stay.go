@@ -249,7 +249,7 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 		return append(list, &guestv1.Task{Kind: kind, State: state})
 	}
 	own := p.Visible(a)
-	list := add(nil, "you", len(own) > 0 && len(own[0].Missing) == 0 && !own[0].Row.FromProfile)
+	list := add(departureTasks(p, own), "you", len(own) > 0 && len(own[0].Missing) == 0 && !own[0].Row.FromProfile)
 	shares := func() []*guestv1.Task {
 		if len(p.Settings.MandatoryGroups) == 0 || len(own) == 0 || !p.MayShare(a, own[0]) {
 			return list
@@ -267,6 +267,16 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 		list = add(list, "houseRules", p.Stay.HouseRulesAcceptedAt != nil)
 	}
 	return shares()
+}
+
+// departureTasks returns the task of a guest who has checked in, and must answer a question of the law before they leave.
+func departureTasks(p *guest.Party, own []guest.Member) []*guestv1.Task {
+	at := slices.IndexFunc(own, func(m guest.Member) bool { return len(m.Open) > 0 })
+	if at < 0 || p.Reservation.State != string(access.Started) {
+		return nil
+	}
+	step, _ := rule.StepOf(own[at].Open[0])
+	return []*guestv1.Task{{Kind: "departure", State: "todo", GuestId: own[at].Row.ID, Step: string(step)}}
 }
 
 // addDisclosures adds what the PMS got of the guests whom a session sees. Before the first checkIn call it got nothing.

@@ -325,6 +325,9 @@ func staffGuest(m guest.Member) *propertyv1.StaffGuest {
 		step, _ := rule.StepOf(m.Missing[0])
 		g.MissingStep = string(step)
 	}
+	for _, f := range m.Open {
+		g.OpenUntilDeparture = append(g.OpenUntilDeparture, string(f))
+	}
 	return g
 }
 

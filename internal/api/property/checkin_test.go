@@ -2,17 +2,20 @@ package property
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"latchkey.dev/ent"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
 )
@@ -123,6 +126,14 @@ func TestRulesOfCountries(t *testing.T) {
 		}
 		same(t, "rules", 11, len(rules))
 	})
+}
+
+// Staff see which answers are open until the departure.
+func TestOpenUntilDeparture(t *testing.T) {
+	g := staffGuest(guest.Member{Row: &ent.Guest{ID: "gst_1"}, Open: []rule.Field{rule.NextDestination}})
+	if !g.GetComplete() || !slices.Equal(g.GetOpenUntilDeparture(), []string{"nextDestination"}) {
+		t.Errorf("%v", g)
+	}
 }
 
 // A new link without an address to mail it to is refused, and the former link stays.

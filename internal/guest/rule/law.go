@@ -37,6 +37,7 @@ type want struct {
 	field    Field
 	when     condition
 	optional bool
+	later    bool  // wanted at the departure at the latest
 	decides  bool  // the answer decides what is asked; it is not on the official form
 	or       Field // one of both is enough
 }
@@ -165,6 +166,15 @@ func optional(when condition, fields ...Field) []want {
 	out := every(when, fields...)
 	for i := range out {
 		out[i].optional = true
+	}
+	return out
+}
+
+// byDeparture returns fields that the law wants at the departure at the latest, so that they do not hold a check-in back.
+func byDeparture(when condition, fields ...Field) []want {
+	out := optional(when, fields...)
+	for i := range out {
+		out[i].later = true
 	}
 	return out
 }

@@ -89,6 +89,7 @@ type Ask struct {
 	Step     Step
 	Required bool
 	ByLaw    bool              // the rule asks; otherwise the property does
+	Later    bool              // not required at the check-in, but wanted by law at the departure at the latest
 	OnForm   bool              // the answer belongs on the official form; false if it only decides what the rule asks
 	Label    string            // of a property's own field; other labels come from the catalogue
 	Labels   map[string]string // Labels has the label of a property's own field in other languages, by BCP 47 tag
@@ -197,7 +198,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 		}
 		a := at(w.field)
 		a.Field, a.ByLaw = w.field, true
-		a.OnForm = a.OnForm || !w.decides
+		a.OnForm, a.Later = a.OnForm || !w.decides, a.Later || w.later
 		a.Required = a.Required || !w.optional && !answeredInstead(w, g.Answers)
 	}
 	out := wanted[:0]
@@ -224,6 +225,28 @@ func Missing(s Settings, g Guest, p Party) []Field {
 	for _, a := range Fields(s, g, p) {
 		if a.Required && g.Answers[a.Field] == "" {
 			out = append(out, a.Field)
+		}
+	}
+	return out
+}
+
+// Open returns the fields without an answer that the law wants at the departure at the latest.
+func Open(s Settings, g Guest, p Party) []Field {
+	var out []Field
+	for _, a := range Fields(s, g, p) {
+		if a.Later && !a.Required && g.Answers[a.Field] == "" {
+			out = append(out, a.Field)
+		}
+	}
+	return out
+}
+
+// AskLater returns the names of the rules that want an answer at the departure at the latest.
+func AskLater() []string {
+	var out []string
+	for _, r := range Rules {
+		if slices.ContainsFunc(r.wants, func(w want) bool { return w.later }) {
+			out = append(out, r.Name)
 		}
 	}
 	return out

@@ -275,6 +275,30 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// What the law wants at the departure at the latest does not hold a check-in back, and stays open until it is answered.
+func TestOpenUntilDeparture(t *testing.T) {
+	if got := AskLater(); !slices.Equal(got, []string{"GB"}) {
+		t.Errorf("rules that ask later: %v", got)
+	}
+	r, _ := Find("GB")
+	answers := Answers{FirstName: "Ana", LastName: "Silva", Nationality: "FR", DocumentType: "passport", DocumentNumber: "X1", IssuingPlace: "Lyon"}
+	for _, test := range []struct {
+		nationality, next string
+		want              []Field
+	}{
+		{"FR", "", []Field{NextDestination}}, {"FR", "Dublin", nil}, {"IN", "", nil},
+	} {
+		answers[Nationality], answers[NextDestination] = test.nationality, test.next
+		g := Guest{Main: true, Answers: answers}
+		if got := Open(Settings{Rule: r}, g, Party{Arrival: arrival}); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: open %v", test, got)
+		}
+		if got := Missing(Settings{Rule: r}, g, Party{Arrival: arrival}); len(got) > 0 {
+			t.Errorf("%+v: missing %v", test, got)
+		}
+	}
+}
+
 func TestMinors(t *testing.T) {
 	for _, test := range []struct {
 		born  string

@@ -73,7 +73,7 @@ var Rules = []Rule{
 		wants: slices.Concat(
 			every(from16, FirstName, LastName, Nationality), optional(from16, OtherNationality),
 			every(from16|alien, DocumentType, DocumentNumber, IssuingPlace),
-			optional(from16|alien, NextDestination), // due on or before departure, so that it does not hold a check-in back
+			byDeparture(from16|alien, NextDestination),
 		),
 	},
 	{

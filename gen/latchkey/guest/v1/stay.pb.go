@@ -763,10 +763,14 @@ func (x *StayGuest) GetMayShare() bool {
 // Task is one line of the task list.
 type Task struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// you, companions, arrival, houseRules or sharing.
+	// you, companions, arrival, houseRules, sharing or, after the check-in, departure: the law wants an answer before the guest leaves.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// done, todo or blocked.
-	State         string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// With departure: the guest and the step of the form with the open answer.
+	GuestId string `protobuf:"bytes,3,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	// See guest_id.
+	Step          string `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -811,6 +815,20 @@ func (x *Task) GetKind() string {
 func (x *Task) GetState() string {
 	if x != nil {
 		return x.State
+	}
+	return ""
+}
+
+func (x *Task) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
+}
+
+func (x *Task) GetStep() string {
+	if x != nil {
+		return x.Step
 	}
 	return ""
 }
@@ -1572,10 +1590,12 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\rshared_groups\x18\t \x03(\tR\fsharedGroups\x12@\n" +
 	"\x0esharing_set_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\fsharingSetAt\x12\x1b\n" +
-	"\tmay_share\x18\v \x01(\bR\bmayShare\"0\n" +
+	"\tmay_share\x18\v \x01(\bR\bmayShare\"_\n" +
 	"\x04Task\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\"a\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x19\n" +
+	"\bguest_id\x18\x03 \x01(\tR\aguestId\x12\x12\n" +
+	"\x04step\x18\x04 \x01(\tR\x04step\"a\n" +
 	"\vSharedGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\x06shared\x18\x02 \x01(\bH\x00R\x06shared\x88\x01\x01\x12\x16\n" +

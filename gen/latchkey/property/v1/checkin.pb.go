@@ -1463,9 +1463,11 @@ type StaffGuest struct {
 	// The first step with a missing answer, or empty.
 	MissingStep string `protobuf:"bytes,5,opt,name=missing_step,json=missingStep,proto3" json:"missing_step,omitempty"`
 	// The guest signed the present answers on a screen.
-	Signed        bool `protobuf:"varint,6,opt,name=signed,proto3" json:"signed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Signed bool `protobuf:"varint,6,opt,name=signed,proto3" json:"signed,omitempty"`
+	// The fields without an answer that the law wants before the guest leaves, such as nextDestination.
+	OpenUntilDeparture []string `protobuf:"bytes,7,rep,name=open_until_departure,json=openUntilDeparture,proto3" json:"open_until_departure,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *StaffGuest) Reset() {
@@ -1538,6 +1540,13 @@ func (x *StaffGuest) GetSigned() bool {
 		return x.Signed
 	}
 	return false
+}
+
+func (x *StaffGuest) GetOpenUntilDeparture() []string {
+	if x != nil {
+		return x.OpenUntilDeparture
+	}
+	return nil
 }
 
 // ClearStageRequest names the stage.
@@ -2727,7 +2736,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
-	"\arefused\x18\x04 \x01(\tR\arefused\"\x9d\x01\n" +
+	"\arefused\x18\x04 \x01(\tR\arefused\"\xcf\x01\n" +
 	"\n" +
 	"StaffGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -2735,7 +2744,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
 	"\x05child\x18\x04 \x01(\bR\x05child\x12!\n" +
 	"\fmissing_step\x18\x05 \x01(\tR\vmissingStep\x12\x16\n" +
-	"\x06signed\x18\x06 \x01(\bR\x06signed\"\xad\x01\n" +
+	"\x06signed\x18\x06 \x01(\bR\x06signed\x120\n" +
+	"\x14open_until_departure\x18\a \x03(\tR\x12openUntilDeparture\"\xad\x01\n" +
 	"\x11ClearStageRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x125\n" +
 	"\x05stage\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x1aR\ridentityCheckR\tsignatureR\x05stage\x12/\n" +

@@ -1,0 +1,82 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/mail"
+)
+
+const (
+	departureEvery = 10 * time.Minute
+	// departureNotice is how long before the departure guests are reminded: in the evening before, for most check-out times.
+	departureNotice = 18 * time.Hour
+	departureBatch  = 200
+)
+
+// findDepartures finds the stays under a rule that end soon, by the id of the reservation.
+const findDepartures = `SELECT r.property_id, r.id FROM check_in_settings AS s JOIN reservations AS r ON r.property_id = s.property_id
+	WHERE s.rule = $1 AND r.state = 'started' AND r.to_at > $2 AND r.to_at <= $3 AND r.id > $4 ORDER BY r.id LIMIT $5`
+
+// Departures mails guests who are about to leave without an answer that the law wants at the departure at the latest. Only one process
+// of an installation may run it: see [Lease].
+func (m Mails) Departures() Sweep {
+	return Sweep{Name: "departures", Every: departureEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
+		for _, law := range rule.AskLater() {
+			failed = errors.Join(failed, m.remindDepartures(ctx, d, law))
+		}
+		return failed
+	}}
+}
+
+func (m Mails) remindDepartures(ctx context.Context, d *db.DB, law string) (failed error) {
+	for after := ""; ctx.Err() == nil; {
+		now := d.View(ctx).Now()
+		stays, err := db.ReadList(d.View(ctx), func(k *guest.StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} },
+			findDepartures, law, now, now.Add(departureNotice), after, departureBatch)
+		if err != nil {
+			return errors.Join(failed, fmt.Errorf("find stays that end soon: %w", err))
+		}
+		for _, k := range stays {
+			if err := m.remindDeparture(ctx, d, k); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("remind the guest of %s before departure: %w", k.ReservationID, err))
+			}
+			after = k.ReservationID
+		}
+		if len(stays) < departureBatch {
+			return failed
+		}
+	}
+	return errors.Join(failed, ctx.Err())
+}
+
+// remindDeparture orders the mail of a stay, once for each time of departure. A guest whom no mail reaches is asked at the desk.
+func (m Mails) remindDeparture(ctx context.Context, d *db.DB, k guest.StayKey) error {
+	view := d.View(ctx)
+	p, _, err := guest.ViewParty(view, m.Keys, k.PropertyID, k.ReservationID)
+	if err != nil || !isOpenAtDeparture(p) {
+		return err
+	}
+	if to, err := m.Address(view, p); err != nil || to == "" {
+		return err
+	}
+	return d.Write(ctx, func(tx *db.Tx) error {
+		_, err := mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
+			PropertyID: k.PropertyID, Kind: mail.Departure, ReservationID: k.ReservationID,
+			OnceKey: fmt.Sprintf("%s/%s/%s", k.ReservationID, mail.Departure, p.Reservation.ToAt.UTC().Format(time.RFC3339)),
+		})
+		return err
+	})
+}
+
+// isOpenAtDeparture reports whether guests in the house owe an answer before they leave.
+func isOpenAtDeparture(p *guest.Party) bool {
+	return p.Reservation.State == string(access.Started) && slices.ContainsFunc(p.Members, func(g guest.Member) bool { return len(g.Open) > 0 })
+}
