@@ -117,21 +117,29 @@ func acceptsGzip(r *http.Request) bool {
 
 var zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
 
-// writeCompressed writes a page, compressed if the browser accepts that.
-func writeCompressed(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	if acceptsGzip(r) {
+// mayCompress reports whether a page may be compressed. The size of a compressed page tells a listener whether texts in it are alike (BREACH):
+// a site that makes the guest's browser load pages with texts of its choice could guess a secret in them. So the page with the PINs is never
+// compressed, and no page is that another site makes the browser load. The key of a form is another in each answer.
+func mayCompress(r *http.Request, page string) bool {
+	from := r.Header.Get("Sec-Fetch-Site") // empty: an old browser, or no TLS
+	return page != "key" && (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
+}
+
+// write writes a page.
+func (x *exchange) write(status int, body []byte, compress bool) {
+	if compress {
 		var b bytes.Buffer
 		z, _ := zippers.Get().(*gzip.Writer)
 		z.Reset(&b)
 		_, _ = z.Write(body)
 		_ = z.Close()
 		zippers.Put(z)
-		w.Header().Set("Content-Encoding", "gzip")
+		x.w.Header().Set("Content-Encoding", "gzip")
 		body = b.Bytes()
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(body)
 }
 
 // zip compresses as well as possible.

@@ -121,7 +121,7 @@ func (x *exchange) render(status int, name string, p *page) error {
 		return err
 	}
 	x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	writeCompressed(x.w, x.r, status, b.Bytes())
+	x.write(status, b.Bytes(), mayCompress(x.r, name))
 	return nil
 }
 

@@ -421,6 +421,8 @@ type client struct {
 	http  *http.Client
 	log   *syncBuffer
 	moved []string // every Location
+	// headers are sent with each request.
+	headers map[string]string
 }
 
 type syncBuffer struct {
@@ -479,6 +481,9 @@ func (b *client) do(method, path string, form url.Values) answer {
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", b.base)
+	}
+	for name, value := range b.headers {
+		req.Header.Set(name, value)
 	}
 	res, err := b.http.Do(req)
 	if err != nil {

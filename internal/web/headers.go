@@ -17,7 +17,7 @@ func (x *exchange) setHeaders() {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie")
+	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie, Sec-Fetch-Site")
 }
 
 // permissions returns the Permissions-Policy, which switches every feature off. A kiosk keeps its screen on.

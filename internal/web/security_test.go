@@ -54,6 +54,50 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// The size of a compressed page could tell another site what is in it: see mayCompress.
+func TestSecretsAreNotCompressed(t *testing.T) {
+	f := newFake()
+	f.start("verified")
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	for _, c := range []struct {
+		path, from string
+		compressed bool
+	}{
+		{"/g/stays/rsv_1", "", true}, {"/g/stays/rsv_1", "none", true}, {"/g/stays/rsv_1/people?sent=gst_2", "same-origin", true},
+		{"/g/stays/rsv_1", "cross-site", false}, {"/g/stays/rsv_1/form/check", "cross-site", false}, {"/g/stays/rsv_1/people?sent=gst_2", "same-site", false},
+		{"/g/l/" + linkSecret, "cross-site", false}, {"/g/elsewhere", "cross-site", false},
+		{"/g/stays/rsv_1/key", "", false}, {"/g/stays/rsv_1/key", "same-origin", false}, {"/g/stays/rsv_1/key", "cross-site", false},
+	} {
+		b.headers = map[string]string{"Accept-Encoding": "gzip"}
+		if c.from != "" {
+			b.headers["Sec-Fetch-Site"] = c.from
+		}
+		a := b.get(c.path)
+		if got := a.header.Get("Content-Encoding"); (got == "gzip") != c.compressed || !c.compressed && got != "" {
+			t.Errorf("%s, loaded by %q: Content-Encoding %q", c.path, c.from, got)
+		}
+		if strings.HasSuffix(c.path, "/key") && !strings.Contains(a.body, thePin) && !strings.Contains(plain(a.body), "4 8 0") {
+			t.Errorf("the page has no code: %s", plain(a.body))
+		}
+	}
+}
+
+// The key of a form is another in each answer, so that answers of different sizes do not give it away.
+func TestFormKeysAreFresh(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	seen := map[string]bool{}
+	for range 3 {
+		key := regexp.MustCompile(`name="key" value="([A-Z2-7]{26})"`).FindStringSubmatch(b.get("/g/stays/rsv_1/form/rules").body)
+		if key == nil || seen[key[1]] {
+			t.Fatalf("the key of the form: %v", key)
+		}
+		seen[key[1]] = true
+	}
+}
+
 // Cookies are out of reach of scripts and of other sites. Over TLS they are bound to the host.
 func TestCookies(t *testing.T) {
 	f := newFake()

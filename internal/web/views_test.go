@@ -227,6 +227,7 @@ func TestBudgets(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?:href|src)="(/(?:static|theme)/[^"]+)"`).FindAllStringSubmatch(body, -1) {
 			fetched(t, h, m[1], &total)
 		}
+		total += len(body) // a mail program on the web is another site, so the page is not compressed
 		if total > 60<<10 || total < 1<<10 {
 			t.Errorf("the first view of %s has %d bytes over the wire", path, total)
 		}
