@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"latchkey.dev/ent"
@@ -165,46 +164,4 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 		return problem, nil
 	}
 	return connection.Transmit(raw), nil
-}
-
-// Resend orders a mail again, with the guest's present address and a new link. The unused links of the former mail end.
-func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
-	row, err := mail.Get(tx, propertyID, mailID)
-	if err != nil {
-		return "", err
-	}
-	if s := mail.State(row.State); s == mail.Waiting || s == mail.Sending {
-		return row.ID, nil // it will be sent anyway
-	}
-	again := mail.Mail{PropertyID: propertyID, Kind: mail.Kind(row.Kind), ReservationID: row.ReservationID, GuestID: row.GuestID, Params: row.Parameters}
-	if row.GuestID != "" || row.ReservationID == "" {
-		if again.To, err = mail.Recipient(tx, m.Keys, row); err != nil {
-			return "", err
-		}
-	}
-	if again.Kind.HasLink() && row.ReservationID != "" {
-		if err := m.revokeLinks(tx, row); err != nil {
-			return "", fmt.Errorf("replace the links of a mail: %w", err)
-		}
-	}
-	newID, err := mail.Order(tx, m.Keys, m.Jobs, again)
-	if err != nil {
-		return "", err
-	}
-	return newID, relist(tx, row, newID)
-}
-
-// OrderLink orders a mail with a new link to the booker, or to a companion. It reports whether the mail is a new one. A request of a
-// guest names its occasion, because each mail must cost the guest something that only the guest has.
-func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
-	kind := mail.Link
-	if o.GuestID != "" {
-		kind = mail.Companion
-	}
-	ordered := mail.Mail{PropertyID: o.PropertyID, Kind: kind, ReservationID: o.ReservationID, GuestID: o.GuestID, To: o.Address}
-	if o.Occasion != "" {
-		ordered.OnceKey = fmt.Sprintf("%s/%s/%s/%s", o.ReservationID, kind, o.GuestID, o.Occasion)
-	}
-	mailID, err := mail.Order(tx, m.Keys, m.Jobs, ordered)
-	return mailID != "", err
 }

@@ -161,7 +161,7 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 			return err
 		}
 		// A code and the message of a ready room follow the guest, also after an attempt for a former address.
-		if *to == "" || o.Kind.HasPIN() || o.Kind == mail.RoomReady {
+		if *to == "" || strings.EqualFold(*to, present) || o.Kind.HasPIN() || o.Kind == mail.RoomReady {
 			*to = present
 		}
 		// A former address gets no link. The sweep invites the present one.

@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"fmt"
+
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/mail"
+)
+
+// Resend orders a mail again, with the guest's present address and a new link, and returns the new mail's id. It replaces the newest mail
+// of the same kind to the same guest: unused links of that mail end, and a mail that is still on its way is not ordered again. So of two
+// presses only one link works.
+func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
+	row, err := mail.Get(tx, propertyID, mailID)
+	if err != nil {
+		return "", err
+	}
+	if row, err = newestLike(tx, row); err != nil {
+		return "", err
+	}
+	if s := mail.State(row.State); s == mail.Waiting || s == mail.Sending {
+		return row.ID, nil // it will be sent anyway
+	}
+	again := mail.Mail{PropertyID: propertyID, Kind: mail.Kind(row.Kind), ReservationID: row.ReservationID, GuestID: row.GuestID, Params: row.Parameters}
+	if row.GuestID != "" || row.ReservationID == "" {
+		if again.To, err = mail.Recipient(tx, m.Keys, row); err != nil {
+			return "", err
+		}
+	}
+	if again.Kind.HasLink() && row.ReservationID != "" {
+		if err := m.revokeLinks(tx, row); err != nil {
+			return "", fmt.Errorf("replace the links of a mail: %w", err)
+		}
+	}
+	newID, err := mail.Order(tx, m.Keys, m.Jobs, again)
+	if err != nil {
+		return "", err
+	}
+	return newID, relist(tx, row, newID)
+}
+
+// newestLike returns the newest mail that says the same to the same guest. Mails to staff and tests stand for themselves.
+func newestLike(tx *db.Tx, row *mail.Row) (*mail.Row, error) {
+	if row.ReservationID == "" || mail.Kind(row.Kind) == mail.Staff {
+		return row, nil
+	}
+	newest, err := mail.Latest(tx, row.PropertyID, row.ReservationID, row.GuestID, mail.Kind(row.Kind))
+	if err != nil || newest == nil {
+		return row, err
+	}
+	return newest, nil
+}
+
+// OrderLink orders a mail with a new link to the booker, or to a companion. It reports whether the mail is a new one. A request of a
+// guest names its occasion, because each mail must cost the guest something that only the guest has. A new mail replaces former ones that
+// were not sent yet: only the newest link works. The caller ends the links of mails that were sent.
+func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
+	kind := mail.Link
+	if o.GuestID != "" {
+		kind = mail.Companion
+	}
+	ordered := mail.Mail{PropertyID: o.PropertyID, Kind: kind, ReservationID: o.ReservationID, GuestID: o.GuestID, To: o.Address}
+	if o.Occasion != "" {
+		ordered.OnceKey = fmt.Sprintf("%s/%s/%s/%s", o.ReservationID, kind, o.GuestID, o.Occasion)
+	}
+	mailID, err := mail.Order(tx, m.Keys, m.Jobs, ordered)
+	if err != nil || mailID == "" {
+		return false, err
+	}
+	err = tx.Mail.Update().Where(entmail.PropertyID(o.PropertyID), entmail.ReservationID(o.ReservationID), entmail.GuestID(o.GuestID),
+		entmail.Kind(string(kind)), entmail.State(string(mail.Waiting)), entmail.IDNEQ(mailID)).SetState(string(mail.Canceled)).Exec(tx.Context())
+	if err != nil {
+		return false, fmt.Errorf("cancel former mails with a link: %w", err)
+	}
+	return true, nil
+}
