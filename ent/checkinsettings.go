@@ -27,6 +27,8 @@ type CheckInSettings struct {
 	Fields []schema.OwnField `json:"fields,omitempty"`
 	// MandatoryGroups holds the value of the "mandatory_groups" field.
 	MandatoryGroups []string `json:"mandatory_groups,omitempty"`
+	// OftenCountries holds the value of the "often_countries" field.
+	OftenCountries []string `json:"often_countries,omitempty"`
 	// IdentityCheck holds the value of the "identity_check" field.
 	IdentityCheck string `json:"identity_check,omitempty"`
 	// Signature holds the value of the "signature" field.
@@ -61,7 +63,7 @@ func (*CheckInSettings) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case checkinsettings.FieldFields, checkinsettings.FieldMandatoryGroups:
+		case checkinsettings.FieldFields, checkinsettings.FieldMandatoryGroups, checkinsettings.FieldOftenCountries:
 			values[i] = new([]byte)
 		case checkinsettings.FieldInviteDays, checkinsettings.FieldRemindDays:
 			values[i] = new(sql.NullInt64)
@@ -116,6 +118,14 @@ func (_m *CheckInSettings) assignValues(columns []string, values []any) error {
 			} else if value != nil && len(*value) > 0 {
 				if err := json.Unmarshal(*value, &_m.MandatoryGroups); err != nil {
 					return fmt.Errorf("unmarshal field mandatory_groups: %w", err)
+				}
+			}
+		case checkinsettings.FieldOftenCountries:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field often_countries", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.OftenCountries); err != nil {
+					return fmt.Errorf("unmarshal field often_countries: %w", err)
 				}
 			}
 		case checkinsettings.FieldIdentityCheck:
@@ -243,6 +253,9 @@ func (_m *CheckInSettings) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("mandatory_groups=")
 	builder.WriteString(fmt.Sprintf("%v", _m.MandatoryGroups))
+	builder.WriteString(", ")
+	builder.WriteString("often_countries=")
+	builder.WriteString(fmt.Sprintf("%v", _m.OftenCountries))
 	builder.WriteString(", ")
 	builder.WriteString("identity_check=")
 	builder.WriteString(_m.IdentityCheck)

@@ -53,6 +53,12 @@ func (_c *CheckInSettingsCreate) SetMandatoryGroups(v []string) *CheckInSettings
 	return _c
 }
 
+// SetOftenCountries sets the "often_countries" field.
+func (_c *CheckInSettingsCreate) SetOftenCountries(v []string) *CheckInSettingsCreate {
+	_c.mutation.SetOftenCountries(v)
+	return _c
+}
+
 // SetIdentityCheck sets the "identity_check" field.
 func (_c *CheckInSettingsCreate) SetIdentityCheck(v string) *CheckInSettingsCreate {
 	_c.mutation.SetIdentityCheck(v)
@@ -496,6 +502,10 @@ func (_c *CheckInSettingsCreate) createSpec() (*CheckInSettings, *sqlgraph.Creat
 	if value, ok := _c.mutation.MandatoryGroups(); ok {
 		_spec.SetField(checkinsettings.FieldMandatoryGroups, field.TypeJSON, value)
 		_node.MandatoryGroups = value
+	}
+	if value, ok := _c.mutation.OftenCountries(); ok {
+		_spec.SetField(checkinsettings.FieldOftenCountries, field.TypeJSON, value)
+		_node.OftenCountries = value
 	}
 	if value, ok := _c.mutation.IdentityCheck(); ok {
 		_spec.SetField(checkinsettings.FieldIdentityCheck, field.TypeString, value)

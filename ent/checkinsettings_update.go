@@ -80,6 +80,24 @@ func (_u *CheckInSettingsUpdate) ClearMandatoryGroups() *CheckInSettingsUpdate {
 	return _u
 }
 
+// SetOftenCountries sets the "often_countries" field.
+func (_u *CheckInSettingsUpdate) SetOftenCountries(v []string) *CheckInSettingsUpdate {
+	_u.mutation.SetOftenCountries(v)
+	return _u
+}
+
+// AppendOftenCountries appends value to the "often_countries" field.
+func (_u *CheckInSettingsUpdate) AppendOftenCountries(v []string) *CheckInSettingsUpdate {
+	_u.mutation.AppendOftenCountries(v)
+	return _u
+}
+
+// ClearOftenCountries clears the value of the "often_countries" field.
+func (_u *CheckInSettingsUpdate) ClearOftenCountries() *CheckInSettingsUpdate {
+	_u.mutation.ClearOftenCountries()
+	return _u
+}
+
 // SetIdentityCheck sets the "identity_check" field.
 func (_u *CheckInSettingsUpdate) SetIdentityCheck(v string) *CheckInSettingsUpdate {
 	_u.mutation.SetIdentityCheck(v)
@@ -397,6 +415,17 @@ func (_u *CheckInSettingsUpdate) sqlSave(ctx context.Context) (_node int, err er
 	if _u.mutation.MandatoryGroupsCleared() {
 		_spec.ClearField(checkinsettings.FieldMandatoryGroups, field.TypeJSON)
 	}
+	if value, ok := _u.mutation.OftenCountries(); ok {
+		_spec.SetField(checkinsettings.FieldOftenCountries, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedOftenCountries(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, checkinsettings.FieldOftenCountries, value)
+		})
+	}
+	if _u.mutation.OftenCountriesCleared() {
+		_spec.ClearField(checkinsettings.FieldOftenCountries, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.IdentityCheck(); ok {
 		_spec.SetField(checkinsettings.FieldIdentityCheck, field.TypeString, value)
 	}
@@ -508,6 +537,24 @@ func (_u *CheckInSettingsUpdateOne) AppendMandatoryGroups(v []string) *CheckInSe
 // ClearMandatoryGroups clears the value of the "mandatory_groups" field.
 func (_u *CheckInSettingsUpdateOne) ClearMandatoryGroups() *CheckInSettingsUpdateOne {
 	_u.mutation.ClearMandatoryGroups()
+	return _u
+}
+
+// SetOftenCountries sets the "often_countries" field.
+func (_u *CheckInSettingsUpdateOne) SetOftenCountries(v []string) *CheckInSettingsUpdateOne {
+	_u.mutation.SetOftenCountries(v)
+	return _u
+}
+
+// AppendOftenCountries appends value to the "often_countries" field.
+func (_u *CheckInSettingsUpdateOne) AppendOftenCountries(v []string) *CheckInSettingsUpdateOne {
+	_u.mutation.AppendOftenCountries(v)
+	return _u
+}
+
+// ClearOftenCountries clears the value of the "often_countries" field.
+func (_u *CheckInSettingsUpdateOne) ClearOftenCountries() *CheckInSettingsUpdateOne {
+	_u.mutation.ClearOftenCountries()
 	return _u
 }
 
@@ -857,6 +904,17 @@ func (_u *CheckInSettingsUpdateOne) sqlSave(ctx context.Context) (_node *CheckIn
 	}
 	if _u.mutation.MandatoryGroupsCleared() {
 		_spec.ClearField(checkinsettings.FieldMandatoryGroups, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.OftenCountries(); ok {
+		_spec.SetField(checkinsettings.FieldOftenCountries, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedOftenCountries(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, checkinsettings.FieldOftenCountries, value)
+		})
+	}
+	if _u.mutation.OftenCountriesCleared() {
+		_spec.ClearField(checkinsettings.FieldOftenCountries, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.IdentityCheck(); ok {
 		_spec.SetField(checkinsettings.FieldIdentityCheck, field.TypeString, value)

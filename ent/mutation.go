@@ -4673,6 +4673,8 @@ type CheckInSettingsMutation struct {
 	appendfields           []schema.OwnField
 	mandatory_groups       *[]string
 	appendmandatory_groups []string
+	often_countries        *[]string
+	appendoften_countries  []string
 	identity_check         *string
 	signature              *string
 	house_rules            *string
@@ -4998,6 +5000,71 @@ func (m *CheckInSettingsMutation) ResetMandatoryGroups() {
 	m.mandatory_groups = nil
 	m.appendmandatory_groups = nil
 	delete(m.clearedFields, checkinsettings.FieldMandatoryGroups)
+}
+
+// SetOftenCountries sets the "often_countries" field.
+func (m *CheckInSettingsMutation) SetOftenCountries(s []string) {
+	m.often_countries = &s
+	m.appendoften_countries = nil
+}
+
+// OftenCountries returns the value of the "often_countries" field in the mutation.
+func (m *CheckInSettingsMutation) OftenCountries() (r []string, exists bool) {
+	v := m.often_countries
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOftenCountries returns the old "often_countries" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldOftenCountries(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOftenCountries is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOftenCountries requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOftenCountries: %w", err)
+	}
+	return oldValue.OftenCountries, nil
+}
+
+// AppendOftenCountries adds s to the "often_countries" field.
+func (m *CheckInSettingsMutation) AppendOftenCountries(s []string) {
+	m.appendoften_countries = append(m.appendoften_countries, s...)
+}
+
+// AppendedOftenCountries returns the list of values that were appended to the "often_countries" field in this mutation.
+func (m *CheckInSettingsMutation) AppendedOftenCountries() ([]string, bool) {
+	if len(m.appendoften_countries) == 0 {
+		return nil, false
+	}
+	return m.appendoften_countries, true
+}
+
+// ClearOftenCountries clears the value of the "often_countries" field.
+func (m *CheckInSettingsMutation) ClearOftenCountries() {
+	m.often_countries = nil
+	m.appendoften_countries = nil
+	m.clearedFields[checkinsettings.FieldOftenCountries] = struct{}{}
+}
+
+// OftenCountriesCleared returns if the "often_countries" field was cleared in this mutation.
+func (m *CheckInSettingsMutation) OftenCountriesCleared() bool {
+	_, ok := m.clearedFields[checkinsettings.FieldOftenCountries]
+	return ok
+}
+
+// ResetOftenCountries resets all changes to the "often_countries" field.
+func (m *CheckInSettingsMutation) ResetOftenCountries() {
+	m.often_countries = nil
+	m.appendoften_countries = nil
+	delete(m.clearedFields, checkinsettings.FieldOftenCountries)
 }
 
 // SetIdentityCheck sets the "identity_check" field.
@@ -5542,7 +5609,7 @@ func (m *CheckInSettingsMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CheckInSettingsMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 18)
 	if m.property_id != nil {
 		fields = append(fields, checkinsettings.FieldPropertyID)
 	}
@@ -5554,6 +5621,9 @@ func (m *CheckInSettingsMutation) Fields() []string {
 	}
 	if m.mandatory_groups != nil {
 		fields = append(fields, checkinsettings.FieldMandatoryGroups)
+	}
+	if m.often_countries != nil {
+		fields = append(fields, checkinsettings.FieldOftenCountries)
 	}
 	if m.identity_check != nil {
 		fields = append(fields, checkinsettings.FieldIdentityCheck)
@@ -5610,6 +5680,8 @@ func (m *CheckInSettingsMutation) Field(name string) (ent.Value, bool) {
 		return m.GetFields()
 	case checkinsettings.FieldMandatoryGroups:
 		return m.MandatoryGroups()
+	case checkinsettings.FieldOftenCountries:
+		return m.OftenCountries()
 	case checkinsettings.FieldIdentityCheck:
 		return m.IdentityCheck()
 	case checkinsettings.FieldSignature:
@@ -5653,6 +5725,8 @@ func (m *CheckInSettingsMutation) OldField(ctx context.Context, name string) (en
 		return m.OldFields(ctx)
 	case checkinsettings.FieldMandatoryGroups:
 		return m.OldMandatoryGroups(ctx)
+	case checkinsettings.FieldOftenCountries:
+		return m.OldOftenCountries(ctx)
 	case checkinsettings.FieldIdentityCheck:
 		return m.OldIdentityCheck(ctx)
 	case checkinsettings.FieldSignature:
@@ -5715,6 +5789,13 @@ func (m *CheckInSettingsMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetMandatoryGroups(v)
+		return nil
+	case checkinsettings.FieldOftenCountries:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOftenCountries(v)
 		return nil
 	case checkinsettings.FieldIdentityCheck:
 		v, ok := value.(string)
@@ -5870,6 +5951,9 @@ func (m *CheckInSettingsMutation) ClearedFields() []string {
 	if m.FieldCleared(checkinsettings.FieldMandatoryGroups) {
 		fields = append(fields, checkinsettings.FieldMandatoryGroups)
 	}
+	if m.FieldCleared(checkinsettings.FieldOftenCountries) {
+		fields = append(fields, checkinsettings.FieldOftenCountries)
+	}
 	return fields
 }
 
@@ -5890,6 +5974,9 @@ func (m *CheckInSettingsMutation) ClearField(name string) error {
 	case checkinsettings.FieldMandatoryGroups:
 		m.ClearMandatoryGroups()
 		return nil
+	case checkinsettings.FieldOftenCountries:
+		m.ClearOftenCountries()
+		return nil
 	}
 	return fmt.Errorf("unknown CheckInSettings nullable field %s", name)
 }
@@ -5909,6 +5996,9 @@ func (m *CheckInSettingsMutation) ResetField(name string) error {
 		return nil
 	case checkinsettings.FieldMandatoryGroups:
 		m.ResetMandatoryGroups()
+		return nil
+	case checkinsettings.FieldOftenCountries:
+		m.ResetOftenCountries()
 		return nil
 	case checkinsettings.FieldIdentityCheck:
 		m.ResetIdentityCheck()

@@ -220,75 +220,75 @@ func init() {
 	// checkinsettings.RuleValidator is a validator for the "rule" field. It is called by the builders before save.
 	checkinsettings.RuleValidator = checkinsettingsDescRule.Validators[0].(func(string) error)
 	// checkinsettingsDescIdentityCheck is the schema descriptor for identity_check field.
-	checkinsettingsDescIdentityCheck := checkinsettingsFields[5].Descriptor()
+	checkinsettingsDescIdentityCheck := checkinsettingsFields[6].Descriptor()
 	// checkinsettings.DefaultIdentityCheck holds the default value on creation for the identity_check field.
 	checkinsettings.DefaultIdentityCheck = checkinsettingsDescIdentityCheck.Default.(string)
 	// checkinsettings.IdentityCheckValidator is a validator for the "identity_check" field. It is called by the builders before save.
 	checkinsettings.IdentityCheckValidator = checkinsettingsDescIdentityCheck.Validators[0].(func(string) error)
 	// checkinsettingsDescSignature is the schema descriptor for signature field.
-	checkinsettingsDescSignature := checkinsettingsFields[6].Descriptor()
+	checkinsettingsDescSignature := checkinsettingsFields[7].Descriptor()
 	// checkinsettings.DefaultSignature holds the default value on creation for the signature field.
 	checkinsettings.DefaultSignature = checkinsettingsDescSignature.Default.(string)
 	// checkinsettings.SignatureValidator is a validator for the "signature" field. It is called by the builders before save.
 	checkinsettings.SignatureValidator = checkinsettingsDescSignature.Validators[0].(func(string) error)
 	// checkinsettingsDescHouseRules is the schema descriptor for house_rules field.
-	checkinsettingsDescHouseRules := checkinsettingsFields[7].Descriptor()
+	checkinsettingsDescHouseRules := checkinsettingsFields[8].Descriptor()
 	// checkinsettings.DefaultHouseRules holds the default value on creation for the house_rules field.
 	checkinsettings.DefaultHouseRules = checkinsettingsDescHouseRules.Default.(string)
 	// checkinsettings.HouseRulesValidator is a validator for the "house_rules" field. It is called by the builders before save.
 	checkinsettings.HouseRulesValidator = checkinsettingsDescHouseRules.Validators[0].(func(string) error)
 	// checkinsettingsDescInviteDays is the schema descriptor for invite_days field.
-	checkinsettingsDescInviteDays := checkinsettingsFields[8].Descriptor()
+	checkinsettingsDescInviteDays := checkinsettingsFields[9].Descriptor()
 	// checkinsettings.DefaultInviteDays holds the default value on creation for the invite_days field.
 	checkinsettings.DefaultInviteDays = checkinsettingsDescInviteDays.Default.(int)
 	// checkinsettingsDescRemindDays is the schema descriptor for remind_days field.
-	checkinsettingsDescRemindDays := checkinsettingsFields[9].Descriptor()
+	checkinsettingsDescRemindDays := checkinsettingsFields[10].Descriptor()
 	// checkinsettings.DefaultRemindDays holds the default value on creation for the remind_days field.
 	checkinsettings.DefaultRemindDays = checkinsettingsDescRemindDays.Default.(int)
 	// checkinsettingsDescStaffEmail is the schema descriptor for staff_email field.
-	checkinsettingsDescStaffEmail := checkinsettingsFields[10].Descriptor()
+	checkinsettingsDescStaffEmail := checkinsettingsFields[11].Descriptor()
 	// checkinsettings.DefaultStaffEmail holds the default value on creation for the staff_email field.
 	checkinsettings.DefaultStaffEmail = checkinsettingsDescStaffEmail.Default.(string)
 	// checkinsettings.StaffEmailValidator is a validator for the "staff_email" field. It is called by the builders before save.
 	checkinsettings.StaffEmailValidator = checkinsettingsDescStaffEmail.Validators[0].(func(string) error)
 	// checkinsettingsDescDeskPhone is the schema descriptor for desk_phone field.
-	checkinsettingsDescDeskPhone := checkinsettingsFields[11].Descriptor()
+	checkinsettingsDescDeskPhone := checkinsettingsFields[12].Descriptor()
 	// checkinsettings.DefaultDeskPhone holds the default value on creation for the desk_phone field.
 	checkinsettings.DefaultDeskPhone = checkinsettingsDescDeskPhone.Default.(string)
 	// checkinsettings.DeskPhoneValidator is a validator for the "desk_phone" field. It is called by the builders before save.
 	checkinsettings.DeskPhoneValidator = checkinsettingsDescDeskPhone.Validators[0].(func(string) error)
 	// checkinsettingsDescLanguage is the schema descriptor for language field.
-	checkinsettingsDescLanguage := checkinsettingsFields[12].Descriptor()
+	checkinsettingsDescLanguage := checkinsettingsFields[13].Descriptor()
 	// checkinsettings.DefaultLanguage holds the default value on creation for the language field.
 	checkinsettings.DefaultLanguage = checkinsettingsDescLanguage.Default.(string)
 	// checkinsettings.LanguageValidator is a validator for the "language" field. It is called by the builders before save.
 	checkinsettings.LanguageValidator = checkinsettingsDescLanguage.Validators[0].(func(string) error)
 	// checkinsettingsDescAccent is the schema descriptor for accent field.
-	checkinsettingsDescAccent := checkinsettingsFields[13].Descriptor()
+	checkinsettingsDescAccent := checkinsettingsFields[14].Descriptor()
 	// checkinsettings.DefaultAccent holds the default value on creation for the accent field.
 	checkinsettings.DefaultAccent = checkinsettingsDescAccent.Default.(string)
 	// checkinsettings.AccentValidator is a validator for the "accent" field. It is called by the builders before save.
 	checkinsettings.AccentValidator = checkinsettingsDescAccent.Validators[0].(func(string) error)
 	// checkinsettingsDescAddress is the schema descriptor for address field.
-	checkinsettingsDescAddress := checkinsettingsFields[14].Descriptor()
+	checkinsettingsDescAddress := checkinsettingsFields[15].Descriptor()
 	// checkinsettings.DefaultAddress holds the default value on creation for the address field.
 	checkinsettings.DefaultAddress = checkinsettingsDescAddress.Default.(string)
 	// checkinsettings.AddressValidator is a validator for the "address" field. It is called by the builders before save.
 	checkinsettings.AddressValidator = checkinsettingsDescAddress.Validators[0].(func(string) error)
 	// checkinsettingsDescDirections is the schema descriptor for directions field.
-	checkinsettingsDescDirections := checkinsettingsFields[15].Descriptor()
+	checkinsettingsDescDirections := checkinsettingsFields[16].Descriptor()
 	// checkinsettings.DefaultDirections holds the default value on creation for the directions field.
 	checkinsettings.DefaultDirections = checkinsettingsDescDirections.Default.(string)
 	// checkinsettings.DirectionsValidator is a validator for the "directions" field. It is called by the builders before save.
 	checkinsettings.DirectionsValidator = checkinsettingsDescDirections.Validators[0].(func(string) error)
 	// checkinsettingsDescWhoFills is the schema descriptor for who_fills field.
-	checkinsettingsDescWhoFills := checkinsettingsFields[16].Descriptor()
+	checkinsettingsDescWhoFills := checkinsettingsFields[17].Descriptor()
 	// checkinsettings.DefaultWhoFills holds the default value on creation for the who_fills field.
 	checkinsettings.DefaultWhoFills = checkinsettingsDescWhoFills.Default.(string)
 	// checkinsettings.WhoFillsValidator is a validator for the "who_fills" field. It is called by the builders before save.
 	checkinsettings.WhoFillsValidator = checkinsettingsDescWhoFills.Validators[0].(func(string) error)
 	// checkinsettingsDescCreatedAt is the schema descriptor for created_at field.
-	checkinsettingsDescCreatedAt := checkinsettingsFields[17].Descriptor()
+	checkinsettingsDescCreatedAt := checkinsettingsFields[18].Descriptor()
 	// checkinsettings.DefaultCreatedAt holds the default value on creation for the created_at field.
 	checkinsettings.DefaultCreatedAt = checkinsettingsDescCreatedAt.Default.(func() time.Time)
 	// checkinsettingsDescID is the schema descriptor for id field.

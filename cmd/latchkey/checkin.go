@@ -188,6 +188,7 @@ type checkInSettings struct {
 	Signature     *string `placeholder:"HOW" help:"none, drawn, paper or external."`
 	HouseRules    *string `placeholder:"TEXT" help:"The house rules that guests accept. Empty: none."`
 	Mandatory     *string `placeholder:"GROUPS" help:"Groups of fields that every guest fills in and may share with the PMS, with commas between them: identity, contact, home, document, birth. Empty: none."`
+	Often         *string `placeholder:"COUNTRIES" help:"Countries that lists show first, with commas between them, such as PT,ES,FR. Empty: the country of the rule."`
 	InviteDays    *int32  `placeholder:"DAYS" help:"Days before arrival when invitations are mailed."`
 	RemindDays    *int32  `placeholder:"DAYS" help:"Days before arrival when guests are reminded. 0: never."`
 	StaffEmail    *string `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
@@ -217,16 +218,24 @@ func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error
 			Language: c.Language, Accent: c.Accent, Address: c.Address, Directions: c.Directions,
 		}
 		if c.Mandatory != nil {
-			change.MandatoryGroups = &propertyv1.MandatoryGroups{List: strings.FieldsFunc(*c.Mandatory, func(r rune) bool { return r == ',' || r == ' ' })}
+			change.MandatoryGroups = &propertyv1.MandatoryGroups{List: listOf(*c.Mandatory)}
+		}
+		if c.Often != nil {
+			change.OftenCountries = &propertyv1.OftenCountries{List: listOf(*c.Often)}
 		}
 		answer, err := client.UpdateCheckInSettings(s, &propertyv1.UpdateCheckInSettingsRequest{Settings: change})
 		return s.printAnswer(answer, err, func() { s.printCheckInSettings(answer.GetData()) })
 	})
 }
 
+// listOf splits a list with commas or spaces between its items.
+func listOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
 func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 	s.printFacts("rule", x.GetRule(), "identity check", x.GetIdentityCheck(), "signature", x.GetSignature(), "who fills in", x.GetWhoFills(),
-		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "house rules", inOneLine(x.GetHouseRules()),
+		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "often", strings.Join(x.GetOftenCountries(), ", "), "house rules", inOneLine(x.GetHouseRules()),
 		"invite days", strconv.Itoa(int(x.GetInviteDays())), "remind days", strconv.Itoa(int(x.GetRemindDays())),
 		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "language", x.GetLanguage(), "accent", x.GetAccent(),
 		"address", inOneLine(x.GetAddress()), "directions", inOneLine(x.GetDirections()), "limits", x.GetLimits())

@@ -21,6 +21,8 @@ const (
 	FieldFields = "fields"
 	// FieldMandatoryGroups holds the string denoting the mandatory_groups field in the database.
 	FieldMandatoryGroups = "mandatory_groups"
+	// FieldOftenCountries holds the string denoting the often_countries field in the database.
+	FieldOftenCountries = "often_countries"
 	// FieldIdentityCheck holds the string denoting the identity_check field in the database.
 	FieldIdentityCheck = "identity_check"
 	// FieldSignature holds the string denoting the signature field in the database.
@@ -58,6 +60,7 @@ var Columns = []string{
 	FieldRule,
 	FieldFields,
 	FieldMandatoryGroups,
+	FieldOftenCountries,
 	FieldIdentityCheck,
 	FieldSignature,
 	FieldHouseRules,

@@ -289,6 +289,16 @@ func MandatoryGroupsNotNil() predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldNotNull(FieldMandatoryGroups))
 }
 
+// OftenCountriesIsNil applies the IsNil predicate on the "often_countries" field.
+func OftenCountriesIsNil() predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldIsNull(FieldOftenCountries))
+}
+
+// OftenCountriesNotNil applies the NotNil predicate on the "often_countries" field.
+func OftenCountriesNotNil() predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNotNull(FieldOftenCountries))
+}
+
 // IdentityCheckEQ applies the EQ predicate on the "identity_check" field.
 func IdentityCheckEQ(v string) predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldEQ(FieldIdentityCheck, v))

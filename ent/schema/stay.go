@@ -294,6 +294,7 @@ func (CheckInSettings) Fields() []ent.Field {
 		field.String("rule").MaxRuneLen(8).Default("none"),
 		field.JSON("fields", []OwnField{}).Optional(),
 		field.Strings("mandatory_groups").Optional(),
+		field.Strings("often_countries").Optional(),
 		field.String("identity_check").MaxRuneLen(16).Default("none"),
 		field.String("signature").MaxRuneLen(16).Default("none"),
 		field.String("house_rules").MaxRuneLen(4000).Default(""),

@@ -193,6 +193,26 @@ func TestTwoFactsReadNoAnswers(t *testing.T) {
 	})
 }
 
+func TestOftenCountries(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva")
+		want := func(what string, want ...string) {
+			t.Helper()
+			if got := h.party(id).OftenCountries(); !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+		want("without a rule")
+		h.rules("ES")
+		want("the country of the rule", "ES")
+		h.write(func(tx *db.Tx) error {
+			_, err := property.UpdateCheckInSettings(tx, hotel, property.CheckInChange{OftenCountries: &[]string{"PT", "GB"}})
+			return err
+		})
+		want("the property's own", "PT", "GB")
+	})
+}
+
 func TestProfileIsKeptForTheNextStay(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		first := h.book(hotel, "A", "Silva")

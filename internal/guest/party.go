@@ -160,6 +160,17 @@ func (p *Party) ruleParty() rule.Party {
 // Law returns the version of the country's rule that is in force on the day of arrival.
 func (p *Party) Law() *rule.Rule { return p.Rules.Rule.On(p.arrival) }
 
+// OftenCountries returns the countries that lists of countries show first.
+func (p *Party) OftenCountries() []string {
+	if len(p.Settings.OftenCountries) > 0 {
+		return p.Settings.OftenCountries
+	}
+	if here := p.Law().Name; rule.IsCountry(here) {
+		return []string{here}
+	}
+	return nil
+}
+
 // KeptUntil returns the last day on which the legal block is kept, and false if the rule names none.
 func (p *Party) KeptUntil() (time.Time, bool) {
 	return rule.KeptUntil(p.Law(), p.Reservation.ToAt.In(p.arrival.Location()))

@@ -28,7 +28,7 @@ type CheckInChange struct {
 	Rule, IdentityCheck, Signature, HouseRules, StaffEmail, DeskPhone, Language, Accent, Address, Directions, WhoFills *string
 	InviteDays, RemindDays                                                                                             *int
 	Fields                                                                                                             *[]OwnField
-	MandatoryGroups                                                                                                    *[]string
+	MandatoryGroups, OftenCountries                                                                                    *[]string
 }
 
 // Problems returns every invalid setting that the API's schema does not find. Paths are relative to the settings.
@@ -123,6 +123,9 @@ func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*Chec
 	}
 	if c.MandatoryGroups != nil {
 		u.SetMandatoryGroups(*c.MandatoryGroups)
+	}
+	if c.OftenCountries != nil {
+		u.SetOftenCountries(*c.OftenCountries)
 	}
 	if err := u.Exec(tx.Context()); err != nil {
 		return nil, fmt.Errorf("change the check-in settings of %s: %w", propertyID, err)

@@ -287,6 +287,24 @@ type answers struct {
 	Form  *guestv1.Form
 }
 
+// unanswered is a question without an answer.
+type unanswered struct {
+	Step  string
+	Field *guestv1.FormField
+}
+
+// Unanswered returns the questions without an answer.
+func (a answers) Unanswered() (all []unanswered) {
+	for _, step := range a.Form.GetSteps() {
+		for _, f := range step.GetFields() {
+			if f.GetValue() == "" && !f.GetWithheld() {
+				all = append(all, unanswered{step.GetName(), f})
+			}
+		}
+	}
+	return all
+}
+
 type checkView struct{ Guests []answers }
 
 func (s *site) showAnswers(x *exchange) error {

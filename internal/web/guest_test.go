@@ -33,7 +33,7 @@ func TestGuestFlow(t *testing.T) {
 	if f.answers["lastName"] != "Silva" || f.answers["birthDate"] != "1990-03-07" {
 		t.Errorf("saved: %v", f.answers)
 	}
-	b.shows("/g/stays/rsv_1/form/check", "Silva", "7 March 1990", "Portugal", "Not provided", "Number plate")
+	b.shows("/g/stays/rsv_1/form/check", "Silva", "7 March 1990", "Portugal", "Not provided Kind of document, Number plate, Age, E-mail address, Mobile phone Change")
 	b.moves("/g/stays/rsv_1/form/arrival", form("time", "17:00"), "/g/stays/rsv_1")
 	b.moves("/g/stays/rsv_1/form/rules", form(), "/g/stays/rsv_1")
 	child := f.stay.GetGuests()[1]
@@ -168,6 +168,27 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 	if a := b.get("/g/stays/rsv_1"); a.status != http.StatusNotFound || strings.Contains(a.body, "Miramar") {
 		t.Errorf("the session of another stay shows it: %d %s", a.status, plain(a.body))
 	}
+}
+
+// Countries that guests of the property choose often come first. The chosen one is selected once.
+func TestOftenCountriesComeFirst(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	for _, s := range f.form.GetSteps() {
+		for _, q := range s.GetFields() {
+			if q.GetKind() == "country" {
+				q.Often, q.Value = []string{"ES", "PT"}, "PT"
+				body := b.get("/g/stays/rsv_1/form/gst_1/" + s.GetName()).body
+				often, all, ok := strings.Cut(body, `<optgroup label="All countries">`)
+				if !ok || !strings.Contains(often, `<option value="ES">Spain</option><option value="PT" selected>`) || strings.Contains(all, " selected") {
+					t.Errorf("the list of countries: %s", body)
+				}
+				return
+			}
+		}
+	}
+	t.Fatal("no form asks for a country")
 }
 
 // A link that another device has bound offers a new one.

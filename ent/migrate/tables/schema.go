@@ -196,6 +196,7 @@ var (
 		{Name: "rule", Type: field.TypeString, Size: 8, Default: "none"},
 		{Name: "fields", Type: field.TypeJSON, Nullable: true},
 		{Name: "mandatory_groups", Type: field.TypeJSON, Nullable: true},
+		{Name: "often_countries", Type: field.TypeJSON, Nullable: true},
 		{Name: "identity_check", Type: field.TypeString, Size: 16, Default: "none"},
 		{Name: "signature", Type: field.TypeString, Size: 16, Default: "none"},
 		{Name: "house_rules", Type: field.TypeString, Size: 4000, Default: ""},
@@ -219,7 +220,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "check_in_settings_properties_property",
-				Columns:    []*schema.Column{CheckInSettingsColumns[17]},
+				Columns:    []*schema.Column{CheckInSettingsColumns[18]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -228,7 +229,7 @@ var (
 			{
 				Name:    "checkinsettings_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{CheckInSettingsColumns[17]},
+				Columns: []*schema.Column{CheckInSettingsColumns[18]},
 			},
 		},
 	}

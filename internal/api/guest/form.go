@@ -104,6 +104,7 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (
 	if law.Name != "none" {
 		out.Rule = law.Name
 	}
+	often := p.OftenCountries()
 	steps := map[rule.Step]*guestv1.FormStep{}
 	for _, ask := range form.Asks {
 		step := steps[ask.Step]
@@ -112,7 +113,7 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (
 			steps[ask.Step] = step
 			out.Steps = append(out.Steps, step)
 		}
-		step.Fields = append(step.Fields, fieldMessage(form, law, ask))
+		step.Fields = append(step.Fields, fieldMessage(form, law, ask, often))
 		if form.IsMissing(ask) {
 			step.Complete = false
 		}
@@ -138,13 +139,16 @@ func signatureMessage(s guest.Signature) *guestv1.FormSignature {
 	return m
 }
 
-func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask) *guestv1.FormField {
+func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string) *guestv1.FormField {
 	shape, purpose := rule.ShapeOf(ask.Field), rule.Purpose(law, ask, message.Has)
 	f := &guestv1.FormField{
 		Name: string(ask.Field), Kind: string(shape.Kind), Required: ask.Required, Options: shape.Options,
 		Autocomplete: shape.Autocomplete, Label: ask.Label, Labels: ask.Labels, MaxLength: int32(shape.MaxLength),
 		Reason: string(ask.Reason()), NoneAllowed: shape.NoneAllowed,
 		ByDeparture: ask.Later, Purpose: purpose, Why: message.Reader{}.Text(message.Message{Kind: purpose}),
+	}
+	if shape.Kind == rule.CountryCode {
+		f.Often = often
 	}
 	f.Value, f.Withheld = form.Value(ask.Field)
 	return f

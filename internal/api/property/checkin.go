@@ -99,6 +99,10 @@ func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettin
 		groups := append([]string{}, m.GetMandatoryGroups().GetList()...)
 		c.MandatoryGroups = &groups
 	}
+	if m.OftenCountries != nil {
+		countries := append([]string{}, m.GetOftenCountries().GetList()...)
+		c.OftenCountries = &countries
+	}
 	return c
 }
 
@@ -115,6 +119,13 @@ func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (w
 	}
 	if !fills.Covers(law.Fills()) && (c.Rule != nil || c.WhoFills != nil) {
 		wrong = append(wrong, fault.Field{Path: "whoFills", Reason: fault.Conflicting, Message: fewerThanTheLaw(law)})
+	}
+	for i, code := range listOrNone(c.OftenCountries) {
+		if !rule.IsCountry(code) {
+			wrong = append(wrong, fault.Field{
+				Path: fmt.Sprintf("oftenCountries.list[%d]", i), Reason: fault.WrongValue, Message: "is no country: use the two letters of ISO 3166-1, such as PT",
+			})
+		}
 	}
 	if c.Fields == nil {
 		return wrong
@@ -143,6 +154,13 @@ func valueOr(changed *string, stored string) string {
 	return stored
 }
 
+func listOrNone(changed *[]string) []string {
+	if changed == nil {
+		return nil
+	}
+	return *changed
+}
+
 func orNone(s string) string {
 	if s == "" {
 		return "none"
@@ -163,6 +181,7 @@ func checkInSettings(row *property.CheckInSettings) *propertyv1.CheckInSettings 
 		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
 		InviteDays: int32(row.InviteDays), RemindDays: int32(row.RemindDays), StaffEmail: row.StaffEmail, DeskPhone: row.DeskPhone,
 		Language: row.Language, Accent: row.Accent, Address: row.Address, Directions: row.Directions, WhoFills: row.WhoFills,
+		OftenCountries: row.OftenCountries,
 	}
 	if law, ok := rule.Find(row.Rule); ok {
 		m.Limits = ruleLimits(law)

@@ -91,6 +91,20 @@ func TestGuestsWhoFillInByLaw(t *testing.T) {
 	})
 }
 
+func TestOftenCountries(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		change := func(codes ...string) (*propertyv1.CheckInSettings, error) {
+			return a.changeCheckIn(&propertyv1.CheckInSettingsChange{OftenCountries: &propertyv1.OftenCountries{List: codes}})
+		}
+		same(t, "stored", []string{"PT", "XK"}, must(change("PT", "XK"))(t).GetOftenCountries())
+		_, err := change("ES", "UK", "XX")
+		same(t, "no countries", map[string]fault.Reason{
+			"settings.oftenCountries.list[1]": fault.WrongValue, "settings.oftenCountries.list[2]": fault.WrongValue,
+		}, wrongFields(err))
+		same(t, "removed", 0, len(must(change())(t).GetOftenCountries()))
+	})
+}
+
 func TestOwnQuestions(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		_, err := a.changeCheckIn(&propertyv1.CheckInSettingsChange{

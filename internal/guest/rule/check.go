@@ -115,7 +115,7 @@ func Clean(f Field, answer string, days Days) (string, Problem) {
 		return cleanDate(answer, latest)
 	case CountryCode:
 		code := strings.ToUpper(answer)
-		if !isCountry(code) && (code != Stateless || f != Nationality && f != OtherNationality) {
+		if !IsCountry(code) && (code != Stateless || f != Nationality && f != OtherNationality) {
 			return "", NotACountry
 		}
 		return code, ""

@@ -419,7 +419,7 @@ func TestTable(t *testing.T) {
 		t.Error("the rules are not in the order of countries")
 	}
 	for _, r := range slices.Concat(Rules[1:], former) {
-		if !isCountry(r.Name) {
+		if !IsCountry(r.Name) {
 			t.Errorf("%s is no country", r.Name)
 		}
 		for _, day := range []string{r.Since, r.ReadOn} {

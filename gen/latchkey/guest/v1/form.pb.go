@@ -471,7 +471,9 @@ type FormField struct {
 	// The text of purpose, in English.
 	Why string `protobuf:"bytes,14,opt,name=why,proto3" json:"why,omitempty"`
 	// The law wants the answer before the guest leaves. It is not required at the check-in.
-	ByDeparture   bool `protobuf:"varint,15,opt,name=by_departure,json=byDeparture,proto3" json:"by_departure,omitempty"`
+	ByDeparture bool `protobuf:"varint,15,opt,name=by_departure,json=byDeparture,proto3" json:"by_departure,omitempty"`
+	// Of a country: those that guests of the property choose often, to show before all others.
+	Often         []string `protobuf:"bytes,16,rep,name=often,proto3" json:"often,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -609,6 +611,13 @@ func (x *FormField) GetByDeparture() bool {
 		return x.ByDeparture
 	}
 	return false
+}
+
+func (x *FormField) GetOften() []string {
+	if x != nil {
+		return x.Often
+	}
+	return nil
 }
 
 // FormReason is why a step is asked, and how long the answers are kept.
@@ -1614,7 +1623,7 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x125\n" +
-	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\x80\x04\n" +
+	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\x96\x04\n" +
 	"\tFormField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
@@ -1632,7 +1641,8 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x06labels\x18\f \x03(\v2(.latchkey.guest.v1.FormField.LabelsEntryR\x06labels\x12\x18\n" +
 	"\apurpose\x18\r \x01(\tR\apurpose\x12\x10\n" +
 	"\x03why\x18\x0e \x01(\tR\x03why\x12!\n" +
-	"\fby_departure\x18\x0f \x01(\bR\vbyDeparture\x1a9\n" +
+	"\fby_departure\x18\x0f \x01(\bR\vbyDeparture\x12\x14\n" +
+	"\x05often\x18\x10 \x03(\tR\x05often\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +

@@ -61,9 +61,11 @@ type CheckInSettings struct {
 	// Who fills in the form: lead, adults or all.
 	WhoFills string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
 	// Why the rule's needs are not met by this service alone, in English, or empty.
-	Limits        string `protobuf:"bytes,16,opt,name=limits,proto3" json:"limits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Limits string `protobuf:"bytes,16,opt,name=limits,proto3" json:"limits,omitempty"`
+	// The countries that lists of countries show first: ISO 3166-1 alpha-2. Empty: the country of the rule.
+	OftenCountries []string `protobuf:"bytes,17,rep,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CheckInSettings) Reset() {
@@ -208,6 +210,13 @@ func (x *CheckInSettings) GetLimits() string {
 	return ""
 }
 
+func (x *CheckInSettings) GetOftenCountries() []string {
+	if x != nil {
+		return x.OftenCountries
+	}
+	return nil
+}
+
 // OwnField is a question of the property.
 type OwnField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -322,9 +331,11 @@ type CheckInSettingsChange struct {
 	// How to find the house.
 	Directions *string `protobuf:"bytes,14,opt,name=directions,proto3,oneof" json:"directions,omitempty"`
 	// lead, adults or all. Default all. Fewer guests than the country rule asks are refused.
-	WhoFills      *string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3,oneof" json:"who_fills,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	WhoFills *string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3,oneof" json:"who_fills,omitempty"`
+	// Replaces the countries that lists show first.
+	OftenCountries *OftenCountries `protobuf:"bytes,16,opt,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CheckInSettingsChange) Reset() {
@@ -462,6 +473,59 @@ func (x *CheckInSettingsChange) GetWhoFills() string {
 	return ""
 }
 
+func (x *CheckInSettingsChange) GetOftenCountries() *OftenCountries {
+	if x != nil {
+		return x.OftenCountries
+	}
+	return nil
+}
+
+// OftenCountries replaces the countries that lists of countries show first.
+type OftenCountries struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ISO 3166-1 alpha-2. Empty: the country of the rule.
+	List          []string `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OftenCountries) Reset() {
+	*x = OftenCountries{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OftenCountries) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OftenCountries) ProtoMessage() {}
+
+func (x *OftenCountries) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OftenCountries.ProtoReflect.Descriptor instead.
+func (*OftenCountries) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *OftenCountries) GetList() []string {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
 // OwnFields replaces the property's own fields.
 type OwnFields struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -473,7 +537,7 @@ type OwnFields struct {
 
 func (x *OwnFields) Reset() {
 	*x = OwnFields{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +549,7 @@ func (x *OwnFields) String() string {
 func (*OwnFields) ProtoMessage() {}
 
 func (x *OwnFields) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +562,7 @@ func (x *OwnFields) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnFields.ProtoReflect.Descriptor instead.
 func (*OwnFields) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *OwnFields) GetList() []*OwnField {
@@ -519,7 +583,7 @@ type MandatoryGroups struct {
 
 func (x *MandatoryGroups) Reset() {
 	*x = MandatoryGroups{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +595,7 @@ func (x *MandatoryGroups) String() string {
 func (*MandatoryGroups) ProtoMessage() {}
 
 func (x *MandatoryGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +608,7 @@ func (x *MandatoryGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MandatoryGroups.ProtoReflect.Descriptor instead.
 func (*MandatoryGroups) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MandatoryGroups) GetList() []string {
@@ -563,7 +627,7 @@ type GetCheckInSettingsRequest struct {
 
 func (x *GetCheckInSettingsRequest) Reset() {
 	*x = GetCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +639,7 @@ func (x *GetCheckInSettingsRequest) String() string {
 func (*GetCheckInSettingsRequest) ProtoMessage() {}
 
 func (x *GetCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +652,7 @@ func (x *GetCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{6}
 }
 
 // GetCheckInSettingsResponse answers with the rules.
@@ -602,7 +666,7 @@ type GetCheckInSettingsResponse struct {
 
 func (x *GetCheckInSettingsResponse) Reset() {
 	*x = GetCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -614,7 +678,7 @@ func (x *GetCheckInSettingsResponse) String() string {
 func (*GetCheckInSettingsResponse) ProtoMessage() {}
 
 func (x *GetCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -627,7 +691,7 @@ func (x *GetCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInSettingsResponse.ProtoReflect.Descriptor instead.
 func (*GetCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetCheckInSettingsResponse) GetData() *CheckInSettings {
@@ -648,7 +712,7 @@ type UpdateCheckInSettingsRequest struct {
 
 func (x *UpdateCheckInSettingsRequest) Reset() {
 	*x = UpdateCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -660,7 +724,7 @@ func (x *UpdateCheckInSettingsRequest) String() string {
 func (*UpdateCheckInSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -673,7 +737,7 @@ func (x *UpdateCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCheckInSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UpdateCheckInSettingsRequest) GetSettings() *CheckInSettingsChange {
@@ -694,7 +758,7 @@ type UpdateCheckInSettingsResponse struct {
 
 func (x *UpdateCheckInSettingsResponse) Reset() {
 	*x = UpdateCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -706,7 +770,7 @@ func (x *UpdateCheckInSettingsResponse) String() string {
 func (*UpdateCheckInSettingsResponse) ProtoMessage() {}
 
 func (x *UpdateCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -719,7 +783,7 @@ func (x *UpdateCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCheckInSettingsResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateCheckInSettingsResponse) GetData() *CheckInSettings {
@@ -738,7 +802,7 @@ type ListCheckInRulesRequest struct {
 
 func (x *ListCheckInRulesRequest) Reset() {
 	*x = ListCheckInRulesRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +814,7 @@ func (x *ListCheckInRulesRequest) String() string {
 func (*ListCheckInRulesRequest) ProtoMessage() {}
 
 func (x *ListCheckInRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +827,7 @@ func (x *ListCheckInRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCheckInRulesRequest.ProtoReflect.Descriptor instead.
 func (*ListCheckInRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{10}
 }
 
 // ListCheckInRulesResponse answers with the country rules.
@@ -777,7 +841,7 @@ type ListCheckInRulesResponse struct {
 
 func (x *ListCheckInRulesResponse) Reset() {
 	*x = ListCheckInRulesResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +853,7 @@ func (x *ListCheckInRulesResponse) String() string {
 func (*ListCheckInRulesResponse) ProtoMessage() {}
 
 func (x *ListCheckInRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +866,7 @@ func (x *ListCheckInRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCheckInRulesResponse.ProtoReflect.Descriptor instead.
 func (*ListCheckInRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListCheckInRulesResponse) GetData() *CheckInRuleList {
@@ -823,7 +887,7 @@ type CheckInRuleList struct {
 
 func (x *CheckInRuleList) Reset() {
 	*x = CheckInRuleList{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +899,7 @@ func (x *CheckInRuleList) String() string {
 func (*CheckInRuleList) ProtoMessage() {}
 
 func (x *CheckInRuleList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +912,7 @@ func (x *CheckInRuleList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInRuleList.ProtoReflect.Descriptor instead.
 func (*CheckInRuleList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CheckInRuleList) GetList() []*CheckInRule {
@@ -891,7 +955,7 @@ type CheckInRule struct {
 
 func (x *CheckInRule) Reset() {
 	*x = CheckInRule{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +967,7 @@ func (x *CheckInRule) String() string {
 func (*CheckInRule) ProtoMessage() {}
 
 func (x *CheckInRule) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +980,7 @@ func (x *CheckInRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInRule.ProtoReflect.Descriptor instead.
 func (*CheckInRule) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CheckInRule) GetName() string {
@@ -1014,7 +1078,7 @@ type GetCheckInRequest struct {
 
 func (x *GetCheckInRequest) Reset() {
 	*x = GetCheckInRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1026,7 +1090,7 @@ func (x *GetCheckInRequest) String() string {
 func (*GetCheckInRequest) ProtoMessage() {}
 
 func (x *GetCheckInRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1039,7 +1103,7 @@ func (x *GetCheckInRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInRequest.ProtoReflect.Descriptor instead.
 func (*GetCheckInRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetCheckInRequest) GetReservationId() string {
@@ -1060,7 +1124,7 @@ type GetCheckInResponse struct {
 
 func (x *GetCheckInResponse) Reset() {
 	*x = GetCheckInResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1072,7 +1136,7 @@ func (x *GetCheckInResponse) String() string {
 func (*GetCheckInResponse) ProtoMessage() {}
 
 func (x *GetCheckInResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1085,7 +1149,7 @@ func (x *GetCheckInResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInResponse.ProtoReflect.Descriptor instead.
 func (*GetCheckInResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetCheckInResponse) GetData() *StaffCheckIn {
@@ -1132,7 +1196,7 @@ type StaffCheckIn struct {
 
 func (x *StaffCheckIn) Reset() {
 	*x = StaffCheckIn{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1144,7 +1208,7 @@ func (x *StaffCheckIn) String() string {
 func (*StaffCheckIn) ProtoMessage() {}
 
 func (x *StaffCheckIn) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1157,7 +1221,7 @@ func (x *StaffCheckIn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaffCheckIn.ProtoReflect.Descriptor instead.
 func (*StaffCheckIn) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StaffCheckIn) GetStage() string {
@@ -1285,7 +1349,7 @@ type StaffStop struct {
 
 func (x *StaffStop) Reset() {
 	*x = StaffStop{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1361,7 @@ func (x *StaffStop) String() string {
 func (*StaffStop) ProtoMessage() {}
 
 func (x *StaffStop) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1374,7 @@ func (x *StaffStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaffStop.ProtoReflect.Descriptor instead.
 func (*StaffStop) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StaffStop) GetReason() string {
@@ -1393,7 +1457,7 @@ type ClearedStage struct {
 
 func (x *ClearedStage) Reset() {
 	*x = ClearedStage{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +1469,7 @@ func (x *ClearedStage) String() string {
 func (*ClearedStage) ProtoMessage() {}
 
 func (x *ClearedStage) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1482,7 @@ func (x *ClearedStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearedStage.ProtoReflect.Descriptor instead.
 func (*ClearedStage) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ClearedStage) GetStage() string {
@@ -1472,7 +1536,7 @@ type StaffGuest struct {
 
 func (x *StaffGuest) Reset() {
 	*x = StaffGuest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1548,7 @@ func (x *StaffGuest) String() string {
 func (*StaffGuest) ProtoMessage() {}
 
 func (x *StaffGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1561,7 @@ func (x *StaffGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaffGuest.ProtoReflect.Descriptor instead.
 func (*StaffGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StaffGuest) GetId() string {
@@ -1564,7 +1628,7 @@ type ClearStageRequest struct {
 
 func (x *ClearStageRequest) Reset() {
 	*x = ClearStageRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1576,7 +1640,7 @@ func (x *ClearStageRequest) String() string {
 func (*ClearStageRequest) ProtoMessage() {}
 
 func (x *ClearStageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1589,7 +1653,7 @@ func (x *ClearStageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearStageRequest.ProtoReflect.Descriptor instead.
 func (*ClearStageRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ClearStageRequest) GetReservationId() string {
@@ -1624,7 +1688,7 @@ type ClearStageResponse struct {
 
 func (x *ClearStageResponse) Reset() {
 	*x = ClearStageResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1700,7 @@ func (x *ClearStageResponse) String() string {
 func (*ClearStageResponse) ProtoMessage() {}
 
 func (x *ClearStageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +1713,7 @@ func (x *ClearStageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearStageResponse.ProtoReflect.Descriptor instead.
 func (*ClearStageResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ClearStageResponse) GetData() *StaffCheckIn {
@@ -1670,7 +1734,7 @@ type AskAgainRequest struct {
 
 func (x *AskAgainRequest) Reset() {
 	*x = AskAgainRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1746,7 @@ func (x *AskAgainRequest) String() string {
 func (*AskAgainRequest) ProtoMessage() {}
 
 func (x *AskAgainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1759,7 @@ func (x *AskAgainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgainRequest.ProtoReflect.Descriptor instead.
 func (*AskAgainRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AskAgainRequest) GetReservationId() string {
@@ -1716,7 +1780,7 @@ type AskAgainResponse struct {
 
 func (x *AskAgainResponse) Reset() {
 	*x = AskAgainResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1792,7 @@ func (x *AskAgainResponse) String() string {
 func (*AskAgainResponse) ProtoMessage() {}
 
 func (x *AskAgainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1805,7 @@ func (x *AskAgainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgainResponse.ProtoReflect.Descriptor instead.
 func (*AskAgainResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AskAgainResponse) GetData() *StaffCheckIn {
@@ -1762,7 +1826,7 @@ type EndCallRequest struct {
 
 func (x *EndCallRequest) Reset() {
 	*x = EndCallRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1838,7 @@ func (x *EndCallRequest) String() string {
 func (*EndCallRequest) ProtoMessage() {}
 
 func (x *EndCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1851,7 @@ func (x *EndCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndCallRequest.ProtoReflect.Descriptor instead.
 func (*EndCallRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EndCallRequest) GetReservationId() string {
@@ -1808,7 +1872,7 @@ type EndCallResponse struct {
 
 func (x *EndCallResponse) Reset() {
 	*x = EndCallResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +1884,7 @@ func (x *EndCallResponse) String() string {
 func (*EndCallResponse) ProtoMessage() {}
 
 func (x *EndCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +1897,7 @@ func (x *EndCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndCallResponse.ProtoReflect.Descriptor instead.
 func (*EndCallResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EndCallResponse) GetData() *StaffCheckIn {
@@ -1854,7 +1918,7 @@ type ResendInvitationRequest struct {
 
 func (x *ResendInvitationRequest) Reset() {
 	*x = ResendInvitationRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +1930,7 @@ func (x *ResendInvitationRequest) String() string {
 func (*ResendInvitationRequest) ProtoMessage() {}
 
 func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +1943,7 @@ func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationRequest.ProtoReflect.Descriptor instead.
 func (*ResendInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResendInvitationRequest) GetReservationId() string {
@@ -1898,7 +1962,7 @@ type ResendInvitationResponse struct {
 
 func (x *ResendInvitationResponse) Reset() {
 	*x = ResendInvitationResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +1974,7 @@ func (x *ResendInvitationResponse) String() string {
 func (*ResendInvitationResponse) ProtoMessage() {}
 
 func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +1987,7 @@ func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationResponse.ProtoReflect.Descriptor instead.
 func (*ResendInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{27}
 }
 
 // ListGuestsRequest names the reservation.
@@ -1937,7 +2001,7 @@ type ListGuestsRequest struct {
 
 func (x *ListGuestsRequest) Reset() {
 	*x = ListGuestsRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1949,7 +2013,7 @@ func (x *ListGuestsRequest) String() string {
 func (*ListGuestsRequest) ProtoMessage() {}
 
 func (x *ListGuestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1962,7 +2026,7 @@ func (x *ListGuestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGuestsRequest.ProtoReflect.Descriptor instead.
 func (*ListGuestsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListGuestsRequest) GetReservationId() string {
@@ -1983,7 +2047,7 @@ type ListGuestsResponse struct {
 
 func (x *ListGuestsResponse) Reset() {
 	*x = ListGuestsResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2059,7 @@ func (x *ListGuestsResponse) String() string {
 func (*ListGuestsResponse) ProtoMessage() {}
 
 func (x *ListGuestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2072,7 @@ func (x *ListGuestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGuestsResponse.ProtoReflect.Descriptor instead.
 func (*ListGuestsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{28}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListGuestsResponse) GetData() *GuestList {
@@ -2029,7 +2093,7 @@ type GuestList struct {
 
 func (x *GuestList) Reset() {
 	*x = GuestList{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2041,7 +2105,7 @@ func (x *GuestList) String() string {
 func (*GuestList) ProtoMessage() {}
 
 func (x *GuestList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2054,7 +2118,7 @@ func (x *GuestList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GuestList.ProtoReflect.Descriptor instead.
 func (*GuestList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{29}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GuestList) GetList() []*GuestData {
@@ -2081,7 +2145,7 @@ type GuestData struct {
 
 func (x *GuestData) Reset() {
 	*x = GuestData{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2157,7 @@ func (x *GuestData) String() string {
 func (*GuestData) ProtoMessage() {}
 
 func (x *GuestData) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2170,7 @@ func (x *GuestData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GuestData.ProtoReflect.Descriptor instead.
 func (*GuestData) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{30}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GuestData) GetGuest() *StaffGuest {
@@ -2150,7 +2214,7 @@ type GetSignatureRequest struct {
 
 func (x *GetSignatureRequest) Reset() {
 	*x = GetSignatureRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2226,7 @@ func (x *GetSignatureRequest) String() string {
 func (*GetSignatureRequest) ProtoMessage() {}
 
 func (x *GetSignatureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2239,7 @@ func (x *GetSignatureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSignatureRequest.ProtoReflect.Descriptor instead.
 func (*GetSignatureRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{31}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetSignatureRequest) GetReservationId() string {
@@ -2203,7 +2267,7 @@ type GetSignatureResponse struct {
 
 func (x *GetSignatureResponse) Reset() {
 	*x = GetSignatureResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2279,7 @@ func (x *GetSignatureResponse) String() string {
 func (*GetSignatureResponse) ProtoMessage() {}
 
 func (x *GetSignatureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2292,7 @@ func (x *GetSignatureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSignatureResponse.ProtoReflect.Descriptor instead.
 func (*GetSignatureResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{32}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetSignatureResponse) GetData() *Signature {
@@ -2251,7 +2315,7 @@ type Signature struct {
 
 func (x *Signature) Reset() {
 	*x = Signature{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2327,7 @@ func (x *Signature) String() string {
 func (*Signature) ProtoMessage() {}
 
 func (x *Signature) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2340,7 @@ func (x *Signature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signature.ProtoReflect.Descriptor instead.
 func (*Signature) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{33}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Signature) GetSvg() string {
@@ -2304,7 +2368,7 @@ type ListDevicesRequest struct {
 
 func (x *ListDevicesRequest) Reset() {
 	*x = ListDevicesRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2316,7 +2380,7 @@ func (x *ListDevicesRequest) String() string {
 func (*ListDevicesRequest) ProtoMessage() {}
 
 func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2329,7 +2393,7 @@ func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
 func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{34}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListDevicesRequest) GetReservationId() string {
@@ -2350,7 +2414,7 @@ type ListDevicesResponse struct {
 
 func (x *ListDevicesResponse) Reset() {
 	*x = ListDevicesResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2362,7 +2426,7 @@ func (x *ListDevicesResponse) String() string {
 func (*ListDevicesResponse) ProtoMessage() {}
 
 func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2375,7 +2439,7 @@ func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
 func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{35}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListDevicesResponse) GetData() *DeviceList {
@@ -2396,7 +2460,7 @@ type DeviceList struct {
 
 func (x *DeviceList) Reset() {
 	*x = DeviceList{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +2472,7 @@ func (x *DeviceList) String() string {
 func (*DeviceList) ProtoMessage() {}
 
 func (x *DeviceList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +2485,7 @@ func (x *DeviceList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
 func (*DeviceList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{36}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DeviceList) GetList() []*GuestDevice {
@@ -2446,7 +2510,7 @@ type GuestDevice struct {
 
 func (x *GuestDevice) Reset() {
 	*x = GuestDevice{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2522,7 @@ func (x *GuestDevice) String() string {
 func (*GuestDevice) ProtoMessage() {}
 
 func (x *GuestDevice) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2535,7 @@ func (x *GuestDevice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GuestDevice.ProtoReflect.Descriptor instead.
 func (*GuestDevice) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{37}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GuestDevice) GetDevice() *v1.Device {
@@ -2508,7 +2572,7 @@ type EndDeviceRequest struct {
 
 func (x *EndDeviceRequest) Reset() {
 	*x = EndDeviceRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2520,7 +2584,7 @@ func (x *EndDeviceRequest) String() string {
 func (*EndDeviceRequest) ProtoMessage() {}
 
 func (x *EndDeviceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2533,7 +2597,7 @@ func (x *EndDeviceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndDeviceRequest.ProtoReflect.Descriptor instead.
 func (*EndDeviceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{38}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EndDeviceRequest) GetReservationId() string {
@@ -2559,7 +2623,7 @@ type EndDeviceResponse struct {
 
 func (x *EndDeviceResponse) Reset() {
 	*x = EndDeviceResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2571,7 +2635,7 @@ func (x *EndDeviceResponse) String() string {
 func (*EndDeviceResponse) ProtoMessage() {}
 
 func (x *EndDeviceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2584,14 +2648,14 @@ func (x *EndDeviceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndDeviceResponse.ProtoReflect.Descriptor instead.
 func (*EndDeviceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{39}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{40}
 }
 
 var File_latchkey_property_v1_checkin_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/person.proto\x1a\x1clatchkey/guest/v1/stay.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x93\x04\n" +
+	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/person.proto\x1a\x1clatchkey/guest/v1/stay.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xbc\x04\n" +
 	"\x0fCheckInSettings\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x126\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1e.latchkey.property.v1.OwnFieldR\x06fields\x12)\n" +
@@ -2616,7 +2680,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"directions\x18\x0e \x01(\tR\n" +
 	"directions\x12\x1b\n" +
 	"\twho_fills\x18\x0f \x01(\tR\bwhoFills\x12\x16\n" +
-	"\x06limits\x18\x10 \x01(\tR\x06limits\"\xd0\x02\n" +
+	"\x06limits\x18\x10 \x01(\tR\x06limits\x12'\n" +
+	"\x0foften_countries\x18\x11 \x03(\tR\x0eoftenCountries\"\xd0\x02\n" +
 	"\bOwnField\x123\n" +
 	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^[a-z][A-Za-z0-9]{0,31}$R\x04name\x12\x1f\n" +
 	"\x05label\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xR\x05label\x12\x1a\n" +
@@ -2625,7 +2690,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x06labels\x18\x05 \x03(\v2*.latchkey.property.v1.OwnField.LabelsEntryB6\xbaH3\x9a\x010\x10(\"$r\"2 ^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$*\x06r\x04\x10\x01\x18xR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa9\b\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf8\b\n" +
 	"\x15CheckInSettingsChange\x12\"\n" +
 	"\x04rule\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x02\x18\bH\x00R\x04rule\x88\x01\x01\x127\n" +
 	"\x06fields\x18\x02 \x01(\v2\x1f.latchkey.property.v1.OwnFieldsR\x06fields\x12P\n" +
@@ -2650,7 +2715,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
 	"directions\x18\x0e \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xb0\xbc\x18\x01H\vR\n" +
 	"directions\x88\x01\x01\x12:\n" +
-	"\twho_fills\x18\x0f \x01(\tB\x18\xbaH\x15r\x13R\x04leadR\x06adultsR\x03allH\fR\bwhoFills\x88\x01\x01B\a\n" +
+	"\twho_fills\x18\x0f \x01(\tB\x18\xbaH\x15r\x13R\x04leadR\x06adultsR\x03allH\fR\bwhoFills\x88\x01\x01\x12M\n" +
+	"\x0foften_countries\x18\x10 \x01(\v2$.latchkey.property.v1.OftenCountriesR\x0eoftenCountriesB\a\n" +
 	"\x05_ruleB\x11\n" +
 	"\x0f_identity_checkB\f\n" +
 	"\n" +
@@ -2666,7 +2732,10 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\b_addressB\r\n" +
 	"\v_directionsB\f\n" +
 	"\n" +
-	"_who_fills\"I\n" +
+	"_who_fills\"@\n" +
+	"\x0eOftenCountries\x12.\n" +
+	"\x04list\x18\x01 \x03(\tB\x1a\xbaH\x17\x92\x01\x14\x10\f\x18\x01\"\x0er\f2\n" +
+	"^[A-Z]{2}$R\x04list\"I\n" +
 	"\tOwnFields\x12<\n" +
 	"\x04list\x18\x01 \x03(\v2\x1e.latchkey.property.v1.OwnFieldB\b\xbaH\x05\x92\x01\x02\x10\x14R\x04list\"_\n" +
 	"\x0fMandatoryGroups\x12L\n" +
@@ -2830,117 +2899,119 @@ func file_latchkey_property_v1_checkin_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
 	(*OwnField)(nil),                      // 1: latchkey.property.v1.OwnField
 	(*CheckInSettingsChange)(nil),         // 2: latchkey.property.v1.CheckInSettingsChange
-	(*OwnFields)(nil),                     // 3: latchkey.property.v1.OwnFields
-	(*MandatoryGroups)(nil),               // 4: latchkey.property.v1.MandatoryGroups
-	(*GetCheckInSettingsRequest)(nil),     // 5: latchkey.property.v1.GetCheckInSettingsRequest
-	(*GetCheckInSettingsResponse)(nil),    // 6: latchkey.property.v1.GetCheckInSettingsResponse
-	(*UpdateCheckInSettingsRequest)(nil),  // 7: latchkey.property.v1.UpdateCheckInSettingsRequest
-	(*UpdateCheckInSettingsResponse)(nil), // 8: latchkey.property.v1.UpdateCheckInSettingsResponse
-	(*ListCheckInRulesRequest)(nil),       // 9: latchkey.property.v1.ListCheckInRulesRequest
-	(*ListCheckInRulesResponse)(nil),      // 10: latchkey.property.v1.ListCheckInRulesResponse
-	(*CheckInRuleList)(nil),               // 11: latchkey.property.v1.CheckInRuleList
-	(*CheckInRule)(nil),                   // 12: latchkey.property.v1.CheckInRule
-	(*GetCheckInRequest)(nil),             // 13: latchkey.property.v1.GetCheckInRequest
-	(*GetCheckInResponse)(nil),            // 14: latchkey.property.v1.GetCheckInResponse
-	(*StaffCheckIn)(nil),                  // 15: latchkey.property.v1.StaffCheckIn
-	(*StaffStop)(nil),                     // 16: latchkey.property.v1.StaffStop
-	(*ClearedStage)(nil),                  // 17: latchkey.property.v1.ClearedStage
-	(*StaffGuest)(nil),                    // 18: latchkey.property.v1.StaffGuest
-	(*ClearStageRequest)(nil),             // 19: latchkey.property.v1.ClearStageRequest
-	(*ClearStageResponse)(nil),            // 20: latchkey.property.v1.ClearStageResponse
-	(*AskAgainRequest)(nil),               // 21: latchkey.property.v1.AskAgainRequest
-	(*AskAgainResponse)(nil),              // 22: latchkey.property.v1.AskAgainResponse
-	(*EndCallRequest)(nil),                // 23: latchkey.property.v1.EndCallRequest
-	(*EndCallResponse)(nil),               // 24: latchkey.property.v1.EndCallResponse
-	(*ResendInvitationRequest)(nil),       // 25: latchkey.property.v1.ResendInvitationRequest
-	(*ResendInvitationResponse)(nil),      // 26: latchkey.property.v1.ResendInvitationResponse
-	(*ListGuestsRequest)(nil),             // 27: latchkey.property.v1.ListGuestsRequest
-	(*ListGuestsResponse)(nil),            // 28: latchkey.property.v1.ListGuestsResponse
-	(*GuestList)(nil),                     // 29: latchkey.property.v1.GuestList
-	(*GuestData)(nil),                     // 30: latchkey.property.v1.GuestData
-	(*GetSignatureRequest)(nil),           // 31: latchkey.property.v1.GetSignatureRequest
-	(*GetSignatureResponse)(nil),          // 32: latchkey.property.v1.GetSignatureResponse
-	(*Signature)(nil),                     // 33: latchkey.property.v1.Signature
-	(*ListDevicesRequest)(nil),            // 34: latchkey.property.v1.ListDevicesRequest
-	(*ListDevicesResponse)(nil),           // 35: latchkey.property.v1.ListDevicesResponse
-	(*DeviceList)(nil),                    // 36: latchkey.property.v1.DeviceList
-	(*GuestDevice)(nil),                   // 37: latchkey.property.v1.GuestDevice
-	(*EndDeviceRequest)(nil),              // 38: latchkey.property.v1.EndDeviceRequest
-	(*EndDeviceResponse)(nil),             // 39: latchkey.property.v1.EndDeviceResponse
-	nil,                                   // 40: latchkey.property.v1.OwnField.LabelsEntry
-	(*timestamppb.Timestamp)(nil),         // 41: google.protobuf.Timestamp
-	(*v1.Person)(nil),                     // 42: latchkey.guest.v1.Person
-	(*v1.Device)(nil),                     // 43: latchkey.guest.v1.Device
+	(*OftenCountries)(nil),                // 3: latchkey.property.v1.OftenCountries
+	(*OwnFields)(nil),                     // 4: latchkey.property.v1.OwnFields
+	(*MandatoryGroups)(nil),               // 5: latchkey.property.v1.MandatoryGroups
+	(*GetCheckInSettingsRequest)(nil),     // 6: latchkey.property.v1.GetCheckInSettingsRequest
+	(*GetCheckInSettingsResponse)(nil),    // 7: latchkey.property.v1.GetCheckInSettingsResponse
+	(*UpdateCheckInSettingsRequest)(nil),  // 8: latchkey.property.v1.UpdateCheckInSettingsRequest
+	(*UpdateCheckInSettingsResponse)(nil), // 9: latchkey.property.v1.UpdateCheckInSettingsResponse
+	(*ListCheckInRulesRequest)(nil),       // 10: latchkey.property.v1.ListCheckInRulesRequest
+	(*ListCheckInRulesResponse)(nil),      // 11: latchkey.property.v1.ListCheckInRulesResponse
+	(*CheckInRuleList)(nil),               // 12: latchkey.property.v1.CheckInRuleList
+	(*CheckInRule)(nil),                   // 13: latchkey.property.v1.CheckInRule
+	(*GetCheckInRequest)(nil),             // 14: latchkey.property.v1.GetCheckInRequest
+	(*GetCheckInResponse)(nil),            // 15: latchkey.property.v1.GetCheckInResponse
+	(*StaffCheckIn)(nil),                  // 16: latchkey.property.v1.StaffCheckIn
+	(*StaffStop)(nil),                     // 17: latchkey.property.v1.StaffStop
+	(*ClearedStage)(nil),                  // 18: latchkey.property.v1.ClearedStage
+	(*StaffGuest)(nil),                    // 19: latchkey.property.v1.StaffGuest
+	(*ClearStageRequest)(nil),             // 20: latchkey.property.v1.ClearStageRequest
+	(*ClearStageResponse)(nil),            // 21: latchkey.property.v1.ClearStageResponse
+	(*AskAgainRequest)(nil),               // 22: latchkey.property.v1.AskAgainRequest
+	(*AskAgainResponse)(nil),              // 23: latchkey.property.v1.AskAgainResponse
+	(*EndCallRequest)(nil),                // 24: latchkey.property.v1.EndCallRequest
+	(*EndCallResponse)(nil),               // 25: latchkey.property.v1.EndCallResponse
+	(*ResendInvitationRequest)(nil),       // 26: latchkey.property.v1.ResendInvitationRequest
+	(*ResendInvitationResponse)(nil),      // 27: latchkey.property.v1.ResendInvitationResponse
+	(*ListGuestsRequest)(nil),             // 28: latchkey.property.v1.ListGuestsRequest
+	(*ListGuestsResponse)(nil),            // 29: latchkey.property.v1.ListGuestsResponse
+	(*GuestList)(nil),                     // 30: latchkey.property.v1.GuestList
+	(*GuestData)(nil),                     // 31: latchkey.property.v1.GuestData
+	(*GetSignatureRequest)(nil),           // 32: latchkey.property.v1.GetSignatureRequest
+	(*GetSignatureResponse)(nil),          // 33: latchkey.property.v1.GetSignatureResponse
+	(*Signature)(nil),                     // 34: latchkey.property.v1.Signature
+	(*ListDevicesRequest)(nil),            // 35: latchkey.property.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),           // 36: latchkey.property.v1.ListDevicesResponse
+	(*DeviceList)(nil),                    // 37: latchkey.property.v1.DeviceList
+	(*GuestDevice)(nil),                   // 38: latchkey.property.v1.GuestDevice
+	(*EndDeviceRequest)(nil),              // 39: latchkey.property.v1.EndDeviceRequest
+	(*EndDeviceResponse)(nil),             // 40: latchkey.property.v1.EndDeviceResponse
+	nil,                                   // 41: latchkey.property.v1.OwnField.LabelsEntry
+	(*timestamppb.Timestamp)(nil),         // 42: google.protobuf.Timestamp
+	(*v1.Person)(nil),                     // 43: latchkey.guest.v1.Person
+	(*v1.Device)(nil),                     // 44: latchkey.guest.v1.Device
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	1,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
-	40, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
-	3,  // 2: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
-	4,  // 3: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
-	1,  // 4: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
-	0,  // 5: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	2,  // 6: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
-	0,  // 7: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	11, // 8: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
-	12, // 9: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
-	15, // 10: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	16, // 11: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
-	41, // 12: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	41, // 13: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
-	41, // 14: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
-	41, // 15: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
-	17, // 16: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
-	18, // 17: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	41, // 18: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	41, // 19: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
-	41, // 20: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
-	15, // 21: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	15, // 22: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	15, // 23: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	29, // 24: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
-	30, // 25: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
-	18, // 26: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
-	42, // 27: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
-	41, // 28: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
-	33, // 29: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
-	41, // 30: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
-	36, // 31: latchkey.property.v1.ListDevicesResponse.data:type_name -> latchkey.property.v1.DeviceList
-	37, // 32: latchkey.property.v1.DeviceList.list:type_name -> latchkey.property.v1.GuestDevice
-	43, // 33: latchkey.property.v1.GuestDevice.device:type_name -> latchkey.guest.v1.Device
-	5,  // 34: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	7,  // 35: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	9,  // 36: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	13, // 37: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	19, // 38: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	21, // 39: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
-	23, // 40: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
-	25, // 41: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	27, // 42: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	34, // 43: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
-	38, // 44: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
-	31, // 45: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	6,  // 46: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	8,  // 47: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	10, // 48: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	14, // 49: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	20, // 50: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	22, // 51: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
-	24, // 52: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
-	26, // 53: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	28, // 54: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	35, // 55: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
-	39, // 56: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
-	32, // 57: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	46, // [46:58] is the sub-list for method output_type
-	34, // [34:46] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	41, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
+	4,  // 2: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
+	5,  // 3: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
+	3,  // 4: latchkey.property.v1.CheckInSettingsChange.often_countries:type_name -> latchkey.property.v1.OftenCountries
+	1,  // 5: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
+	0,  // 6: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	2,  // 7: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
+	0,  // 8: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	12, // 9: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
+	13, // 10: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
+	16, // 11: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	17, // 12: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
+	42, // 13: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	42, // 14: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
+	42, // 15: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
+	42, // 16: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
+	18, // 17: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
+	19, // 18: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
+	42, // 19: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	42, // 20: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
+	42, // 21: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	16, // 22: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	16, // 23: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	16, // 24: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	30, // 25: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
+	31, // 26: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
+	19, // 27: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
+	43, // 28: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
+	42, // 29: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
+	34, // 30: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
+	42, // 31: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
+	37, // 32: latchkey.property.v1.ListDevicesResponse.data:type_name -> latchkey.property.v1.DeviceList
+	38, // 33: latchkey.property.v1.DeviceList.list:type_name -> latchkey.property.v1.GuestDevice
+	44, // 34: latchkey.property.v1.GuestDevice.device:type_name -> latchkey.guest.v1.Device
+	6,  // 35: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	8,  // 36: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	10, // 37: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	14, // 38: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	20, // 39: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	22, // 40: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	24, // 41: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	26, // 42: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	28, // 43: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	35, // 44: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
+	39, // 45: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
+	32, // 46: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	7,  // 47: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	9,  // 48: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	11, // 49: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	15, // 50: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	21, // 51: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	23, // 52: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	25, // 53: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	27, // 54: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	29, // 55: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	36, // 56: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
+	40, // 57: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
+	33, // 58: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	47, // [47:59] is the sub-list for method output_type
+	35, // [35:47] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
@@ -2949,14 +3020,14 @@ func file_latchkey_property_v1_checkin_proto_init() {
 		return
 	}
 	file_latchkey_property_v1_checkin_proto_msgTypes[2].OneofWrappers = []any{}
-	file_latchkey_property_v1_checkin_proto_msgTypes[15].OneofWrappers = []any{}
+	file_latchkey_property_v1_checkin_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_proto_rawDesc), len(file_latchkey_property_v1_checkin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   41,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
