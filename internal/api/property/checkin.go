@@ -202,7 +202,7 @@ func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheck
 	for i := range rule.Rules {
 		law := rule.Rules[i].On(today)
 		list.List = append(list.List, &propertyv1.CheckInRule{
-			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, ReadOn: law.ReadOn, Limits: ruleLimits(law),
+			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, AlsoUrl: law.Also, ReadOn: law.ReadOn, Limits: ruleLimits(law),
 			Closed: law.Closed, KeepMonths: int32(law.KeepMonths), IdentityCheck: orNone(law.IdentityCheck), Signature: orNone(law.Signature),
 			NoDrawnSignature: law.NoDrawnSignature, WhoFills: string(law.Fills()),
 		})

@@ -29,9 +29,9 @@ func eachGuest(f func(s rule.Settings, g rule.Guest, p rule.Party, who string)) 
 			for _, nationality := range []string{"", s.Rule.Name, "IE", "IN", "US", rule.Stateless} {
 				for _, age := range []int{-1, 0, 14, 15, 17, 90} {
 					for _, size := range []int{2, 11} {
-						for _, kinship := range []string{"head", "", "spouse", "notFamily"} {
+						for _, kinship := range []string{"head", "", "spouse", "child", "sibling", "notFamily"} {
 							for _, head := range []string{"", s.Rule.Name, "SE"} {
-								g := rule.Guest{Main: kinship == "head", Child: age < 18 && age >= 0, Answers: rule.Answers{}}
+								g := rule.Guest{Main: kinship == "head", Child: age < 15 && age >= 0, Answers: rule.Answers{}}
 								for field, answer := range map[rule.Field]string{rule.Nationality: nationality, rule.Kinship: strings.TrimPrefix(kinship, "head")} {
 									if answer != "" {
 										g.Answers[field] = answer

@@ -1,9 +1,6 @@
 package rule
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Rule is one version of the law of one country about what an accommodation asks its guests. Each version carries its source and
 // the day on which the source was read. It is no legal advice: a property confirms its own.
@@ -12,7 +9,8 @@ type Rule struct {
 	Since  string // in force since, YYYY-MM-DD
 	Source string // the law
 	URL    string // where it can be read
-	ReadOn string // when the source was read, YYYY-MM-DD
+	Also   string // a second source, or empty
+	ReadOn string // when the sources were read, YYYY-MM-DD
 	// Closed means that the official form must hold nothing else.
 	Closed bool
 	// KeepMonths is how long the form is kept after departure; 0: the source names no time.
@@ -27,6 +25,7 @@ type Rule struct {
 	Limits string
 
 	foreignOnly bool        // citizens of the country fill in no form
+	family      family      // companions whom the form of the main guest covers as members of the family
 	groupsOver  int         // the leader of a larger party fills in one form for all; 0: each guest has a form of their own
 	signs       []condition // a guest for whom one of them holds signs; empty: the law names no signer
 	wants       []want
@@ -63,6 +62,7 @@ const (
 	notCovered                         // the main guest, or the main guest fills in no form
 	bornHere                           // born in the country
 	livesHere                          // lives in the country
+	childOfAge                         // a child of the main guest whom the party does not count as a child
 	hasIDCard                          // travels with an identity card
 	hasPermit                          // travels with a residence permit
 )
@@ -76,7 +76,6 @@ func (r *Rule) conditionsOf(g Guest, p Party) condition {
 	isMinor := IsMinor(g, p.Arrival)
 	from := func(years int) bool { return !known && !g.Child || known && age >= years }
 	coverable := !g.Main && !r.isExempt(p.Head)
-	inFamily := coverable && slices.Contains(family, g.Answers[Kinship])
 	inGroup := coverable && r.groupsOver > 0 && p.Size > r.groupsOver
 	var held condition
 	set := func(c condition, holds bool) {
@@ -95,7 +94,9 @@ func (r *Rule) conditionsOf(g Guest, p Party) condition {
 	set(from16, from(16))
 	set(head, g.Main)
 	set(companion, !g.Main)
-	set(notFamily, !inFamily)
+	set(childOfAge, g.Answers[Kinship] == "child" && !g.Child)
+	when, isFamily := r.family[g.Answers[Kinship]]
+	set(notFamily, !coverable || !isFamily || !held.all(when))
 	set(group, inGroup)
 	set(notGroup, !inGroup)
 	set(notCovered, !coverable)
@@ -116,11 +117,17 @@ func (r *Rule) isForeign(a Answers) bool { return a[Nationality] != "" && !r.isC
 // isExempt reports whether a main guest fills in no form, so that it covers no companion.
 func (r *Rule) isExempt(main Answers) bool { return r.foreignOnly && r.isCitizen(main) }
 
-// family are the answers to kinship that make a companion a member of the main guest's family.
-var family = []string{"spouse", "child", "parent", "sibling", "grandparent", "otherFamily"}
+// family has the answers to kinship that make a companion a member of the main guest's family, and for whom.
+type family map[string]condition
+
+// relatives are all relatives of the main guest. closeFamily are those of the German law since 2025.
+var (
+	relatives   = family{"spouse": 0, "child": 0, "parent": 0, "sibling": 0, "grandparent": 0, "otherFamily": 0}
+	closeFamily = family{"spouse": 0, "child": minor}
+)
 
 // KinshipOptions are the answers to kinship: what the guest is to the main guest.
-var KinshipOptions = append(slices.Clone(family), "guardian", "notFamily")
+var KinshipOptions = []string{"spouse", "child", "parent", "sibling", "grandparent", "otherFamily", "guardian", "notFamily"}
 
 // Find returns the newest version of the rule with a name, and false if there is none.
 func Find(name string) (*Rule, bool) {

@@ -114,12 +114,39 @@ func TestCompanionsInGermany(t *testing.T) {
 		{"of a group of eleven", "PT", 11, "", short},
 		{"of a group of eleven led by a German", "DE", 11, "notFamily", withKinship(full)},
 		{"the spouse of a foreign citizen", "PT", 2, "spouse", withKinship(short)},
+		{"the sister of a foreign citizen", "PT", 2, "sibling", withKinship(full)},
+		{"the mother of a foreign citizen", "PT", 2, "parent", withKinship(full)},
+		{"the grown-up child of a foreign citizen", "PT", 2, "child", withKinship(full)},
 		{"the spouse of a German", "DE", 2, "spouse", withKinship(full)},
 	} {
 		g := Guest{Answers: Answers{Nationality: "PT", BirthDate: "1990-05-05", Kinship: test.kinship}}
 		p := Party{Arrival: arrival, Size: test.size, Head: Answers{Nationality: test.head}}
 		if got := asked(Fields(Settings{Rule: r}, g, p)); got != test.want {
 			t.Errorf("%s:\n%s, want\n%s", test.who, got, test.want)
+		}
+	}
+}
+
+// A child of the main guest is counted on the German form until 18. The party's count of children decides as long as no birth date does.
+func TestChildrenInGermany(t *testing.T) {
+	r, _ := Find("DE")
+	former, _ := time.Parse(time.DateOnly, "2024-12-31")
+	for _, test := range []struct {
+		on       time.Time
+		child    bool
+		born     string
+		own, day bool // a form of their own, and the birth date is asked
+	}{
+		{arrival, true, "", false, false}, {arrival, false, "", true, true}, {arrival, false, "2009-05-05", false, true}, {arrival, false, "2000-05-05", true, true},
+		{former, false, "2000-05-05", false, false},
+	} {
+		g := Guest{Child: test.child, Answers: Answers{Nationality: "PT", Kinship: "child"}}
+		if test.born != "" {
+			g.Answers[BirthDate] = test.born
+		}
+		got := asked(Fields(Settings{Rule: r}, g, Party{Arrival: test.on, Size: 2, Head: Answers{Nationality: "PT"}}))
+		if strings.Contains(got, "document.number") != test.own || strings.Contains(got, "birthDate") != test.day {
+			t.Errorf("%+v: %s", test, got)
 		}
 	}
 }
@@ -429,6 +456,14 @@ func TestTable(t *testing.T) {
 		}
 		if r.Source == "" || !strings.HasPrefix(r.URL, "http") || len(r.wants) == 0 {
 			t.Errorf("%s has no source, or asks nothing", r.Name)
+		}
+		if r.Also == r.URL || r.Also != "" && !strings.HasPrefix(r.Also, "http") {
+			t.Errorf("%s: the second source is %q", r.Name, r.Also)
+		}
+		for kinship := range r.family {
+			if !slices.Contains(KinshipOptions, kinship) {
+				t.Errorf("%s: %s is no kinship", r.Name, kinship)
+			}
 		}
 		for _, w := range r.wants {
 			if _, ok := StepOf(w.field); !ok {

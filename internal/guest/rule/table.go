@@ -7,8 +7,9 @@ var Rules = []Rule{
 	{Name: "none"},
 	{
 		Name: "AT", Since: "2023-11-01", Source: "Meldegesetz § 5, § 10", ReadOn: "2026-11-22", Closed: true, KeepMonths: 84,
-		URL:   "https://usp.gv.at/themen/brancheninformationen/gastronomie-und-tourismus/gaesteverzeichnis.html",
-		signs: []condition{adult | notFamily}, Signature: "drawn",
+		URL:    "https://usp.gv.at/themen/brancheninformationen/gastronomie-und-tourismus/gaesteverzeichnis.html",
+		family: relatives,
+		signs:  []condition{adult | notFamily}, Signature: "drawn",
 		wants: slices.Concat(
 			deciding(companion, Kinship),
 			every(0, FirstName, LastName, BirthDate),
@@ -24,14 +25,17 @@ var Rules = []Rule{
 		wants:  slices.Concat(every(0, FirstName, LastName, Street, City, Country), optional(0, Postcode, Region)),
 	},
 	{
-		Name: "DE", Since: "2025-01-01", Source: "§§ 29, 30 BMG", ReadOn: "2026-11-22", Closed: true, KeepMonths: 12,
+		// § 29 (2) in the version of 2025-01-01 speaks of foreign guests only, and counts foreign spouses, partners and minor children on the form
+		// of another guest. Other relatives have a form of their own.
+		Name: "DE", Since: "2025-01-01", Source: "§§ 29, 30 BMG", ReadOn: "2026-11-23", Closed: true, KeepMonths: 12,
 		URL:         "https://www.buzer.de/gesetz/10628/a180984.htm",
-		foreignOnly: true, groupsOver: 10,
+		Also:        "https://www.buzer.de/gesetz/10628/al0-143959.htm",
+		foreignOnly: true, groupsOver: 10, family: closeFamily,
 		signs: []condition{foreign | from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
 		IdentityCheck: "compareAtDesk", Limits: "limits.DE",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
-			deciding(companion|foreign|notGroup, Kinship),
+			deciding(companion|foreign|notGroup, Kinship), deciding(foreign|notGroup|childOfAge, BirthDate),
 			every(foreign|notFamily|notGroup, FirstName, LastName, BirthDate, Nationality, Street, City, Country, DocumentNumber),
 			optional(foreign|notFamily|notGroup, OtherNationality, Postcode),
 			every(foreign|group, Nationality), // the leader of a group writes their number and citizenships
@@ -77,8 +81,13 @@ var Rules = []Rule{
 		),
 	},
 	{
-		Name: "HR", Since: "2020-04-16", Source: "NN 43/2020", ReadOn: "2026-11-22",
+		// The ordinance of 2020-04-08 is in force since 2020-04-16. The second source, a notice of a host, lists the same answers, and as the last
+		// one the basis of an exemption from the sojourn tax. It has no date and names the tax act of 2008. The table takes the reasons from
+		// https://www.rovinj-tourism.com/en/plan-your-journey/registration-of-arrival/616: 70 % disability with one escort, school, work. The
+		// other reasons there, such as family of residents, are the answer "other".
+		Name: "HR", Since: "2020-04-16", Source: "NN 43/2020", ReadOn: "2026-11-23",
 		URL:    "https://www.zakon.hr/cms.htm?id=44173",
+		Also:   "http://villa-poseidon.com/evisitor/",
 		Limits: "limits.HR",
 		wants: slices.Concat(
 			every(0, FirstName, LastName, Nationality, BirthDate, BirthCountry, Sex, City, Country, DocumentType, DocumentNumber),
@@ -124,11 +133,14 @@ var Rules = []Rule{
 // former are earlier versions of rules, for stays that arrived while they were in force: by country, the newest first.
 var former = []Rule{
 	{
-		// Until the end of 2024 German citizens filled in the form, too.
-		Name: "DE", Since: "2015-11-01", Source: "§§ 29, 30 BMG (2015)", ReadOn: "2026-11-22", Closed: true, KeepMonths: 12,
-		URL:        "https://www.buzer.de/gesetz/10628/a180984.htm",
-		groupsOver: 10,
-		signs:      []condition{from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
+		// The former law ended on 2015-11-01. Until the end of 2024 German citizens filled in the form, too: § 29 (2) spoke of all guests, and
+		// counted relatives of any degree on the form of another guest. Both sources have this text, the second one as of 2021-03-18. Neither says
+		// that it was the same before 2021.
+		Name: "DE", Since: "2015-11-01", Source: "§§ 29, 30 BMG (2015)", ReadOn: "2026-11-23", Closed: true, KeepMonths: 12,
+		URL:        "https://www.buzer.de/gesetz/10628/al0-143959.htm",
+		Also:       "https://lexetius.com/BMG/29",
+		groupsOver: 10, family: relatives,
+		signs: []condition{from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
 		IdentityCheck: "compareAtDesk", Limits: "limits.DE",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),

@@ -948,7 +948,9 @@ type CheckInRule struct {
 	// A signature drawn on a screen does not count. The settings refuse drawn.
 	NoDrawnSignature bool `protobuf:"varint,11,opt,name=no_drawn_signature,json=noDrawnSignature,proto3" json:"no_drawn_signature,omitempty"`
 	// The fewest guests who fill in the law's form: lead, adults or all. The settings refuse fewer.
-	WhoFills      string `protobuf:"bytes,12,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
+	WhoFills string `protobuf:"bytes,12,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
+	// A second source, or empty.
+	AlsoUrl       string `protobuf:"bytes,13,opt,name=also_url,json=alsoUrl,proto3" json:"also_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1063,6 +1065,13 @@ func (x *CheckInRule) GetNoDrawnSignature() bool {
 func (x *CheckInRule) GetWhoFills() string {
 	if x != nil {
 		return x.WhoFills
+	}
+	return ""
+}
+
+func (x *CheckInRule) GetAlsoUrl() string {
+	if x != nil {
+		return x.AlsoUrl
 	}
 	return ""
 }
@@ -2751,7 +2760,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x18ListCheckInRulesResponse\x129\n" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInRuleListR\x04data\"H\n" +
 	"\x0fCheckInRuleList\x125\n" +
-	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.CheckInRuleR\x04list\"\xdb\x02\n" +
+	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.CheckInRuleR\x04list\"\xf6\x02\n" +
 	"\vCheckInRule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\tR\x05since\x12\x16\n" +
@@ -2766,7 +2775,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\tsignature\x18\n" +
 	" \x01(\tR\tsignature\x12,\n" +
 	"\x12no_drawn_signature\x18\v \x01(\bR\x10noDrawnSignature\x12\x1b\n" +
-	"\twho_fills\x18\f \x01(\tR\bwhoFills\"E\n" +
+	"\twho_fills\x18\f \x01(\tR\bwhoFills\x12\x19\n" +
+	"\balso_url\x18\r \x01(\tR\aalsoUrl\"E\n" +
 	"\x11GetCheckInRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"L\n" +
 	"\x12GetCheckInResponse\x126\n" +
