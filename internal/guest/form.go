@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/internal/actor"
@@ -66,6 +67,9 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	if err != nil {
 		return nil, err
 	}
+	if !slices.Contains(rule.Steps, step) {
+		return nil, unknownStep(form)
+	}
 	m, err := p.answer(tx, form, step, answers)
 	if err != nil {
 		return nil, err
@@ -74,6 +78,17 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 		return nil, err
 	}
 	return p, recordCompletion(tx, keys, a)
+}
+
+// unknownStep names the steps of a form.
+func unknownStep(form Form) error {
+	var steps []string
+	for _, ask := range form.Asks {
+		if name := string(ask.Step); !slices.Contains(steps, name) {
+			steps = append(steps, name)
+		}
+	}
+	return fault.Fields(fault.Field{Path: "step", Reason: fault.WrongValue, Message: "is no step of a form: this guest's form has " + strings.Join(steps, ", ")})
 }
 
 // answer returns a guest with the answers of a step, or all wrong fields.

@@ -193,6 +193,17 @@ func TestTwoFactsReadNoAnswers(t *testing.T) {
 	})
 }
 
+func TestUnknownStep(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva")
+		err := h.save(h.guestOf(id, ""), h.party(id).Members[0].Row.ID, "nmae", "firstName", "Ana")
+		f, _ := fault.Of(err)
+		if f == nil || len(f.Fields) != 1 || f.Fields[0].Path != "step" || f.Fields[0].Message != "is no step of a form: this guest's form has name" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 func TestOftenCountries(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		id := h.book(hotel, "A", "Silva")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"latchkey.dev/internal/message"
 )
@@ -23,6 +24,9 @@ func (s *site) calendar(x *exchange) error {
 		"SUMMARY:" + calendarText(title), "LOCATION:" + calendarText(stay.GetProperty().GetAddress()),
 		"END:VEVENT", "END:VCALENDAR", "",
 	}
+	for i, line := range lines {
+		lines[i] = foldLine(line)
+	}
 	x.w.Header().Set("Content-Type", "text/calendar; charset=utf-8")
 	x.w.Header().Set("Content-Disposition", `attachment; filename="stay.ics"`)
 	x.w.WriteHeader(http.StatusOK)
@@ -33,4 +37,22 @@ func (s *site) calendar(x *exchange) error {
 // calendarText escapes a text of a calendar file.
 func calendarText(text string) string {
 	return strings.NewReplacer("\\", "\\\\", ";", "\\;", ",", "\\,", "\r", "", "\n", "\\n").Replace(text)
+}
+
+// maxLine is the most octets of a line without its end, RFC 5545 section 3.1.
+const maxLine = 75
+
+// foldLine splits a line that is too long. Each further part begins with a space. No character is split.
+func foldLine(line string) string {
+	var out strings.Builder
+	length := 0
+	for _, r := range line {
+		if n := utf8.RuneLen(r); length+n > maxLine {
+			out.WriteString("\r\n ")
+			length = 1
+		}
+		n, _ := out.WriteRune(r)
+		length += n
+	}
+	return out.String()
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
 )
@@ -306,6 +308,21 @@ func TestReady(t *testing.T) {
 		t.Errorf("moved to %q", a.moved)
 	}
 	b.shows("/g/stays/rsv_1", "You can check in on Saturday, 21 November.", "Ready for Saturday, 21 November")
+	f.stay.CheckIn.OpensOn, f.stay.CheckIn.MissingGuestIds = "2026-11-21", nil
+	if page := b.shows("/g/stays/rsv_1/checkin", "Your stay starts on Saturday, 21 November. Your details are complete.", "Open my stay"); strings.Contains(page.body, "Fill in my details") {
+		t.Error("the guest is asked for details that are complete")
+	}
+	f.stay.Property = proto.CloneOf(theProperty)
+	f.stay.Property.Address = strings.Repeat("Ça é o Miramar, ", 20)
+	for _, line := range strings.Split(b.get("/g/stays/rsv_1/calendar").body, "\r\n") {
+		if len(line) > 75 || !utf8.ValidString(line) {
+			t.Errorf("a line of %d octets: %q", len(line), line)
+		}
+	}
+	if unfolded := strings.ReplaceAll(b.get("/g/stays/rsv_1/calendar").body, "\r\n ", ""); !strings.Contains(unfolded, "LOCATION:"+strings.Repeat(`Ça é o Miramar\, `, 20)) {
+		t.Errorf("unfolded: %s", unfolded)
+	}
+	f.stay.Property = theProperty
 	a := b.shows("/g/stays/rsv_1/calendar", "BEGIN:VEVENT UID:rsv_1 DTSTAMP:20261120T120000Z DTSTART:20261121T150000Z DTEND:20261123T110000Z", "SUMMARY:Stay at Hostel Miramar", `LOCATION:Rua do Mar 1\n1100 Lisboa`)
 	if strings.Contains(a.body, "Silva") || a.header.Get("Content-Type") != "text/calendar; charset=utf-8" {
 		t.Errorf("%v %s", a.header, a.body)
