@@ -133,7 +133,6 @@ var functions = template.FuncMap{
 		return message.Entry{Kind: "choice." + field + "." + value, Text: value}
 	},
 	"grouped": grouped,
-	"listed":  func(code string, list []string) bool { return slices.Contains(list, code) },
 	"spoken":  spoken,
 }
 
