@@ -88,6 +88,23 @@ func TestKioskFlow(t *testing.T) {
 	b.checkSecrets()
 }
 
+// A guest whose check-in stops can wait for it on a phone, but not for a stop that only the desk ends.
+func TestStopOffersThePhone(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.enrol()
+	b.moves("/k/find", form(facts("8790", "Silva")...), "/k/you")
+	for _, c := range []struct {
+		reason string
+		retry  bool
+	}{{"roomNotReady", true}, {"stageRefused", false}} {
+		f.stay.CheckIn = &guestv1.CheckIn{Stage: "stopped", Stops: []*guestv1.CheckInStop{{Reason: c.reason, Retry: c.retry}}}
+		if page := b.get("/k/stop"); strings.Contains(page.body, `href="/k/phone"`) != c.retry {
+			t.Errorf("%s: offers the phone: %v\n%s", c.reason, !c.retry, plain(page.body))
+		}
+	}
+}
+
 // The start page ends the session of a guest who left.
 func TestStartEndsTheVisit(t *testing.T) {
 	f := newFake()
