@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,34 +52,58 @@ var files embed.FS
 // Entry is one text of a language.
 type Entry struct{ Kind, Text string }
 
-// lines has the texts of each language in the order of its files.
-var lines = sync.OnceValue(func() map[string][]Entry {
-	all := map[string][]Entry{}
+// set is the texts of all languages.
+type set struct {
+	lines map[string][]Entry // of each language in the order of its files
+	texts map[string]map[string]string
+}
+
+// loaded is the set of the program's files, unless Add changed it.
+var loaded atomic.Pointer[set]
+
+var embedded = sync.OnceValue(func() *set {
+	all := &set{lines: map[string][]Entry{}, texts: map[string]map[string]string{}}
 	names, _ := files.ReadDir("catalogue")
 	for _, name := range names {
 		content, _ := files.ReadFile(path.Join("catalogue", name.Name()))
 		language := strings.TrimSuffix(name.Name(), ".txt")
-		language = language[strings.LastIndex(language, ".")+1:]
-		for line := range strings.Lines(string(content)) {
-			kind, text, ok := strings.Cut(strings.TrimSpace(line), " = ")
-			if ok && !strings.HasPrefix(kind, "#") {
-				all[language] = append(all[language], Entry{kind, text})
-			}
-		}
+		all.add(language[strings.LastIndex(language, ".")+1:], string(content))
 	}
 	return all
 })
 
-var catalogues = sync.OnceValue(func() map[string]map[string]string {
-	all := map[string]map[string]string{}
-	for language, entries := range lines() {
-		all[language] = map[string]string{}
-		for _, e := range entries {
-			all[language][e.Kind] = e.Text
+func (s *set) add(language, content string) {
+	if s.texts[language] == nil {
+		s.texts[language] = map[string]string{}
+	}
+	for line := range strings.Lines(content) {
+		kind, text, ok := strings.Cut(strings.TrimSpace(line), " = ")
+		if ok && !strings.HasPrefix(kind, "#") {
+			s.lines[language] = append(s.lines[language], Entry{kind, text})
+			s.texts[language][kind] = text
 		}
 	}
-	return all
-})
+}
+
+func current() *set {
+	if s := loaded.Load(); s != nil {
+		return s
+	}
+	return embedded()
+}
+
+func lines() map[string][]Entry { return current().lines }
+
+func catalogues() map[string]map[string]string { return current().texts }
+
+// Add adds a language from the content of a catalogue file, until remove is called. Tests of languages that the product lacks use it.
+func Add(language, content string) (remove func()) {
+	before := current()
+	after := &set{lines: maps.Clone(before.lines), texts: maps.Clone(before.texts)}
+	after.add(language, content)
+	loaded.Store(after)
+	return func() { loaded.Store(before) }
+}
 
 // Has reports whether a kind has a text.
 func Has(kind string) bool {
@@ -96,6 +121,7 @@ func List(language, prefix string) (list []Entry) {
 	return list
 }
 
+// Languages are the languages that have texts.
 func Languages() []string { return slices.Sorted(maps.Keys(catalogues())) }
 
 // Kinds returns the kinds of a language's messages, each with the names of its parameters.
@@ -185,7 +211,7 @@ func (r Reader) Text(m Message) string {
 }
 
 // layouts are the formats of a time.
-var layouts = map[string]string{"time": "2006-01-02 15:04", "moment": time.DateTime, "clock": time.TimeOnly, "day": "Monday, 2 January 2006", "hour": "15:04"}
+var layouts = map[string]string{"time": "2006-01-02 15:04", "moment": time.DateTime, "clock": time.TimeOnly, "hour": "15:04"}
 
 // maxQuoted bounds the characters of a name in a text.
 const maxQuoted = 64
@@ -229,7 +255,19 @@ func (r Reader) formatTime(at time.Time, format string) string {
 	if zone == nil {
 		zone = time.UTC
 	}
-	return at.In(zone).Format(layouts[format])
+	if at = at.In(zone); format == "day" {
+		return r.Text(Date("date.full", at))
+	}
+	return at.Format(layouts[format])
+}
+
+// Date is the message of a day. Its kind has any of the parameters day, month, mon, year, weekday and wd.
+func Date(kind string, at time.Time) Message {
+	month, weekday := "month."+strconv.Itoa(int(at.Month())), "weekday."+strconv.Itoa(int(at.Weekday()))
+	return Message{Kind: kind, Params: Params{
+		"day": at.Day(), "year": at.Year(), "month": Message{Kind: month}, "weekday": Message{Kind: weekday},
+		"mon": Message{Kind: month + ".short"}, "wd": Message{Kind: weekday + ".short"},
+	}}
 }
 
 // list renders a list of messages as sentences, one after the other.
@@ -269,6 +307,10 @@ func number(v any) int {
 }
 
 func plural(language string, n int, forms []string) string {
-	form := forms[min(plurals[language](n), len(forms)-1)]
+	rule := plurals[language]
+	if rule == nil {
+		rule = plurals[English]
+	}
+	form := forms[min(rule(n), len(forms)-1)]
 	return strings.ReplaceAll(form, "#", strconv.Itoa(n))
 }

@@ -15,7 +15,7 @@ const moment = "20060102T150405Z"
 // calendar answers with the stay as a file for the guest's calendar, RFC 5545. It has no name and no code.
 func (s *site) calendar(x *exchange) error {
 	stay := x.flow.Stay
-	words := wordsOf(x.r.Header.Get("Accept-Language"), stay.GetProperty())
+	words := x.words(stay.GetProperty())
 	title := words.text("web.calendar.title", message.Params{"property": stay.GetProperty().GetName()})
 	lines := []string{
 		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Latchkey//Stay//EN", "BEGIN:VEVENT",

@@ -23,6 +23,8 @@ type exchange struct {
 	prefix string // of input names in a posted form
 	token  string // the guest's session, or the tablet's token before there is one
 	flow   flow
+	// ownLanguage means that the page does not follow the language that a guest chose.
+	ownLanguage bool
 }
 
 // maxForm is the most bytes of a posted form.
@@ -104,12 +106,12 @@ func (x *exchange) move(url string) error {
 // new returns a page for the exchange. Its title is a message.
 func (x *exchange) new(face *guestv1.PropertyFace, title string, kv ...any) *page {
 	p := &page{Nonce: x.nonce, Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow, Key: rand.Text(), Path: x.r.URL.Path, files: x.site.files, now: x.site.now(),
-		Look: x.theme(), LookURL: x.lookURL()}
+		Look: x.theme(), LookURL: x.lookURL(), Languages: x.site.languages.names}
 	if p.Kiosk {
 		p.Idle = "guest"
 		p.prefix = strings.ToLower(rand.Text()[:6]) + "~"
 	}
-	p.words = wordsOf(x.r.Header.Get("Accept-Language"), face)
+	p.words = x.words(face)
 	p.Title = p.T(title, kv...)
 	return p
 }

@@ -52,7 +52,7 @@ func (x *exchange) form(guest string) (*guestv1.Form, error) {
 
 // translate sets the labels of the property's own questions in the language of the page.
 func (x *exchange) translate(forms ...*guestv1.Form) {
-	words := wordsOf(x.r.Header.Get("Accept-Language"), x.flow.Stay.GetProperty())
+	words := x.words(x.flow.Stay.GetProperty())
 	for _, f := range forms {
 		for _, step := range f.GetSteps() {
 			for _, q := range step.GetFields() {
@@ -201,7 +201,7 @@ func (s *site) saveStep(x *exchange) error {
 		return x.notFound()
 	}
 	posted := map[string]string{}
-	words := wordsOf(x.r.Header.Get("Accept-Language"), x.flow.Stay.GetProperty())
+	words := x.words(x.flow.Stay.GetProperty())
 	for _, q := range f.GetSteps()[at].GetFields() {
 		if q.GetKind() == "date" {
 			posted[q.GetName()] = words.dateFrom(x.value(q.GetName()+".day"), x.value(q.GetName()+".month"), x.value(q.GetName()+".year"))

@@ -88,6 +88,9 @@ const startSeconds = 30
 
 func (s *site) showKiosk(x *exchange) error {
 	x.endGuest()
+	if x.r.URL.RawQuery != chosenQuery {
+		x.forgetLanguage()
+	}
 	k, err := x.kiosk()
 	if err != nil {
 		if kind := s.api.Fault(err).Kind; kind == fault.Unauthenticated || kind == fault.Denied {
@@ -96,9 +99,21 @@ func (s *site) showKiosk(x *exchange) error {
 		return s.showClosed(x)
 	}
 	p := x.new(k.GetProperty(), "web.kiosk.title", "property", k.GetProperty().GetName())
-	p.Idle, p.Refresh = "start", startSeconds
+	p.Idle, p.Refresh, p.LookURL = "start", startSeconds, "?"+lookQuery+"&"+chosenQuery
 	p.Data = kioskView{Kiosk: k, QR: x.qr(k.GetDoor())}
 	return x.render(http.StatusOK, "kiosk", p)
+}
+
+// chosenQuery marks the start page that is shown after a guest chose a language. Without it the start page is the property's.
+const chosenQuery = "chosen"
+
+// forgetLanguage ends the language that the last guest chose, on the page that is rendered too.
+func (x *exchange) forgetLanguage() {
+	if x.cookie(languageCookie) == "" {
+		return
+	}
+	x.dropCookie(languageCookie)
+	x.ownLanguage = true
 }
 
 // endGuest ends the session of the guest at the tablet, if there is one.
@@ -128,6 +143,7 @@ type closedView struct {
 
 func (x *exchange) closedPage(title, text string) error {
 	x.flow.Kiosk = true
+	x.ownLanguage = x.r.URL.Path == "/k/closed" // the service worker keeps it for the next guests
 	var k *kioskv1.Kiosk
 	if token := x.cookie(kioskCookie); token != "" {
 		if found, err := x.site.api.Kiosks.GetKiosk(x.asToken(token), &kioskv1.GetKioskRequest{}); err == nil {

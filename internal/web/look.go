@@ -67,6 +67,13 @@ func (s *site) saveLook(x *exchange) error {
 	case slices.Contains(themes, theme):
 		x.setCookie(themeCookie, theme, s.now().Add(lookAge))
 	}
+	if lang := x.r.PostForm.Get("lang"); slices.Contains(s.languages.names, lang) {
+		until := s.now().Add(lookAge)
+		if strings.HasPrefix(path, "/k/") {
+			until = time.Time{} // for this guest; the start page ends it
+		}
+		x.setCookie(languageCookie, lang, until)
+	}
 	_, query, _ := strings.Cut(x.r.URL.RawQuery, "&")
 	return x.move((&url.URL{Path: path, RawQuery: query}).String())
 }

@@ -32,6 +32,8 @@ type page struct {
 	LookURL  string // where the page sends the choice of its look, or ""
 	Data     any
 
+	Languages []string // those that have texts
+
 	prefix string // of input names at a kiosk
 	files  *assets
 	now    time.Time
@@ -73,6 +75,9 @@ func (p *page) Schemes() string {
 	}
 	return "light dark"
 }
+
+// Choosable reports whether a choice of languages makes sense on the page.
+func (p *page) Choosable() bool { return p.LookURL != "" && len(p.Languages) > 1 }
 
 // Looks are the choices of colors. The first leaves them to the device.
 func (p *page) Looks() []string { return themes }

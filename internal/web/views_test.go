@@ -33,7 +33,7 @@ func views() map[string][2]any {
 	choices := []*guestv1.Choice{{Id: "c", SpaceName: "Room 1", Initials: "A. S."}, {}}
 	return map[string][2]any{
 		"problem":   {problemView{Text: "text"}, problemView{}},
-		"link":      {linkView{Link: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "not a date"}, Path: "/g/l/x"}, linkView{}},
+		"link":      {linkView{Link: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-13-99"}, Path: "/g/l/x"}, linkView{}},
 		"stay":      {stayView{Tasks: []taskLink{{"you", "todo", "/x"}, {"sharing", "blocked", ""}}, Open: 2, Doors: keyView{Doors: f.stay.GetDoors(), Moving: true}}, stayView{}},
 		"step":      {stepView{Guest: f.stay.GetGuests()[0], Step: f.form.GetSteps()[0], Fields: fields, Number: 1, Count: 5, Confirm: true}, stepView{}},
 		"check":     {checkView{Guests: all}, checkView{}},
@@ -76,7 +76,7 @@ func TestEveryPageRenders(t *testing.T) {
 		}
 		for i, data := range view {
 			for _, kiosk := range []bool{false, true} {
-				p := &page{Nonce: "N", Key: "K", Path: "/x", Data: data, Kiosk: kiosk, files: files, now: time.Now(), words: wordsOf("en", nil)}
+				p := &page{Nonce: "N", Key: "K", Path: "/x", Data: data, Kiosk: kiosk, files: files, now: time.Now(), words: newLanguages().words("", "en", nil)}
 				if i == 0 {
 					f := newFake()
 					f.start("failed")
@@ -176,7 +176,7 @@ func TestEveryMessageExists(t *testing.T) {
 
 // Values that are HTML stay HTML, and all other values are escaped.
 func TestTextsAreEscaped(t *testing.T) {
-	w := wordsOf("", theProperty)
+	w := newLanguages().words("", "", theProperty)
 	if got := w.T("web.link.title", "property", `<b>"&\uE0000\uE001`); !strings.HasPrefix(string(got), "Your stay at &lt;b&gt;&#34;&amp;") {
 		t.Errorf("%s", got)
 	}
@@ -190,7 +190,7 @@ func TestTextsAreEscaped(t *testing.T) {
 
 // Dates may be typed with numbers or the names of months. What is no date stays as it was typed.
 func TestDates(t *testing.T) {
-	w := wordsOf("", nil)
+	w := newLanguages().words("", "", nil)
 	for _, test := range []struct{ day, month, year, want string }{
 		{"7", "3", "1990", "1990-03-07"}, {"07", "mar", "1990", "1990-03-07"}, {"1", "SEPTEMBER", "2001", "2001-09-01"}, {"1", "Sept.", "2001", "2001-09-01"},
 		{"", "", "", ""}, {"7", "", "1990", "7  1990"}, {"7", "ma", "1990", "7 ma 1990"}, {"32", "1", "1990", "32 1 1990"}, {"1", "13", "1990", "1 13 1990"}, {"1", "1", "90", "1 1 90"},

@@ -46,6 +46,8 @@ type site struct {
 	pages  map[string]*template.Template
 	files  *assets
 	mux    *http.ServeMux
+	// languages are those that guests choose from.
+	languages languages
 }
 
 // Paths are the patterns of the paths that the pages need.
@@ -64,7 +66,7 @@ func New(api API, o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{api: api, log: o.Logger, secure: o.Secure, now: o.Now, pages: pages, files: files, mux: http.NewServeMux()}
+	s := &site{api: api, log: o.Logger, secure: o.Secure, now: o.Now, pages: pages, files: files, mux: http.NewServeMux(), languages: newLanguages()}
 	for pattern, h := range s.routes() {
 		s.mux.Handle(pattern, s.page(h))
 	}

@@ -4,16 +4,11 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/text/language"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/message"
 )
 
@@ -21,30 +16,6 @@ import (
 type words struct {
 	Lang string
 	zone *time.Location
-}
-
-// served are the languages that have texts, and a matcher of them.
-var served = sync.OnceValues(func() ([]string, language.Matcher) {
-	names := message.Languages()
-	tags := make([]language.Tag, len(names))
-	for i, name := range names {
-		tags[i] = language.Make(name)
-	}
-	return names, language.NewMatcher(tags)
-})
-
-// wordsOf chooses the language: the first of the browser's that has texts, else the property's, else English.
-func wordsOf(accept string, face *guestv1.PropertyFace) words {
-	w := words{Lang: message.English, zone: time.UTC}
-	if zone, err := clock.Zone(face.GetTimeZone()); err == nil {
-		w.zone = zone
-	}
-	wanted, _, _ := language.ParseAcceptLanguage(accept)
-	names, matcher := served()
-	if _, i, sure := matcher.Match(append(wanted, language.Make(face.GetLanguage()))...); sure != language.No {
-		w.Lang = names[i]
-	}
-	return w
 }
 
 // text renders a message as plain text.
@@ -156,11 +127,7 @@ func (w words) LongDate(day string) template.HTML {
 func (w words) day(t time.Time) string { return w.date("date.day", t) }
 
 func (w words) date(kind string, t time.Time) string {
-	month, weekday := strconv.Itoa(int(t.Month())), strconv.Itoa(int(t.Weekday()))
-	return w.text(kind, message.Params{
-		"day": t.Day(), "year": t.Year(), "month": message.Message{Kind: "month." + month}, "weekday": message.Message{Kind: "weekday." + weekday},
-		"mon": message.Message{Kind: "month." + month + ".short"}, "wd": message.Message{Kind: "weekday." + weekday + ".short"},
-	})
+	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Date(kind, t))
 }
 
 func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *time.Location) template.HTML {

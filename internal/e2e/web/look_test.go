@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/test/browser"
+	"latchkey.dev/internal/test/pseudo"
 )
 
 // A guest chooses light or dark colors against those of the device, with and without script. The choice holds on the next page, on a
@@ -48,4 +49,27 @@ func TestGuestChoosesColors(t *testing.T) {
 			ground(test.own)
 		})
 	}
+}
+
+// A guest chooses a language by its own name, on the phone without script and at the tablet. The tablet's next guest has the property's.
+func TestGuestChoosesLanguage(t *testing.T) {
+	pseudo.Add(t, pseudo.RightToLeft)
+	other := func(english string) string { return pseudo.Text(pseudo.RightToLeft, english) }
+	address := base().serve(t)
+
+	p := browser.Open(t, browser.WithSize(browser.Phone), browser.WithoutScript)
+	p.SetCookie(address, "lk-stay-stay1", "x")
+	p.Visit(address + "/g/stays/stay1/people")
+	p.Click("Language: English")
+	p.Next(other("English"), other("Who stays with you"))
+	p.Next(other("Back"), other("Your stay"))
+
+	k := browser.Open(t, browser.WithSize(browser.Kiosk))
+	k.SetCookie(address, "lk-kiosk", "x")
+	k.Visit(address + "/k/")
+	k.Next(other("English"), other("Welcome"))
+	k.Screenshot("kiosk")
+	k.Next(other("Check in"), other("Find your booking"))
+	k.Visit(address + "/k/")
+	k.WaitHeading("Welcome")
 }

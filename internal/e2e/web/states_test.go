@@ -13,6 +13,7 @@ import (
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/test/browser"
+	"latchkey.dev/internal/test/pseudo"
 )
 
 // state is a page in one state.
@@ -332,13 +333,17 @@ type setting struct {
 	size      browser.Size
 	dark      bool
 	scriptOff bool
-	forced    bool // the browser replaces the page's colors
-	spaced    bool // the reader spaces the text
-	kinds     bool // a test run shows one page of each kind; without it, the full matrix alone has the setting
+	forced    bool   // the browser replaces the page's colors
+	spaced    bool   // the reader spaces the text
+	language  string // of a pseudo catalogue
+	kinds     bool   // a test run shows one page of each kind; without it, the full matrix alone has the setting
 }
 
 func (s setting) String() string {
 	name := fmt.Sprint(s.size)
+	if s.language != "" {
+		name += "-" + s.language
+	}
 	for _, part := range []struct {
 		on   bool
 		name string
@@ -370,12 +375,14 @@ var (
 	guestSettings = []setting{
 		{size: browser.Narrow}, {size: browser.Phone, dark: true}, {size: browser.Tablet, scriptOff: true}, {size: browser.Desktop}, {size: browser.Phone, scriptOff: true},
 		{size: browser.Desktop.Zoom(4), spaced: true, kinds: true}, {size: browser.Phone, forced: true, dark: true, kinds: true},
-		{size: browser.Phone, forced: true}, {size: browser.Desktop.Zoom(2)}, {size: browser.Phone, spaced: true},
+		{size: browser.Narrow, language: pseudo.Long, kinds: true}, {size: browser.Narrow, language: pseudo.RightToLeft, kinds: true},
+		{size: browser.Tablet, language: pseudo.RightToLeft}, {size: browser.Phone, forced: true}, {size: browser.Desktop.Zoom(2)}, {size: browser.Phone, spaced: true},
 	}
 	kioskSettings = []setting{
 		{size: browser.Kiosk}, {size: browser.Tablet}, {size: browser.Narrow},
 		{size: browser.Kiosk.Zoom(4), spaced: true, kinds: true}, {size: browser.Kiosk, forced: true, dark: true, kinds: true},
-		{size: browser.Kiosk, forced: true}, {size: browser.Kiosk.Zoom(2)}, {size: browser.Kiosk, spaced: true},
+		{size: browser.Kiosk, language: pseudo.Long, kinds: true}, {size: browser.Kiosk, language: pseudo.RightToLeft, kinds: true},
+		{size: browser.Narrow, language: pseudo.RightToLeft}, {size: browser.Kiosk, forced: true}, {size: browser.Kiosk.Zoom(2)}, {size: browser.Kiosk, spaced: true},
 	}
 )
 
@@ -408,8 +415,14 @@ func checkStates(t *testing.T, states []state, settings []setting, kinds []strin
 	}
 	for _, m := range matrix(settings) {
 		t.Run(m.String(), func(t *testing.T) {
+			if m.language != "" {
+				pseudo.Add(t, m.language)
+			}
 			p := browser.Open(t, m.options()...)
 			for _, s := range states {
+				if m.language != "" && s.act != nil {
+					continue // what the guest does has English names
+				}
 				if !all && m.kinds && !slices.Contains(kinds, s.name) {
 					continue
 				}
@@ -437,8 +450,18 @@ func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 	if s.name == "unknown" {
 		p.Tolerate("status of 404")
 	}
+	if m.language != "" {
+		p.SetCookie(address, "lk-lang", m.language)
+		if s.path == "/k/" {
+			s.path = "/k/?chosen"
+		}
+	}
 	p.Visit(address + s.path)
 	p.LayoutShift()
+	if m.language != "" && s.path != "/k/closed" {
+		p.WaitUntil("the language", fmt.Sprintf(`document.documentElement.lang === %q && getComputedStyle(document.body).direction === %q`,
+			m.language, map[string]string{pseudo.RightToLeft: "rtl"}[m.language]+map[string]string{pseudo.Long: "ltr"}[m.language]))
+	}
 	if weight := p.Weight(); weight > firstView || weight < 1000 {
 		t.Errorf("%s takes %d bytes over the wire; at most %d", s.path, weight, firstView)
 	}

@@ -1,0 +1,82 @@
+// Package pseudo makes languages of the English texts, for tests that prove that no text is hard-coded and that pages hold other
+// languages. The letters of a to z do not occur in their texts.
+package pseudo
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"latchkey.dev/internal/message"
+)
+
+// The languages.
+const (
+	Long        = "en-XA" // with accents and long words
+	RightToLeft = "ar-XB" // with Arabic letters
+)
+
+var letters = map[string][]rune{
+	Long:        []rune("áƀçđéƒğĥíĵķĺɱñóþǫřšťúṽŵẋýž"),
+	RightToLeft: []rune("ابجدهفغحيكقلمنعوصرسشتثطخظز"),
+}
+
+// longWord is how many letters a word of Long has before a space remains after it.
+const longWord = 14
+
+// placeholder is a parameter, with its plural forms if it has some.
+var placeholder = regexp.MustCompile(`\{(\w+(?::\w+)?)((?:\|[^{}|]*)*)\}`)
+
+// Add adds a language until the test ends. No server that the test started before knows it.
+func Add(t testing.TB, language string) {
+	t.Helper()
+	if letters[language] == nil {
+		t.Fatalf("no pseudo language %q", language)
+	}
+	var content strings.Builder
+	for _, e := range message.List(message.English, "") {
+		content.WriteString(e.Kind + " = " + Text(language, e.Text) + "\n")
+	}
+	t.Cleanup(message.Add(language, content.String()))
+}
+
+// Text renders an English text of a catalogue in a language.
+func Text(language, english string) string {
+	var out strings.Builder
+	rest := english
+	for rest != "" {
+		at := placeholder.FindStringSubmatchIndex(rest)
+		if at == nil {
+			break
+		}
+		out.WriteString(words(language, rest[:at[0]]))
+		out.WriteString("{" + rest[at[2]:at[3]] + words(language, rest[at[4]:at[5]]) + "}")
+		rest = rest[at[1]:]
+	}
+	out.WriteString(words(language, rest))
+	return out.String()
+}
+
+func words(language, text string) string {
+	var out strings.Builder
+	word := 0
+	for _, r := range text {
+		switch lower := unicode.ToLower(r); {
+		case lower >= 'a' && lower <= 'z':
+			mapped := letters[language][lower-'a']
+			if r != lower {
+				mapped = unicode.ToUpper(mapped)
+			}
+			out.WriteRune(mapped)
+			word++
+		case r == ' ' && language == Long && word > 0 && word < longWord:
+		case r == ' ':
+			out.WriteRune(r)
+			word = 0
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
