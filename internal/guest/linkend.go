@@ -10,34 +10,37 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// EndLinksAndSessions revokes all links of a reservation and ends all its sessions. The booker of a stay that is reinstated later is
+// EndLinksAndSessions revokes all links of reservations and ends all their sessions. The booker of a stay that is reinstated later is
 // invited again.
-func EndLinksAndSessions(tx *db.Tx, propertyID, reservationID string) error {
-	if err := revokeLinksWhere(tx, guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID)); err != nil {
+func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string) error {
+	if len(reservationIDs) == 0 {
+		return nil
+	}
+	if err := revokeLinksWhere(tx, guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...)); err != nil {
 		return err
 	}
-	if err := EndSessions(tx, propertyID, reservationID, ""); err != nil {
+	if err := endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...)); err != nil {
 		return err
 	}
-	return forgetInvitation(tx, propertyID, reservationID)
+	return forgetInvitations(tx, propertyID, reservationIDs)
 }
 
-// EndFormerAddress ends what a booker's former address could reach: links that were mailed elsewhere than to the present address, and
+// EndFormerAddress ends what the former address of a booker could reach at reservations: links that were mailed elsewhere than to the present address, and
 // the devices that such links have bound. Sessions that began at a kiosk or at the door go on, and so do companions'. The present address
 // is invited again. presentMAC is nil if the booker has none.
-func EndFormerAddress(tx *db.Tx, propertyID, reservationID string, presentMAC []byte) error {
-	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID), guestlink.GuestID("")}
+func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
+	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {
 		which = append(which, guestlink.Or(guestlink.AddressMACNEQ(presentMAC), guestlink.AddressMACIsNil()))
 	}
 	if err := revokeLinksWhere(tx, which...); err != nil {
 		return err
 	}
-	err := endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID), guestsession.GuestID(""), guestsession.Origin(OriginMail))
+	err := endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), guestsession.GuestID(""), guestsession.Origin(OriginMail))
 	if err != nil {
 		return err
 	}
-	return forgetInvitation(tx, propertyID, reservationID)
+	return forgetInvitations(tx, propertyID, reservationIDs)
 }
 
 func revokeLinksWhere(tx *db.Tx, which ...predicate.GuestLink) error {
@@ -48,9 +51,9 @@ func revokeLinksWhere(tx *db.Tx, which ...predicate.GuestLink) error {
 	return nil
 }
 
-// forgetInvitation makes the booker of a reservation one who was not invited yet.
-func forgetInvitation(tx *db.Tx, propertyID, reservationID string) error {
-	err := tx.Invitation.Update().Where(invitation.PropertyID(propertyID), invitation.ReservationID(reservationID)).
+// forgetInvitations makes the bookers of reservations ones who were not invited yet.
+func forgetInvitations(tx *db.Tx, propertyID string, reservationIDs []string) error {
+	err := tx.Invitation.Update().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(reservationIDs...)).
 		ClearInvitedAt().SetMailID("").ClearRemindedAt().SetReminderID("").Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("forget an invitation: %w", err)

@@ -33,12 +33,16 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	return nil
 }
 
-// RevokeMailedLink ends a link of a mail unless a device uses it.
-func RevokeMailedLink(tx *db.Tx, keys *keyring.Ring, propertyID, secret string) error {
-	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.MAC(linkMAC(keys, secret)),
+// RevokeMailedLinks ends links of a mail unless a device uses them.
+func RevokeMailedLinks(tx *db.Tx, keys *keyring.Ring, propertyID string, secrets []string) error {
+	macs := make([][]byte, len(secrets))
+	for i, secret := range secrets {
+		macs[i] = linkMAC(keys, secret)
+	}
+	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.MACIn(macs...),
 		guestlink.BoundAtIsNil(), guestlink.RevokedAtIsNil()).Exec(tx.Context())
 	if err != nil {
-		return fmt.Errorf("revoke the link of a mail: %w", err)
+		return fmt.Errorf("revoke the links of a mail: %w", err)
 	}
 	return nil
 }

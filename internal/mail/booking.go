@@ -36,9 +36,10 @@ const (
 	settleAfter = 90 * time.Second
 	// settleAtMost is the longest wait of a due invitation in a group that keeps changing.
 	settleAtMost = 10 * time.Minute
-	// maxRooms is the most rooms in one mail.
-	maxRooms = 50
 )
+
+// MaxLinks is the most links in one mail. A mail that lists more rooms says how many have no link in it.
+const MaxLinks = 50
 
 // Decide decides about all rooms of a booking. grouped means that the PMS may send more rooms of it.
 func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
@@ -138,7 +139,7 @@ func (r Room) mayBeReminded(now time.Time) bool {
 // list adds a room to the mail to its booker.
 func (d *Decision) list(kind Kind, r Room) {
 	for i := range d.Mails {
-		if m := &d.Mails[i]; m.Kind == kind && m.To == r.Address && len(m.Rooms) < maxRooms {
+		if m := &d.Mails[i]; m.Kind == kind && m.To == r.Address {
 			m.Rooms = append(m.Rooms, r.ID)
 			return
 		}

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -72,15 +73,15 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A mail has at most maxRooms links; the rooms beyond it get another.
+// A booker gets one mail for a group of any size.
 func TestLargeGroup(t *testing.T) {
 	now := time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
-	rooms := make([]Room, maxRooms+1)
+	rooms := make([]Room, 10*MaxLinks+1)
 	for i := range rooms {
-		rooms[i] = Room{ID: string(rune('a' + i)), Address: "ana@example.com", Stay: Stay{State: confirmed, From: now, To: now.Add(time.Hour), Email: "ana@example.com"}}
+		rooms[i] = Room{ID: strconv.Itoa(i), Address: "ana@example.com", Stay: Stay{State: confirmed, From: now, To: now.Add(time.Hour), Email: "ana@example.com"}}
 	}
 	d := Decide(rooms, true, Schedule{InviteDays: 14}, now)
-	if len(d.Mails) != 2 || len(d.Mails[0].Rooms) != maxRooms || len(d.Mails[1].Rooms) != 1 {
+	if len(d.Mails) != 1 || len(d.Mails[0].Rooms) != len(rooms) {
 		t.Errorf("mails: %v", d.Mails)
 	}
 }

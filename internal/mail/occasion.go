@@ -18,6 +18,7 @@ type Occasion struct {
 	Directions string
 	FirstName  string
 	Stays      []OccasionStay // Stays is one stay, or the stays of a group
+	More       int            // More is how many stays the mail is about beyond Stays
 	Codes      []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
 	// Confirmed means that each lock has confirmed the code.
 	Confirmed bool
@@ -142,6 +143,9 @@ func (o Occasion) addButtons(l *Letter) {
 	}
 	if len(l.Buttons) > 0 {
 		l.Closing = append(l.Closing, o.common("linkPrivate", nil))
+	}
+	if o.More > 0 {
+		l.Closing = append(l.Closing, o.common("moreRooms", message.Params{"count": o.More}))
 	}
 }
 

@@ -86,9 +86,25 @@ func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	return found, nil
 }
 
-// Settle ends a problem. If it occurs again, staff are notified again.
-func Settle(tx *db.Tx, onceKey string) error {
-	err := tx.Notice.Update().Where(notice.OnceKey(onceKey)).ClearOnceKey().Exec(tx.Context())
+// OpenOf returns which problems of a property staff were notified of.
+func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, error) {
+	rows, err := tx.Notice.Query().Where(notice.PropertyID(propertyID), notice.OnceKeyIn(onceKeys...)).Select(notice.FieldOnceKey).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("look for notices: %w", err)
+	}
+	open := map[string]bool{}
+	for _, row := range rows {
+		open[*row.OnceKey] = true
+	}
+	return open, nil
+}
+
+// Settle ends problems. If one occurs again, staff are notified again.
+func Settle(tx *db.Tx, onceKeys ...string) error {
+	if len(onceKeys) == 0 {
+		return nil
+	}
+	err := tx.Notice.Update().Where(notice.OnceKeyIn(onceKeys...)).ClearOnceKey().Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("settle a notice: %w", err)
 	}

@@ -17,8 +17,6 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
-	"latchkey.dev/internal/message"
-	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 )
@@ -54,16 +52,14 @@ func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, e
 		return b, err
 	}
 	rows, err := invitationsOf(tx, stay.PropertyID, stays)
+	if err == nil {
+		err = addInvitations(tx, stays, rows)
+	}
 	if err != nil {
 		return b, err
 	}
 	for _, stay := range stays {
 		r := room{stay: stay, row: rows[stay.ID]}
-		if r.row == nil {
-			if r.row, err = addInvitation(tx, stay); err != nil {
-				return b, err
-			}
-		}
 		if r.address, err = bookerAddress(tx, v.Reservations, stay); err != nil {
 			return b, err
 		}
@@ -105,8 +101,9 @@ func addressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return guest.AddressMAC(keys, propertyID, address)
 }
 
-// maxGroup bounds the reservations of a group that are evaluated together.
-const maxGroup = 500
+// maxGroup bounds the reservations of a group that are evaluated together. Each beyond it is evaluated with the first ones, so that it
+// gets a mail of its own.
+const maxGroup = 5000
 
 func groupOf(stay *ent.Reservation) string {
 	if stay.PmsGroupID == nil {
@@ -137,11 +134,7 @@ func reservationsOf(tx *db.Tx, stay *ent.Reservation) ([]*ent.Reservation, error
 
 // invitationsOf returns the rows of invitations by reservation.
 func invitationsOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[string]*ent.Invitation, error) {
-	ids := make([]string, len(stays))
-	for i, stay := range stays {
-		ids[i] = stay.ID
-	}
-	rows, err := tx.Invitation.Query().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(ids...)).All(tx.Context())
+	rows, err := tx.Invitation.Query().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(idsOf(stays)...)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the invitations of a booking: %w", err)
 	}
@@ -152,39 +145,65 @@ func invitationsOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[
 	return out, nil
 }
 
-func addInvitation(tx *db.Tx, stay *ent.Reservation) (*ent.Invitation, error) {
-	row, err := tx.Invitation.Create().SetID(stay.ID).SetPropertyID(stay.PropertyID).SetReservationID(stay.ID).SetSeenAt(stay.CreatedAt).SetCreatedAt(tx.Now()).Save(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("store an invitation: %w", err)
-	}
-	return row, nil
-}
-
-// hasFinished reports whether every guest of a reservation has filled in the form.
-func hasFinished(tx *db.Tx, stay *ent.Reservation) (bool, error) {
-	guests, err := tx.Guest.Query().Where(entguest.PropertyID(stay.PropertyID), entguest.ReservationID(stay.ID)).Select(entguest.FieldComplete).All(tx.Context())
-	if err != nil {
-		return false, fmt.Errorf("load the guests of a reservation: %w", err)
-	}
-	for _, g := range guests {
-		if !g.Complete {
-			return false, nil
+// addInvitations stores the rows that are missing, and adds them to rows.
+func addInvitations(tx *db.Tx, stays []*ent.Reservation, rows map[string]*ent.Invitation) error {
+	missing := slices.DeleteFunc(slices.Clone(stays), func(s *ent.Reservation) bool { return rows[s.ID] != nil })
+	for some := range slices.Chunk(missing, insertTogether) {
+		added, err := tx.Invitation.MapCreateBulk(some, func(c *ent.InvitationCreate, i int) {
+			stay := some[i]
+			c.SetID(stay.ID).SetPropertyID(stay.PropertyID).SetReservationID(stay.ID).SetSeenAt(stay.CreatedAt).SetCreatedAt(tx.Now())
+		}).Save(tx.Context())
+		if err != nil {
+			return fmt.Errorf("store invitations: %w", err)
+		}
+		for _, row := range added {
+			rows[row.ReservationID] = row
 		}
 	}
-	return len(guests) > 0, nil
+	return nil
+}
+
+// insertTogether is how many rows one statement inserts. Each has a dozen parameters, and SQLite takes 32766.
+const insertTogether = 1000
+
+// finishedOf returns the reservations of which every guest has filled in the form.
+func finishedOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[string]bool, error) {
+	guests, err := tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(idsOf(stays)...)).
+		Select(entguest.FieldReservationID, entguest.FieldComplete).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the guests of a booking: %w", err)
+	}
+	finished := map[string]bool{}
+	for _, g := range guests {
+		former, seen := finished[g.ReservationID]
+		finished[g.ReservationID] = g.Complete && (former || !seen)
+	}
+	return finished, nil
+}
+
+func idsOf(stays []*ent.Reservation) []string {
+	ids := make([]string, len(stays))
+	for i, stay := range stays {
+		ids[i] = stay.ID
+	}
+	return ids
 }
 
 // facts returns the facts for the decision.
 func (b booking) facts(tx *db.Tx) ([]mail.Room, error) {
+	stays := make([]*ent.Reservation, len(b.rooms))
+	for i, r := range b.rooms {
+		stays[i] = r.stay
+	}
+	finished, err := finishedOf(tx, b.propertyID(), stays)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]mail.Room, len(b.rooms))
 	for i, r := range b.rooms {
-		finished, err := hasFinished(tx, r.stay)
-		if err != nil {
-			return nil, err
-		}
 		out[i] = mail.Room{
 			ID: r.stay.ID, Changed: r.stay.UpdatedAt, Address: r.address, Moved: r.row.AddressMAC != nil && !bytes.Equal(r.row.AddressMAC, r.mac),
-			Stay: mail.Stay{State: r.stay.State, From: r.stay.FromAt, To: r.stay.ToAt, Email: r.address, Finished: finished, Reminded: r.row.RemindedAt != nil},
+			Stay: mail.Stay{State: r.stay.State, From: r.stay.FromAt, To: r.stay.ToAt, Email: r.address, Finished: finished[r.stay.ID], Reminded: r.row.RemindedAt != nil},
 		}
 		if r.row.DueAt != nil {
 			out[i].DueSince = *r.row.DueAt
@@ -194,103 +213,4 @@ func (b booking) facts(tx *db.Tx) ([]mail.Room, error) {
 		}
 	}
 	return out, nil
-}
-
-// apply stores a decision and orders its mails.
-func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
-	rooms := map[string]room{}
-	for _, r := range b.rooms {
-		rooms[r.stay.ID] = r
-		if err := r.storeEvaluation(tx, d); err != nil {
-			return err
-		}
-	}
-	for _, id := range d.Ended {
-		if err := guest.EndLinksAndSessions(tx, rooms[id].stay.PropertyID, id); err != nil {
-			return err
-		}
-	}
-	for _, id := range d.Moved {
-		if err := guest.EndFormerAddress(tx, rooms[id].stay.PropertyID, id, rooms[id].mac); err != nil {
-			return err
-		}
-	}
-	for _, m := range d.Mails {
-		if err := v.order(tx, m, rooms); err != nil {
-			return err
-		}
-	}
-	return notifyAddresses(tx, b, d)
-}
-
-// storeEvaluation stores that a reservation was evaluated, and when it is evaluated again.
-func (r room) storeEvaluation(tx *db.Tx, d mail.Decision) error {
-	u := r.update(tx).SetSeenAt(r.stay.UpdatedAt)
-	if r.mac == nil {
-		u.ClearAddressMAC()
-	} else {
-		u.SetAddressMAC(r.mac)
-	}
-	if d.Next.IsZero() {
-		u.ClearNextAt()
-	} else {
-		u.SetNextAt(d.Next.UTC())
-	}
-	switch waits := slices.Contains(d.Waiting, r.stay.ID); {
-	case !waits:
-		u.ClearDueAt()
-	case r.row.DueAt == nil:
-		u.SetDueAt(tx.Now())
-	}
-	if err := u.Exec(tx.Context()); err != nil {
-		return fmt.Errorf("store the evaluation of an invitation: %w", err)
-	}
-	return nil
-}
-
-func (r room) update(tx *db.Tx) *ent.InvitationUpdate {
-	return tx.Invitation.Update().Where(invitation.PropertyID(r.row.PropertyID), invitation.ID(r.row.ID))
-}
-
-// order orders a mail, and records it for the rooms that it lists. The round makes the key of a repeated invitation a new one, and two
-// evaluations of the same facts order one mail.
-func (v Invitations) order(tx *db.Tx, m mail.Listing, rooms map[string]room) error {
-	first := rooms[m.Rooms[0]]
-	mailID, err := mail.Order(tx, v.Keys, v.Jobs, mail.Mail{
-		PropertyID: first.stay.PropertyID, Kind: m.Kind, ReservationID: first.stay.ID, To: m.To,
-		OnceKey: fmt.Sprintf("%s/%s/%d", first.stay.ID, m.Kind, first.row.Round+1),
-	})
-	if err != nil {
-		return err
-	}
-	for _, id := range m.Rooms {
-		u := rooms[id].update(tx).AddRound(1)
-		if m.Kind == mail.Reminder {
-			u.SetRemindedAt(tx.Now()).SetReminderID(mailID)
-		} else {
-			u.SetInvitedAt(tx.Now()).SetMailID(mailID).ClearRemindedAt().SetReminderID("")
-		}
-		if err := u.Exec(tx.Context()); err != nil {
-			return fmt.Errorf("record a mail to a booker: %w", err)
-		}
-	}
-	return nil
-}
-
-// notifyAddresses notifies staff of each reservation without an address that reaches the guest, and closes the notices of the others.
-func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
-	for _, r := range b.rooms {
-		key := r.stay.ID + "/noGuestAddress"
-		if !slices.Contains(d.NoAddress, r.stay.ID) {
-			if err := notice.Settle(tx, key); err != nil {
-				return err
-			}
-			continue
-		}
-		err := notice.Add(tx, notice.Notice{PropertyID: r.stay.PropertyID, Kind: "noGuestAddress", Subject: r.stay.ID, OnceKey: key, Params: message.Params{"number": r.stay.PmsNumber}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -23,6 +23,10 @@ func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to
 	if err != nil {
 		return nil, err
 	}
+	finished, err := finishedOf(view, row.PropertyID, stays)
+	if err != nil {
+		return nil, err
+	}
 	for _, stay := range stays {
 		own := row.OnceKey == nil && stay.ID == row.ReservationID
 		i := invitations[stay.ID]
@@ -37,14 +41,8 @@ func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to
 		if address != to && !own {
 			continue
 		}
-		if mail.Kind(row.Kind) == mail.Reminder {
-			finished, err := hasFinished(view, stay)
-			if err != nil {
-				return nil, err
-			}
-			if finished {
-				continue
-			}
+		if mail.Kind(row.Kind) == mail.Reminder && finished[stay.ID] {
+			continue
 		}
 		listed = append(listed, stay)
 	}

@@ -209,11 +209,9 @@ func (m Mails) revokeLinks(tx *db.Tx, row *mail.Row) error {
 	if err != nil {
 		return err
 	}
-	for _, reservationID := range stays {
-		secret := mail.LinkSecret(m.Keys, row.ID, reservationID)
-		if err := guest.RevokeMailedLink(tx, m.Keys, row.PropertyID, secret); err != nil {
-			return err
-		}
+	secrets := make([]string, len(stays))
+	for i, reservationID := range stays {
+		secrets[i] = mail.LinkSecret(m.Keys, row.ID, reservationID)
 	}
-	return nil
+	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
 }

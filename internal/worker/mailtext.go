@@ -31,6 +31,7 @@ type rendered struct {
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
 	stays    []*ent.Reservation // the stays that the mail is about, as they were rendered; none in a mail to staff
+	listed   []string           // the reservations that an invitation or a reminder is about, also those without a link in it
 	property string             // the property's name
 }
 
@@ -43,14 +44,12 @@ func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	if err := m.checkRecipient(tx, row, r); err != nil {
 		return err
 	}
-	listed := make([]string, len(r.links))
-	for i, l := range r.links {
+	for _, l := range r.links {
 		if err := l.Store(tx, m.Keys); err != nil {
 			return err
 		}
-		listed[i] = l.Stay.ID
 	}
-	return unlist(tx, row, listed)
+	return unlist(tx, row, r.listed)
 }
 
 // checkRecipient returns errOutdated if a booker of a mail, or the address to which its guest's mails go, changed after it was rendered.
@@ -176,6 +175,10 @@ func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.
 			return err
 		}
 		out.canceled = len(stays) == 0
+		out.listed = idsOf(stays)
+		if o.More = max(0, len(stays)-mail.MaxLinks); o.More > 0 {
+			stays = stays[:mail.MaxLinks]
+		}
 	}
 	if o.Kind != mail.Staff {
 		out.stays = stays

@@ -1,0 +1,175 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/invitation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+)
+
+func (b booking) propertyID() string { return b.rooms[0].stay.PropertyID }
+
+// apply stores a decision and orders its mails. The number of its statements does not grow with the rooms, but with the addresses that
+// changed, the mails and the notices.
+func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
+	rooms := map[string]room{}
+	for _, r := range b.rooms {
+		rooms[r.stay.ID] = r
+	}
+	if err := b.storeEvaluation(tx, d); err != nil {
+		return err
+	}
+	if err := guest.EndLinksAndSessions(tx, b.propertyID(), d.Ended...); err != nil {
+		return err
+	}
+	moved := map[string][]string{} // reservations by present address
+	for _, id := range d.Moved {
+		moved[string(rooms[id].mac)] = append(moved[string(rooms[id].mac)], id)
+	}
+	for _, ids := range moved {
+		if err := guest.EndFormerAddress(tx, b.propertyID(), rooms[ids[0]].mac, ids...); err != nil {
+			return err
+		}
+	}
+	for _, m := range d.Mails {
+		if err := v.order(tx, m, rooms); err != nil {
+			return err
+		}
+	}
+	return notifyAddresses(tx, b, d)
+}
+
+// storeEvaluation stores that the reservations were evaluated, and when they are evaluated again.
+func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
+	var all, seen, due, past []string
+	waiting := map[string]bool{}
+	for _, id := range d.Waiting {
+		waiting[id] = true
+	}
+	addresses := map[string][]string{} // the reservations whose address is new, by address
+	for _, r := range b.rooms {
+		all = append(all, r.stay.ID)
+		if !r.row.SeenAt.Equal(r.stay.UpdatedAt) {
+			seen = append(seen, r.stay.ID)
+		}
+		if !bytes.Equal(r.row.AddressMAC, r.mac) {
+			addresses[string(r.mac)] = append(addresses[string(r.mac)], r.stay.ID)
+		}
+		switch isDue := r.row.DueAt != nil; {
+		case waiting[r.stay.ID] && !isDue:
+			due = append(due, r.stay.ID)
+		case !waiting[r.stay.ID] && isDue:
+			past = append(past, r.stay.ID)
+		}
+	}
+	err := b.update(tx, all, func(u *ent.InvitationUpdate) {
+		if d.Next.IsZero() {
+			u.ClearNextAt()
+		} else {
+			u.SetNextAt(d.Next.UTC())
+		}
+	})
+	for mac, ids := range addresses {
+		err = errors.Join(err, b.update(tx, ids, func(u *ent.InvitationUpdate) {
+			if mac == "" {
+				u.ClearAddressMAC()
+			} else {
+				u.SetAddressMAC([]byte(mac))
+			}
+		}))
+	}
+	err = errors.Join(err, b.update(tx, due, func(u *ent.InvitationUpdate) { u.SetDueAt(tx.Now()) }),
+		b.update(tx, past, func(u *ent.InvitationUpdate) { u.ClearDueAt() }), b.storeSeen(tx, seen))
+	if err != nil {
+		return fmt.Errorf("store the evaluation of a booking: %w", err)
+	}
+	return nil
+}
+
+// storeSeenBegin begins the statement that stores which versions of reservations were evaluated.
+const storeSeenBegin = `UPDATE invitations SET seen_at = r.updated_at FROM reservations AS r
+	WHERE r.id = invitations.reservation_id AND r.property_id = invitations.property_id AND invitations.property_id = $1 AND invitations.id IN (`
+
+// storeSeen stores that the present versions of reservations were evaluated.
+func (b booking) storeSeen(tx *db.Tx, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	args, holders := []any{b.propertyID()}, make([]string, len(ids))
+	for i, id := range ids {
+		args, holders[i] = append(args, id), fmt.Sprintf("$%d", i+2)
+	}
+	_, err := tx.ExecContext(tx.Context(), storeSeenBegin+strings.Join(holders, ", ")+")", args...)
+	return err
+}
+
+// update changes the rows of reservations by one statement.
+func (b booking) update(tx *db.Tx, ids []string, set func(*ent.InvitationUpdate)) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	u := tx.Invitation.Update().Where(invitation.PropertyID(b.propertyID()), invitation.IDIn(ids...))
+	set(u)
+	return u.Exec(tx.Context())
+}
+
+// order orders a mail, and records it for the rooms that it lists. The round makes the key of a repeated invitation a new one, and two
+// evaluations of the same facts order one mail.
+func (v Invitations) order(tx *db.Tx, m mail.Listing, rooms map[string]room) error {
+	first := rooms[m.Rooms[0]]
+	mailID, err := mail.Order(tx, v.Keys, v.Jobs, mail.Mail{
+		PropertyID: first.stay.PropertyID, Kind: m.Kind, ReservationID: first.stay.ID, To: m.To,
+		OnceKey: fmt.Sprintf("%s/%s/%d", first.stay.ID, m.Kind, first.row.Round+1),
+	})
+	if err != nil {
+		return err
+	}
+	u := tx.Invitation.Update().Where(invitation.PropertyID(first.stay.PropertyID), invitation.IDIn(m.Rooms...)).AddRound(1)
+	if m.Kind == mail.Reminder {
+		u.SetRemindedAt(tx.Now()).SetReminderID(mailID)
+	} else {
+		u.SetInvitedAt(tx.Now()).SetMailID(mailID).ClearRemindedAt().SetReminderID("")
+	}
+	if err := u.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("record a mail to a booker: %w", err)
+	}
+	return nil
+}
+
+// notifyAddresses notifies staff of each reservation without an address that reaches the guest, and closes the notices of the others.
+func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
+	keyOf := func(r room) string { return r.stay.ID + "/noGuestAddress" }
+	missing := map[string]bool{}
+	for _, id := range d.NoAddress {
+		missing[id] = true
+	}
+	keys := make([]string, len(b.rooms))
+	for i, r := range b.rooms {
+		keys[i] = keyOf(r)
+	}
+	open, err := notice.OpenOf(tx, b.propertyID(), keys)
+	if err != nil {
+		return err
+	}
+	var settled []string
+	for _, r := range b.rooms {
+		switch key := keyOf(r); {
+		case open[key] && !missing[r.stay.ID]:
+			settled = append(settled, key)
+		case missing[r.stay.ID] && !open[key]:
+			err := notice.Add(tx, notice.Notice{PropertyID: r.stay.PropertyID, Kind: "noGuestAddress", Subject: r.stay.ID, OnceKey: key, Params: message.Params{"number": r.stay.PmsNumber}})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return notice.Settle(tx, settled...)
+}
