@@ -14,13 +14,9 @@ import (
 
 	"latchkey.dev/ent"
 	entmail "latchkey.dev/ent/mail"
-	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
-	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/test/dbtest"
 	"latchkey.dev/internal/test/smtptest"
 )
 
@@ -125,90 +121,6 @@ func TestMailIsRetried(t *testing.T) {
 		}
 		if len(p.notices()) != 0 {
 			p.Errorf("notices: %v", p.notices())
-		}
-	})
-}
-
-// A mail that can never be sent is given up at once, and staff are notified.
-func TestMailIsGivenUp(t *testing.T) {
-	for name, c := range map[string]struct {
-		password   string
-		rcpt, data func() error
-		state      mail.State
-		failure    mail.Failure
-	}{
-		"unknown recipient": {smtptest.Password, refuse(550, "no such user <ana@example.com>"), nil, mail.Bounced, mail.FailedRecipient},
-		"refused text":      {smtptest.Password, nil, refuse(554, "spam from ana@example.com"), mail.Failed, mail.FailedRefused},
-		"wrong password":    {"wrong", nil, nil, mail.Failed, mail.FailedAuthentication},
-		"no answer":         {smtptest.Password, nil, func() error { return smtptest.ErrDrop }, mail.Failed, mail.FailedUnanswered},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachPost(t, func(p *post) {
-				s := smtptest.Start(p, false)
-				s.Answer(c.rcpt, c.data)
-				p.use(s, mail.StartTLS, c.password)
-				p.order()
-				row, wait := p.attempt()
-				if row.State != string(c.state) || row.Failure != string(c.failure) || wait != 0 {
-					p.Errorf("state %s, failure %s, answer %q, wait %v", row.State, row.Failure, row.Answer, wait)
-				}
-				if strings.Contains(row.Answer, "@") {
-					p.Errorf("the stored answer has an address: %q", row.Answer)
-				}
-				if all := p.notices(); len(all) != 1 || all[0].Kind != "mailFailed" {
-					p.Errorf("notices: %v", all)
-				}
-				before := len(s.Received())
-				if p.attempt(); len(s.Received()) != before {
-					p.Error("a mail that was given up is sent")
-				}
-			})
-		})
-	}
-}
-
-// An address that refused a mail gets no other until it changes or a person sends one again.
-func TestBouncedAddressGetsNoMail(t *testing.T) {
-	eachPost(t, func(p *post) {
-		s := smtptest.Start(p, false)
-		p.use(s, mail.StartTLS, smtptest.Password)
-		order := func(number string) (mailID string) {
-			write(p.T, p.d, func(tx *db.Tx) (err error) {
-				mailID, err = mail.Order(tx, p.keys, p.queue, mail.Mail{PropertyID: "prp_one", Kind: mail.Link, ReservationID: p.only(), OnceKey: p.only() + "/" + number})
-				return err
-			})
-			return mailID
-		}
-		state := func(mailID string) string {
-			p.deliver()
-			row, err := mail.Get(p.d.View(p.Context()), "prp_one", mailID)
-			if err != nil {
-				p.Fatal(err)
-			}
-			return row.State + " " + row.Failure
-		}
-		p.change("1", "ana@example.com", 5*day)
-		s.Answer(refuse(550, "no such user"), nil)
-		first := order("1")
-		if got := state(first); got != "bounced recipient" {
-			p.Fatalf("refused: %s", got)
-		}
-		s.Answer(nil, nil)
-		if got := state(order("2")); got != "bounced bouncedBefore" || len(s.Received()) != 0 {
-			p.Errorf("the next mail is %s, %d received", got, len(s.Received()))
-		}
-		p.change("1", "bea@example.com", 5*day)
-		if got := state(order("3")); got != "sent " {
-			p.Errorf("a mail to another address is %s", got)
-		}
-		p.change("1", "ana@example.com", 5*day)
-		var again string
-		write(p.T, p.d, func(tx *db.Tx) (err error) { again, err = p.mails.Resend(tx, "prp_one", first); return err })
-		if got := state(again); got != "sent " {
-			p.Errorf("a mail that staff sent again is %s", got)
-		}
-		if got := state(order("4")); got != "sent " {
-			p.Errorf("a mail after that is %s", got)
 		}
 	})
 }
@@ -323,82 +235,6 @@ func failureOf(e *mail.SendError) mail.Failure {
 
 func refuseDial(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("connection refused")
-}
-
-// A mail that was rendered before the PMS changed the booker's address stores no link for the former address.
-func TestAddressChangesWhileAMailIsRendered(t *testing.T) {
-	eachPost(t, func(p *post) {
-		p.order()
-		row := p.all()[0]
-		former, err := p.mails.render(p.Context(), row)
-		if err != nil || former.text.To != "ana@example.com" {
-			p.Fatalf("rendered for %q, %v", former.text.To, err)
-		}
-		p.change("1", "bea@example.com", time.Hour)
-		if _, err := p.mails.prepare(p.Context(), row, former); !errors.Is(err, errOutdated) {
-			p.Errorf("a mail to the former address is prepared: %v", err)
-		}
-		if err := p.mails.putInMailbox(p.Context(), row, former); !errors.Is(err, errOutdated) {
-			p.Errorf("a mail to the former address is in the mailbox: %v", err)
-		}
-		if n, err := p.d.Read().GuestLink.Query().Count(p.Context()); err != nil || n != 0 {
-			p.Errorf("%d links, %v", n, err)
-		}
-		if row := p.deliver()[0]; row.State != string(mail.InBox) || p.text(row).To != "bea@example.com" {
-			p.Errorf("the next attempt: %s to %s", row.State, p.text(row).To)
-		}
-	})
-}
-
-// Mails to an address that bounced go to the address that the guest gave, and the guest is asked for one.
-func TestBouncedAddressCountsAsNone(t *testing.T) {
-	eachPost(t, func(p *post) {
-		s := smtptest.Start(p, false)
-		p.use(s, mail.StartTLS, smtptest.Password)
-		p.order()
-		stay := p.only()
-		address := func() string {
-			row, err := reservation.Get(p.d.View(p.Context()), reservation.Scope{PropertyID: "prp_one"}, stay)
-			if err != nil {
-				p.Fatal(err)
-			}
-			to, err := p.mails.GuestAddress(p.d.View(p.Context()), row)
-			if err != nil {
-				p.Fatal(err)
-			}
-			return to
-		}
-		working := func(all ...string) string {
-			to, err := p.mails.working(p.d.View(p.Context()), "prp_one", all...)
-			if err != nil {
-				p.Fatal(err)
-			}
-			return to
-		}
-		if got := working("ana@example.com", "other@example.com"); got != "ana@example.com" {
-			p.Errorf("before the first mail: %q", got)
-		}
-		s.Answer(refuse(550, "no such user"), nil)
-		if row, _ := p.attempt(); row.State != string(mail.Bounced) {
-			p.Fatalf("the mail is %s", row.State)
-		}
-		if got := working("1234@guest.booking.com", "ANA@example.com"); got != "" {
-			p.Errorf("an address that bounced works: %q", got)
-		}
-		if got := working("ana@example.com", "other@example.com"); got != "other@example.com" {
-			p.Errorf("after the bounce: %q", got)
-		}
-		if got := address(); got != "ana@example.com" {
-			p.Errorf("without another address: %q", got)
-		}
-		a := actor.Actor{Kind: actor.Guest, ID: "gse_one", PropertyID: "prp_one", ReservationID: stay, Origin: actor.OriginMail}
-		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": a.ID, "property_id": "prp_one", "reservation_id": stay, "origin": a.Origin, "expires_at": p.clock.Now().Add(day)})
-		dbtest.Insert(p, p.d, "guests", dbtest.Values{"id": "gst_one", "property_id": "prp_one", "reservation_id": stay, "role": guest.Main})
-		write(p.T, p.d, func(tx *db.Tx) error { return guest.SetMailAddress(tx, p.keys, a, "bea@example.com") })
-		if got := address(); got != "bea@example.com" {
-			p.Errorf("with the guest's address: %q", got)
-		}
-	})
 }
 
 // Each mail is counted once, when its last state is stored.
