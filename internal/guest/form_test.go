@@ -142,6 +142,8 @@ func TestParty(t *testing.T) {
 			}
 		}
 		check("the PMS says nothing", h.book(hotel, "A", "Silva"), 1, 0, 1)
+		check("the PMS says children only", h.book(hotel, "D", "Silva", reservation.Children, 2), 1, 2, 3)
+		check("the PMS says a child alone", h.book(hotel, "E", "Silva", reservation.Adults, 0, reservation.Children, 1), 0, 1, 1)
 		check("the PMS says nonsense", h.book(hotel, "B", "Silva", reservation.Adults, 100000), 30, 0, 30)
 		id := h.book(hotel, "C", "Silva", reservation.Adults, 2, reservation.Children, 1)
 		check("the PMS's party", id, 2, 1, 3)

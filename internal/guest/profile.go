@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"latchkey.dev/ent"
@@ -91,7 +92,7 @@ func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers)
 	if err != nil || profileID == "" || len(answers) == 0 {
 		return err
 	}
-	raw, err := json.Marshal(answers)
+	raw, err := json.Marshal(lastingAnswers(answers))
 	if err == nil {
 		raw, err = keys.Seal(tx.Context(), p.Reservation.PropertyID, profilePurpose(profileID), raw)
 	}
@@ -104,6 +105,16 @@ func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers)
 	}
 	p.Stay.ProfileID = profileID
 	return recordProfile(tx, p.Reservation.PropertyID, p.Reservation.ID, profileID)
+}
+
+// lastingAnswers returns the answers without those about one journey, which the next stay must ask again.
+func lastingAnswers(answers rule.Answers) rule.Answers {
+	out := maps.Clone(answers)
+	maps.DeleteFunc(out, func(f rule.Field, _ string) bool {
+		step, _ := rule.StepOf(f)
+		return step == rule.JourneyStep
+	})
+	return out
 }
 
 // deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, and the one of the

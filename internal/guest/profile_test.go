@@ -66,3 +66,22 @@ func TestProfileIsDeletedAfterTheAddressChanged(t *testing.T) {
 		})
 	}
 }
+
+// The next stay asks again what is about one journey.
+func TestProfileHoldsNoJourney(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.rules("GB")
+		id := h.book(hotel, "A", "Silva")
+		a := h.guestOf(id, "")
+		main := h.party(id).Members[0].Row.ID
+		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "FR"))
+		h.must(h.save(a, main, rule.JourneyStep, "nextDestination", "Dublin"))
+		h.keepProfile(a, true)
+		next := h.book(hotel, "B", "Silva")
+		h.guestOf(next, "")
+		got := h.party(next).Members[0]
+		if got.Answers[rule.Nationality] != "FR" || got.Answers[rule.NextDestination] != "" || len(got.Open) != 1 {
+			t.Errorf("the next stay begins with %v, open: %v", got.Answers, got.Open)
+		}
+	})
+}

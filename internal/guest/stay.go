@@ -60,6 +60,7 @@ func PartySize(stay *ent.Stay, reserved *ent.Reservation) (adults, children int)
 	if stay != nil && stay.PartySet {
 		return stay.AdultCount, stay.ChildCount
 	}
+	adults = 1
 	if reserved.AdultCount != nil {
 		adults = min(max(*reserved.AdultCount, 0), maxOfKind)
 	}

@@ -12,6 +12,8 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/test/browser"
 	"latchkey.dev/internal/test/pseudo"
 )
@@ -90,7 +92,11 @@ func base() *scripted {
 
 func form() *guestv1.Form {
 	law := &guestv1.FormReason{Kind: "law", Source: "RD 933/2021", Url: "https://www.boe.es/eli/es/rd/2021/10/26/933", KeptUntil: "2029-11-23"}
+	spain, _ := rule.Find("ES")
 	step := func(name string, reason *guestv1.FormReason, fields ...*guestv1.FormField) *guestv1.FormStep {
+		for _, f := range fields {
+			f.Purpose = rule.Purpose(spain, rule.Ask{Field: rule.Field(f.Name), Step: rule.Step(name), ByLaw: reason == law, OnForm: reason == law}, message.Has)
+		}
 		return &guestv1.FormStep{Name: name, Fields: fields, Reason: reason}
 	}
 	return &guestv1.Form{GuestId: "g1", Next: "citizenship", Rule: "ES", Steps: []*guestv1.FormStep{
@@ -188,6 +194,7 @@ var guestStates = []state{
 		fault.Field{Path: "answers.document.type", Reason: "required"}, fault.Field{Path: "answers.document.number", Reason: "badCharacter"})), act: wrong},
 	{name: "form-birth-wrong", path: "/g/stays/stay1/form/g1/birth", given: failing(fault.Fields(
 		fault.Field{Path: "answers.birthDate", Reason: "notADate"}, fault.Field{Path: "answers.sex", Reason: "required"})), act: wrong},
+	{name: "form-document", path: "/g/stays/stay1/form/g1/document"},
 	{name: "form-citizenship", path: "/g/stays/stay1/form/g1/citizenship"},
 	{name: "form-birth", path: "/g/stays/stay1/form/g1/birth"},
 	{name: "form-address", path: "/g/stays/stay1/form/g1/address"},

@@ -15,6 +15,8 @@ type Rule struct {
 	Closed bool
 	// KeepMonths is how long the form is kept after departure; 0: the source names no time.
 	KeepMonths int
+	// keepFrom is how many days after the departure that time begins, where the law counts from the report of the departure.
+	keepFrom int
 	// IdentityCheck and Signature are what the settings should say where the rule applies.
 	IdentityCheck, Signature string
 	// NoDrawnSignature means that a signature drawn on a screen does not count.

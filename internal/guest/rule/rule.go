@@ -316,7 +316,7 @@ func KeptUntil(r *Rule, departure time.Time) (time.Time, bool) {
 	if r.KeepMonths == 0 {
 		return time.Time{}, false
 	}
-	y, m, d := departure.Date()
+	y, m, d := departure.AddDate(0, 0, r.keepFrom).Date()
 	first := time.Date(y, m+time.Month(r.KeepMonths), 1, 0, 0, 0, 0, time.UTC)
 	last := first.AddDate(0, 1, -1).Day()
 	return first.AddDate(0, 0, min(d, last)-1), true

@@ -512,6 +512,10 @@ func TestKeptUntil(t *testing.T) {
 	if day, _ := KeptUntil(fr, time.Date(2026, 8, 31, 23, 0, 0, 0, time.FixedZone("", -11*60*60))); day.Format(time.DateOnly) != "2027-02-28" {
 		t.Errorf("from the end of August: %v", day)
 	}
+	pt, _ := Find("PT")
+	if day, _ := KeptUntil(pt, time.Date(2026, 11, 27, 11, 0, 0, 0, time.UTC)); day.Format(time.DateOnly) != "2027-12-02" {
+		t.Errorf("in Portugal from the notice of departure: %v", day)
+	}
 	it, _ := Find("IT")
 	if _, ok := KeptUntil(it, arrival); ok {
 		t.Error("Italy has a time")

@@ -119,6 +119,9 @@ var Rules = []Rule{
 		Name: "PT", Since: "2007-07-04", Source: "Lei 23/2007, artigo 15", ReadOn: "2026-11-22", KeepMonths: 12,
 		URL:         "https://sites.google.com/site/leximigratoria/artigo-15-o-boletim-de-alojamento",
 		foreignOnly: true,
+		// Art. 15 keeps the bulletins for a year from the day after the notice of departure, which is due in three working days: five days with a
+		// weekend.
+		keepFrom: 5,
 		// Each guest has a bulletin. The main guest may fill in and sign those of the spouse, the children and the group.
 		signs:  []condition{foreign | adult | notCovered},
 		Limits: "limits.PT", Signature: "drawn",
