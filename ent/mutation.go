@@ -35906,6 +35906,7 @@ type ReservationMutation struct {
 	erased_at               *time.Time
 	state                   *string
 	canceled_at             *time.Time
+	arrived_at              *time.Time
 	from_date               *string
 	to_date                 *string
 	from_at                 *time.Time
@@ -36610,6 +36611,55 @@ func (m *ReservationMutation) CanceledAtCleared() bool {
 func (m *ReservationMutation) ResetCanceledAt() {
 	m.canceled_at = nil
 	delete(m.clearedFields, reservation.FieldCanceledAt)
+}
+
+// SetArrivedAt sets the "arrived_at" field.
+func (m *ReservationMutation) SetArrivedAt(t time.Time) {
+	m.arrived_at = &t
+}
+
+// ArrivedAt returns the value of the "arrived_at" field in the mutation.
+func (m *ReservationMutation) ArrivedAt() (r time.Time, exists bool) {
+	v := m.arrived_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArrivedAt returns the old "arrived_at" field's value of the Reservation entity.
+// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationMutation) OldArrivedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArrivedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArrivedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArrivedAt: %w", err)
+	}
+	return oldValue.ArrivedAt, nil
+}
+
+// ClearArrivedAt clears the value of the "arrived_at" field.
+func (m *ReservationMutation) ClearArrivedAt() {
+	m.arrived_at = nil
+	m.clearedFields[reservation.FieldArrivedAt] = struct{}{}
+}
+
+// ArrivedAtCleared returns if the "arrived_at" field was cleared in this mutation.
+func (m *ReservationMutation) ArrivedAtCleared() bool {
+	_, ok := m.clearedFields[reservation.FieldArrivedAt]
+	return ok
+}
+
+// ResetArrivedAt resets all changes to the "arrived_at" field.
+func (m *ReservationMutation) ResetArrivedAt() {
+	m.arrived_at = nil
+	delete(m.clearedFields, reservation.FieldArrivedAt)
 }
 
 // SetFromDate sets the "from_date" field.
@@ -37498,7 +37548,7 @@ func (m *ReservationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ReservationMutation) Fields() []string {
-	fields := make([]string, 0, 30)
+	fields := make([]string, 0, 31)
 	if m.property_id != nil {
 		fields = append(fields, reservation.FieldPropertyID)
 	}
@@ -37537,6 +37587,9 @@ func (m *ReservationMutation) Fields() []string {
 	}
 	if m.canceled_at != nil {
 		fields = append(fields, reservation.FieldCanceledAt)
+	}
+	if m.arrived_at != nil {
+		fields = append(fields, reservation.FieldArrivedAt)
 	}
 	if m.from_date != nil {
 		fields = append(fields, reservation.FieldFromDate)
@@ -37623,6 +37676,8 @@ func (m *ReservationMutation) Field(name string) (ent.Value, bool) {
 		return m.State()
 	case reservation.FieldCanceledAt:
 		return m.CanceledAt()
+	case reservation.FieldArrivedAt:
+		return m.ArrivedAt()
 	case reservation.FieldFromDate:
 		return m.FromDate()
 	case reservation.FieldToDate:
@@ -37692,6 +37747,8 @@ func (m *ReservationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldState(ctx)
 	case reservation.FieldCanceledAt:
 		return m.OldCanceledAt(ctx)
+	case reservation.FieldArrivedAt:
+		return m.OldArrivedAt(ctx)
 	case reservation.FieldFromDate:
 		return m.OldFromDate(ctx)
 	case reservation.FieldToDate:
@@ -37825,6 +37882,13 @@ func (m *ReservationMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetCanceledAt(v)
+		return nil
+	case reservation.FieldArrivedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArrivedAt(v)
 		return nil
 	case reservation.FieldFromDate:
 		v, ok := value.(string)
@@ -38047,6 +38111,9 @@ func (m *ReservationMutation) ClearedFields() []string {
 	if m.FieldCleared(reservation.FieldCanceledAt) {
 		fields = append(fields, reservation.FieldCanceledAt)
 	}
+	if m.FieldCleared(reservation.FieldArrivedAt) {
+		fields = append(fields, reservation.FieldArrivedAt)
+	}
 	if m.FieldCleared(reservation.FieldFromDate) {
 		fields = append(fields, reservation.FieldFromDate)
 	}
@@ -38117,6 +38184,9 @@ func (m *ReservationMutation) ClearField(name string) error {
 		return nil
 	case reservation.FieldCanceledAt:
 		m.ClearCanceledAt()
+		return nil
+	case reservation.FieldArrivedAt:
+		m.ClearArrivedAt()
 		return nil
 	case reservation.FieldFromDate:
 		m.ClearFromDate()
@@ -38200,6 +38270,9 @@ func (m *ReservationMutation) ResetField(name string) error {
 		return nil
 	case reservation.FieldCanceledAt:
 		m.ResetCanceledAt()
+		return nil
+	case reservation.FieldArrivedAt:
+		m.ResetArrivedAt()
 		return nil
 	case reservation.FieldFromDate:
 		m.ResetFromDate()

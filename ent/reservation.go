@@ -44,6 +44,8 @@ type Reservation struct {
 	State string `json:"state,omitempty"`
 	// CanceledAt holds the value of the "canceled_at" field.
 	CanceledAt *time.Time `json:"canceled_at,omitempty"`
+	// ArrivedAt holds the value of the "arrived_at" field.
+	ArrivedAt *time.Time `json:"arrived_at,omitempty"`
 	// FromDate holds the value of the "from_date" field.
 	FromDate *string `json:"from_date,omitempty"`
 	// ToDate holds the value of the "to_date" field.
@@ -92,7 +94,7 @@ func (*Reservation) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
 			values[i] = new(sql.NullString)
-		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldCanceledAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
+		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldCanceledAt, reservation.FieldArrivedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -200,6 +202,13 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.CanceledAt = new(time.Time)
 				*_m.CanceledAt = value.Time
+			}
+		case reservation.FieldArrivedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field arrived_at", values[i])
+			} else if value.Valid {
+				_m.ArrivedAt = new(time.Time)
+				*_m.ArrivedAt = value.Time
 			}
 		case reservation.FieldFromDate:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -399,6 +408,11 @@ func (_m *Reservation) String() string {
 	builder.WriteString(", ")
 	if v := _m.CanceledAt; v != nil {
 		builder.WriteString("canceled_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ArrivedAt; v != nil {
+		builder.WriteString("arrived_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

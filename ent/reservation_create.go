@@ -146,6 +146,20 @@ func (_c *ReservationCreate) SetNillableCanceledAt(v *time.Time) *ReservationCre
 	return _c
 }
 
+// SetArrivedAt sets the "arrived_at" field.
+func (_c *ReservationCreate) SetArrivedAt(v time.Time) *ReservationCreate {
+	_c.mutation.SetArrivedAt(v)
+	return _c
+}
+
+// SetNillableArrivedAt sets the "arrived_at" field if the given value is not nil.
+func (_c *ReservationCreate) SetNillableArrivedAt(v *time.Time) *ReservationCreate {
+	if v != nil {
+		_c.SetArrivedAt(*v)
+	}
+	return _c
+}
+
 // SetFromDate sets the "from_date" field.
 func (_c *ReservationCreate) SetFromDate(v string) *ReservationCreate {
 	_c.mutation.SetFromDate(v)
@@ -617,6 +631,10 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.CanceledAt(); ok {
 		_spec.SetField(reservation.FieldCanceledAt, field.TypeTime, value)
 		_node.CanceledAt = &value
+	}
+	if value, ok := _c.mutation.ArrivedAt(); ok {
+		_spec.SetField(reservation.FieldArrivedAt, field.TypeTime, value)
+		_node.ArrivedAt = &value
 	}
 	if value, ok := _c.mutation.FromDate(); ok {
 		_spec.SetField(reservation.FieldFromDate, field.TypeString, value)

@@ -202,6 +202,26 @@ func (_u *ReservationUpdate) ClearCanceledAt() *ReservationUpdate {
 	return _u
 }
 
+// SetArrivedAt sets the "arrived_at" field.
+func (_u *ReservationUpdate) SetArrivedAt(v time.Time) *ReservationUpdate {
+	_u.mutation.SetArrivedAt(v)
+	return _u
+}
+
+// SetNillableArrivedAt sets the "arrived_at" field if the given value is not nil.
+func (_u *ReservationUpdate) SetNillableArrivedAt(v *time.Time) *ReservationUpdate {
+	if v != nil {
+		_u.SetArrivedAt(*v)
+	}
+	return _u
+}
+
+// ClearArrivedAt clears the value of the "arrived_at" field.
+func (_u *ReservationUpdate) ClearArrivedAt() *ReservationUpdate {
+	_u.mutation.ClearArrivedAt()
+	return _u
+}
+
 // SetFromDate sets the "from_date" field.
 func (_u *ReservationUpdate) SetFromDate(v string) *ReservationUpdate {
 	_u.mutation.SetFromDate(v)
@@ -702,6 +722,12 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	if _u.mutation.CanceledAtCleared() {
 		_spec.ClearField(reservation.FieldCanceledAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.ArrivedAt(); ok {
+		_spec.SetField(reservation.FieldArrivedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ArrivedAtCleared() {
+		_spec.ClearField(reservation.FieldArrivedAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.FromDate(); ok {
 		_spec.SetField(reservation.FieldFromDate, field.TypeString, value)
 	}
@@ -989,6 +1015,26 @@ func (_u *ReservationUpdateOne) SetNillableCanceledAt(v *time.Time) *Reservation
 // ClearCanceledAt clears the value of the "canceled_at" field.
 func (_u *ReservationUpdateOne) ClearCanceledAt() *ReservationUpdateOne {
 	_u.mutation.ClearCanceledAt()
+	return _u
+}
+
+// SetArrivedAt sets the "arrived_at" field.
+func (_u *ReservationUpdateOne) SetArrivedAt(v time.Time) *ReservationUpdateOne {
+	_u.mutation.SetArrivedAt(v)
+	return _u
+}
+
+// SetNillableArrivedAt sets the "arrived_at" field if the given value is not nil.
+func (_u *ReservationUpdateOne) SetNillableArrivedAt(v *time.Time) *ReservationUpdateOne {
+	if v != nil {
+		_u.SetArrivedAt(*v)
+	}
+	return _u
+}
+
+// ClearArrivedAt clears the value of the "arrived_at" field.
+func (_u *ReservationUpdateOne) ClearArrivedAt() *ReservationUpdateOne {
+	_u.mutation.ClearArrivedAt()
 	return _u
 }
 
@@ -1521,6 +1567,12 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if _u.mutation.CanceledAtCleared() {
 		_spec.ClearField(reservation.FieldCanceledAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ArrivedAt(); ok {
+		_spec.SetField(reservation.FieldArrivedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ArrivedAtCleared() {
+		_spec.ClearField(reservation.FieldArrivedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.FromDate(); ok {
 		_spec.SetField(reservation.FieldFromDate, field.TypeString, value)

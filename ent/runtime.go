@@ -1434,41 +1434,41 @@ func init() {
 	// reservation.StateValidator is a validator for the "state" field. It is called by the builders before save.
 	reservation.StateValidator = reservationDescState.Validators[0].(func(string) error)
 	// reservationDescFromDate is the schema descriptor for from_date field.
-	reservationDescFromDate := reservationFields[14].Descriptor()
+	reservationDescFromDate := reservationFields[15].Descriptor()
 	// reservation.FromDateValidator is a validator for the "from_date" field. It is called by the builders before save.
 	reservation.FromDateValidator = reservationDescFromDate.Validators[0].(func(string) error)
 	// reservationDescToDate is the schema descriptor for to_date field.
-	reservationDescToDate := reservationFields[15].Descriptor()
+	reservationDescToDate := reservationFields[16].Descriptor()
 	// reservation.ToDateValidator is a validator for the "to_date" field. It is called by the builders before save.
 	reservation.ToDateValidator = reservationDescToDate.Validators[0].(func(string) error)
 	// reservationDescOwingCurrency is the schema descriptor for owing_currency field.
-	reservationDescOwingCurrency := reservationFields[22].Descriptor()
+	reservationDescOwingCurrency := reservationFields[23].Descriptor()
 	// reservation.OwingCurrencyValidator is a validator for the "owing_currency" field. It is called by the builders before save.
 	reservation.OwingCurrencyValidator = reservationDescOwingCurrency.Validators[0].(func(string) error)
 	// reservationDescSourceName is the schema descriptor for source_name field.
-	reservationDescSourceName := reservationFields[23].Descriptor()
+	reservationDescSourceName := reservationFields[24].Descriptor()
 	// reservation.SourceNameValidator is a validator for the "source_name" field. It is called by the builders before save.
 	reservation.SourceNameValidator = reservationDescSourceName.Validators[0].(func(string) error)
 	// reservationDescChannelManager is the schema descriptor for channel_manager field.
-	reservationDescChannelManager := reservationFields[24].Descriptor()
+	reservationDescChannelManager := reservationFields[25].Descriptor()
 	// reservation.ChannelManagerValidator is a validator for the "channel_manager" field. It is called by the builders before save.
 	reservation.ChannelManagerValidator = reservationDescChannelManager.Validators[0].(func(string) error)
 	// reservationDescChannelNumber is the schema descriptor for channel_number field.
-	reservationDescChannelNumber := reservationFields[25].Descriptor()
+	reservationDescChannelNumber := reservationFields[26].Descriptor()
 	// reservation.ChannelNumberValidator is a validator for the "channel_number" field. It is called by the builders before save.
 	reservation.ChannelNumberValidator = reservationDescChannelNumber.Validators[0].(func(string) error)
 	// reservationDescOwnSpaceID is the schema descriptor for own_space_id field.
-	reservationDescOwnSpaceID := reservationFields[26].Descriptor()
+	reservationDescOwnSpaceID := reservationFields[27].Descriptor()
 	// reservation.OwnSpaceIDValidator is a validator for the "own_space_id" field. It is called by the builders before save.
 	reservation.OwnSpaceIDValidator = reservationDescOwnSpaceID.Validators[0].(func(string) error)
 	// reservationDescSpaceKey is the schema descriptor for space_key field.
-	reservationDescSpaceKey := reservationFields[27].Descriptor()
+	reservationDescSpaceKey := reservationFields[28].Descriptor()
 	// reservation.DefaultSpaceKey holds the default value on creation for the space_key field.
 	reservation.DefaultSpaceKey = reservationDescSpaceKey.Default.(string)
 	// reservation.SpaceKeyValidator is a validator for the "space_key" field. It is called by the builders before save.
 	reservation.SpaceKeyValidator = reservationDescSpaceKey.Validators[0].(func(string) error)
 	// reservationDescCreatedAt is the schema descriptor for created_at field.
-	reservationDescCreatedAt := reservationFields[28].Descriptor()
+	reservationDescCreatedAt := reservationFields[29].Descriptor()
 	// reservation.DefaultCreatedAt holds the default value on creation for the created_at field.
 	reservation.DefaultCreatedAt = reservationDescCreatedAt.Default.(func() time.Time)
 	// reservationDescID is the schema descriptor for id field.

@@ -20,7 +20,7 @@ type checkInCommands struct {
 	EndDev   checkInEndDev   `cmd:"" name:"end-device" help:"End the session of one device at once, such as of a lost phone."`
 	Settings checkInSettings `cmd:"" help:"Show or change the rules of self check-in."`
 	Rules    checkInRules    `cmd:"" help:"List the country rules that a property can choose."`
-	Register checkInRegister `cmd:"" help:"Show the guest register of former guests to an inspector. The read is recorded."`
+	Register checkInRegister `cmd:"" help:"Show the official forms of guests, in house and departed, to an inspector. The read is recorded."`
 }
 
 type checkInShow struct {

@@ -14,8 +14,8 @@ type checkInRegister struct {
 }
 
 func (checkInRegister) Help() string {
-	return `The register has the official forms of guests who have departed, until the day that the form named to them. The removal of a
-reservation does not shorten it.
+	return `The register has the official forms of guests in house, and of guests who have departed until the day that the form named to them.
+The removal of a reservation does not shorten it, nor a cancelation after the arrival.
 
 Example:
   latchkey checkin register --from 2026-11-01 --to 2026-11-30 --reason "inspection by the municipality"`
@@ -44,10 +44,10 @@ func (s *session) printRegister(entries []*propertyv1.RegisterEntry) {
 	for _, e := range entries {
 		p := e.GetPerson()
 		rows = append(rows, []string{
-			e.GetArrivalOn(), e.GetDepartureOn(), e.GetPmsNumber(), e.GetRule(), strings.TrimSpace(p.GetFirstName() + " " + p.GetLastName()), p.GetBirthDate(),
+			e.GetState(), e.GetArrivalOn(), e.GetDepartureOn(), e.GetPmsNumber(), e.GetRule(), strings.TrimSpace(p.GetFirstName() + " " + p.GetLastName()), p.GetBirthDate(),
 			p.GetNationality(), strings.TrimSpace(p.GetDocument().GetType() + " " + p.GetDocument().GetNumber()), formatTime(e.GetSignedAt()), formatTime(e.GetEraseAt()),
 		})
 	}
-	s.printTable("The register has no form of these days. Guests who have not departed are not in it yet.",
-		[]string{"arrival", "departure", "number", "rule", "name", "birth date", "citizenship", "document", "signed", "erased"}, rows)
+	s.printTable("The register has no form of guests who arrived on these days.",
+		[]string{"state", "arrival", "departure", "number", "rule", "name", "birth date", "citizenship", "document", "signed", "erased"}, rows)
 }

@@ -39,6 +39,8 @@ const (
 	FieldState = "state"
 	// FieldCanceledAt holds the string denoting the canceled_at field in the database.
 	FieldCanceledAt = "canceled_at"
+	// FieldArrivedAt holds the string denoting the arrived_at field in the database.
+	FieldArrivedAt = "arrived_at"
 	// FieldFromDate holds the string denoting the from_date field in the database.
 	FieldFromDate = "from_date"
 	// FieldToDate holds the string denoting the to_date field in the database.
@@ -93,6 +95,7 @@ var Columns = []string{
 	FieldErasedAt,
 	FieldState,
 	FieldCanceledAt,
+	FieldArrivedAt,
 	FieldFromDate,
 	FieldToDate,
 	FieldFromAt,
@@ -224,6 +227,11 @@ func ByState(opts ...sql.OrderTermOption) OrderOption {
 // ByCanceledAt orders the results by the canceled_at field.
 func ByCanceledAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCanceledAt, opts...).ToFunc()
+}
+
+// ByArrivedAt orders the results by the arrived_at field.
+func ByArrivedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldArrivedAt, opts...).ToFunc()
 }
 
 // ByFromDate orders the results by the from_date field.

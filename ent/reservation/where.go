@@ -124,6 +124,11 @@ func CanceledAt(v time.Time) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldCanceledAt, v))
 }
 
+// ArrivedAt applies equality check predicate on the "arrived_at" field. It's identical to ArrivedAtEQ.
+func ArrivedAt(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldArrivedAt, v))
+}
+
 // FromDate applies equality check predicate on the "from_date" field. It's identical to FromDateEQ.
 func FromDate(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldFromDate, v))
@@ -957,6 +962,56 @@ func CanceledAtIsNil() predicate.Reservation {
 // CanceledAtNotNil applies the NotNil predicate on the "canceled_at" field.
 func CanceledAtNotNil() predicate.Reservation {
 	return predicate.Reservation(sql.FieldNotNull(FieldCanceledAt))
+}
+
+// ArrivedAtEQ applies the EQ predicate on the "arrived_at" field.
+func ArrivedAtEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldArrivedAt, v))
+}
+
+// ArrivedAtNEQ applies the NEQ predicate on the "arrived_at" field.
+func ArrivedAtNEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldArrivedAt, v))
+}
+
+// ArrivedAtIn applies the In predicate on the "arrived_at" field.
+func ArrivedAtIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldArrivedAt, vs...))
+}
+
+// ArrivedAtNotIn applies the NotIn predicate on the "arrived_at" field.
+func ArrivedAtNotIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldArrivedAt, vs...))
+}
+
+// ArrivedAtGT applies the GT predicate on the "arrived_at" field.
+func ArrivedAtGT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldArrivedAt, v))
+}
+
+// ArrivedAtGTE applies the GTE predicate on the "arrived_at" field.
+func ArrivedAtGTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldArrivedAt, v))
+}
+
+// ArrivedAtLT applies the LT predicate on the "arrived_at" field.
+func ArrivedAtLT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldArrivedAt, v))
+}
+
+// ArrivedAtLTE applies the LTE predicate on the "arrived_at" field.
+func ArrivedAtLTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldArrivedAt, v))
+}
+
+// ArrivedAtIsNil applies the IsNil predicate on the "arrived_at" field.
+func ArrivedAtIsNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldIsNull(FieldArrivedAt))
+}
+
+// ArrivedAtNotNil applies the NotNil predicate on the "arrived_at" field.
+func ArrivedAtNotNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotNull(FieldArrivedAt))
 }
 
 // FromDateEQ applies the EQ predicate on the "from_date" field.

@@ -30,6 +30,7 @@ func (Reservation) Fields() []ent.Field {
 		maybe("erased_at"), // when the booker and the companions were erased: changes of the PMS do not restore them
 		field.String("state").MaxRuneLen(16),
 		maybe("canceled_at"), // since when the state is canceled
+		maybe("arrived_at"),  // when the PMS first said that the guests are in house; a cancelation keeps it, another state than that clears it
 		text("from_date", 10),
 		text("to_date", 10),
 		moment("from_at"),

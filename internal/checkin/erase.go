@@ -15,9 +15,11 @@ import (
 const CanceledRetention = 30 * 24 * time.Hour
 
 // The statements find what guests left at canceled stays. Neither the state before the cancelation nor the check-in matters. A mail that
-// lists a room of the group that is not canceled is kept with that room, and a mail about the cancelation for its own time.
+// lists a room of the group that is not canceled is kept with that room, and a mail about the cancelation for its own time. The official forms of guests who had
+// arrived are in the guest register before: a stay whose forms are not there yet is erased after they are.
 const (
-	findCanceledStays = `SELECT r.id FROM reservations AS r WHERE r.canceled_at <= $1 AND (
+	findCanceledStays = `SELECT r.id FROM reservations AS r WHERE r.canceled_at <= $1 AND NOT (r.arrived_at IS NOT NULL AND EXISTS (
+			SELECT 1 FROM guests AS f WHERE f.reservation_id = r.id AND f.property_id = r.property_id AND f.erase_at IS NULL AND f.law <> '')) AND (
 			EXISTS (SELECT 1 FROM guests AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id)
 			OR EXISTS (SELECT 1 FROM stays AS s WHERE s.reservation_id = r.id AND s.property_id = r.property_id)) LIMIT $2`
 	findCanceledMails = `SELECT m.id FROM reservations AS r JOIN mails AS m ON m.reservation_id = r.id AND m.property_id = r.property_id

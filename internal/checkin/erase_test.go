@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/reservation"
@@ -112,5 +114,39 @@ func TestEraseCanceledLeavesNothing(t *testing.T) {
 		x.sweep()
 		_, err := x.service.Evaluate(x.Context(), x.key) // the stay begins again
 		x.must(err)
+	})
+}
+
+// The law wants the official forms of guests who had arrived: their stay is erased after the forms are in the guest register.
+func TestEraseCanceledWaitsForTheRegister(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		for _, state := range []string{"started", "canceled"} {
+			x.push(reservation.Patch{reservation.State: state})
+			x.sweep()
+		}
+		x.clock.Advance(checkin.CanceledRetention)
+		erase := func() (n int) {
+			x.must(x.d.Write(x.Context(), func(tx *db.Tx) (err error) {
+				n, err = checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
+				return err
+			}))
+			return n
+		}
+		change := func(set func(u *ent.GuestUpdate)) {
+			x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+				u := tx.Guest.Update().Where(entguest.PropertyID(x.key.PropertyID), entguest.ReservationID(x.key.ReservationID))
+				set(u)
+				return u.Exec(tx.Context())
+			}))
+		}
+		change(func(u *ent.GuestUpdate) { u.SetLaw("AT") })
+		if n := erase(); n != 0 {
+			x.Errorf("erased %d stays with an open official form", n)
+		}
+		change(func(u *ent.GuestUpdate) { u.SetEraseAt(x.clock.Now().AddDate(7, 0, 0)) })
+		if n := erase(); n != 1 {
+			x.Errorf("erased %d stays whose forms are in the register, want 1", n)
+		}
 	})
 }

@@ -2,25 +2,21 @@ package guest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
-	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
 	entregister "latchkey.dev/ent/registerentry"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/guest/drawing"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 )
 
 // The guest register is what the law wants kept of guests after their stay: their official forms. An entry is made a day after the
-// departure and outlives the reservation. It is erased on the day that the form named to the guest. On that day the answers that are still
+// departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named to the guest. On that day the answers that are still
 // stored with the stay are erased too.
 
 // noShowRetention is how long the official form of a guest who never arrived is kept.
@@ -31,16 +27,36 @@ const RegisterDelay = 24 * time.Hour
 
 // officialEnd returns when the official form of a guest is erased, and whether it is in the register until then. It returns false if the
 // law names no time. departure is in the property's zone. No law wants the form of a person who never arrived.
-func officialEnd(law *rule.Rule, state access.State, departure time.Time) (eraseAt time.Time, inRegister, ok bool) {
+func officialEnd(law *rule.Rule, arrived bool, departure time.Time) (eraseAt time.Time, inRegister, ok bool) {
 	last, ok := rule.KeptUntil(law, departure)
 	if !ok {
 		return time.Time{}, false, false
 	}
-	if state != access.Started && state != access.Processed {
+	if !arrived {
 		return departure.Add(noShowRetention), false, true
 	}
 	y, m, d := last.Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, departure.Location()), true, true
+}
+
+// arrived reports whether the guests of a stay have been in the house, also if the PMS canceled the stay afterwards.
+func (p *Party) arrived() bool {
+	switch access.State(p.Reservation.State) {
+	case access.Started, access.Processed:
+		return true
+	case access.Canceled:
+		return p.Reservation.ArrivedAt != nil
+	}
+	return false
+}
+
+// departure returns when the stay ends, in the property's zone. A cancelation ends it at once.
+func (p *Party) departure() time.Time {
+	end := p.Reservation.ToAt
+	if at := p.Reservation.CanceledAt; at != nil && at.Before(end) {
+		end = *at
+	}
+	return end.In(p.arrival.Location())
 }
 
 // keptLaw returns the name of the law under which the answers of a party are saved, or "" if it names no time.
@@ -63,22 +79,26 @@ type officialForm struct {
 
 // officialForms returns the forms of a party that have an end by law.
 func (p *Party) officialForms() []officialForm {
-	departure, state := p.Reservation.ToAt.In(p.arrival.Location()), access.State(p.Reservation.State)
 	var out []officialForm
 	for _, m := range p.Members {
 		found, ok := rule.Find(m.Row.Law)
 		if m.Row.Law == "" || !ok {
 			continue
 		}
-		settings := rule.Settings{Rule: found}
-		f := officialForm{
-			guest: m, law: found.On(p.arrival), asks: rule.Fields(settings, ruleGuest(m), p.ruleParty()), answers: rule.Official(settings, ruleGuest(m), p.ruleParty()),
-		}
-		if f.eraseAt, f.inRegister, ok = officialEnd(f.law, state, departure); ok {
+		f := p.officialForm(m, found)
+		if f.eraseAt, f.inRegister, ok = officialEnd(f.law, p.arrived(), p.departure()); ok {
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// officialForm returns the form of a guest under a rule, without its end.
+func (p *Party) officialForm(m Member, found *rule.Rule) officialForm {
+	settings := rule.Settings{Rule: found}
+	return officialForm{
+		guest: m, law: found.On(p.arrival), asks: rule.Fields(settings, ruleGuest(m), p.ruleParty()), answers: rule.Official(settings, ruleGuest(m), p.ruleParty()),
+	}
 }
 
 // registerForm is an entry of the register in sealed form.
@@ -97,7 +117,7 @@ type StayKey struct{ PropertyID, ReservationID string }
 
 const (
 	staysToClose = `SELECT DISTINCT g.property_id, g.reservation_id FROM guests AS g JOIN reservations AS r ON r.id = g.reservation_id AND r.property_id = g.property_id
-	WHERE g.erase_at IS NULL AND g.law <> '' AND g.reservation_id > $1 AND r.to_at <= $2 ORDER BY g.reservation_id LIMIT $3`
+	WHERE g.erase_at IS NULL AND g.law <> '' AND g.reservation_id > $1 AND (r.to_at <= $2 OR r.canceled_at <= $2) ORDER BY g.reservation_id LIMIT $3`
 	staysToErase = `SELECT DISTINCT g.property_id, g.reservation_id FROM guests AS g
 	WHERE g.erase_at IS NOT NULL AND g.reservation_id > $1 AND g.erase_at <= $2 ORDER BY g.reservation_id LIMIT $3`
 )
@@ -126,8 +146,8 @@ func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	if err != nil {
 		return ignoreRemoved(err)
 	}
-	if p.Reservation.ToAt.Add(RegisterDelay).After(tx.Now()) {
-		return nil // the PMS changed the departure meanwhile
+	if p.departure().Add(RegisterDelay).After(tx.Now()) {
+		return nil // the PMS changed the departure meanwhile, or took the cancelation back
 	}
 	for _, f := range p.officialForms() {
 		if f.guest.Row.EraseAt != nil {
@@ -158,7 +178,7 @@ func (p *Party) storeEntry(tx *db.Tx, keys *keyring.Ring, f officialForm) error 
 	if !f.inRegister || len(f.answers) == 0 {
 		return nil
 	}
-	form := registerForm{Number: p.Reservation.PmsNumber, DepartureOn: p.Reservation.ToAt.In(p.arrival.Location()).Format(time.DateOnly), Role: row.Role, Answers: f.answers, Signature: f.guest.signature}
+	form := registerForm{Number: p.Reservation.PmsNumber, DepartureOn: p.departure().Format(time.DateOnly), Role: row.Role, Answers: f.answers, Signature: f.guest.signature}
 	entryID := id.New(id.Register)
 	raw, err := json.Marshal(form)
 	if err == nil {
@@ -235,61 +255,4 @@ func DeleteRegister(tx *db.Tx, before time.Time, limit int) (int, error) {
 		return 0, fmt.Errorf("erase entries of the guest register: %w", err)
 	}
 	return len(ids), nil
-}
-
-// Entry is one entry of the guest register.
-type Entry struct {
-	ID, Law, Number, Role  string
-	ArrivalOn, DepartureOn string // YYYY-MM-DD in the property's zone
-	Answers                rule.Answers
-	SignedAt               time.Time // SignedAt is when the guest signed on a screen, or zero
-	SVG                    string    // SVG is the signature as an image, or empty
-	EraseAt                time.Time
-}
-
-// RegisterRange selects entries by the day of arrival. AfterOn and AfterID are the day and the id of the last entry of the page before, or empty.
-type RegisterRange struct {
-	First, Last      string
-	AfterOn, AfterID string
-	Limit            int
-}
-
-// ReadRegister returns entries of the register in the order of arrival, and records who reads them and why.
-func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRange, by, reason string) ([]Entry, error) {
-	q := tx.RegisterEntry.Query().Where(entregister.PropertyID(propertyID), entregister.ArrivalOnGTE(r.First), entregister.ArrivalOnLTE(r.Last),
-		entregister.Or(entregister.ArrivalOnGT(r.AfterOn), entregister.And(entregister.ArrivalOn(r.AfterOn), entregister.IDGT(r.AfterID))))
-	rows, err := q.Order(entregister.ByArrivalOn(), entregister.ByID()).Limit(r.Limit).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("list the guest register: %w", err)
-	}
-	out := make([]Entry, len(rows))
-	for i, row := range rows {
-		if out[i], err = openEntry(tx, keys, row); err != nil {
-			return nil, fmt.Errorf("open entry %s of the guest register: %w", row.ID, err)
-		}
-	}
-	return out, event.Append(tx, event.Event{
-		PropertyID: propertyID, Subject: event.Inside(propertyID), Kind: event.RegisterRead,
-		Body: map[string]any{"by": by, "reason": reason, "firstArrivalOn": r.First, "lastArrivalOn": r.Last, "entries": len(out)},
-	})
-}
-
-func openEntry(view *db.Tx, keys *keyring.Ring, row *ent.RegisterEntry) (Entry, error) {
-	raw, err := keys.Open(view.Context(), row.PropertyID, registerPurpose(row.ID), row.Form)
-	var form registerForm
-	if err = errors.Join(err, json.Unmarshal(raw, &form)); err != nil {
-		return Entry{}, err
-	}
-	e := Entry{
-		ID: row.ID, Law: row.Law, Number: form.Number, Role: form.Role, ArrivalOn: row.ArrivalOn, DepartureOn: form.DepartureOn, Answers: form.Answers, EraseAt: row.EraseAt,
-	}
-	if form.Signature == nil {
-		return e, nil
-	}
-	picture, err := drawing.Parse(form.Signature.Drawing)
-	if err != nil {
-		return Entry{}, err
-	}
-	e.SignedAt, e.SVG = form.Signature.At, picture.SVG()
-	return e, nil
 }

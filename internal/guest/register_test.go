@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -21,10 +23,17 @@ const everyDay = "0001-01-01"
 func (h *fixture) register() (all []guest.Entry) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		all, err = guest.ReadRegister(tx, h.keys, hotel, guest.RegisterRange{First: everyDay, Last: "9999-12-31", Limit: 10}, "Ada", "a test")
+		page, err := guest.ReadRegister(tx, h.keys, hotel, guest.RegisterRange{First: everyDay, Last: "9998-12-31", Limit: 10}, "Ada", "a test")
+		all = page.Entries
 		return err
 	})
 	return all
+}
+
+// closed returns the entries of the hotel's register that no longer depend on the stay.
+func (h *fixture) closed() []guest.Entry {
+	h.t.Helper()
+	return slices.DeleteFunc(h.register(), func(e guest.Entry) bool { return !id.Valid(id.Register, e.ID) })
 }
 
 // sweepForms does what the periodic sweeps do with official forms.
@@ -86,12 +95,13 @@ func TestFormsEndOnTheNamedDay(t *testing.T) {
 			id := h.stayUnder(law.Name, law.Name, access.Started)
 			named, ok := h.party(id).KeptUntil()
 			if !ok {
+				h.push(law.Name, "confirmed") // the register of the other laws does not list its guest
 				continue
 			}
 			laws++
 			h.clock.Set(h.party(id).Reservation.ToAt.Add(guest.RegisterDelay - time.Second))
 			h.sweepForms()
-			if n := len(h.register()); n != 0 {
+			if n := len(h.closed()); n != 0 {
 				t.Errorf("%s: %d entries before the form is closed", law.Name, n)
 			}
 			y, m, d := named.Date()
@@ -203,7 +213,8 @@ func TestReadRegister(t *testing.T) {
 		h.sweepForms()
 		read := func(propertyID string, r guest.RegisterRange) (page []guest.Entry) {
 			h.write(func(tx *db.Tx) (err error) {
-				page, err = guest.ReadRegister(tx, h.keys, propertyID, r, "Ada", "inspection")
+				found, err := guest.ReadRegister(tx, h.keys, propertyID, r, "Ada", "inspection")
+				page = found.Entries
 				return err
 			})
 			return page
@@ -216,7 +227,7 @@ func TestReadRegister(t *testing.T) {
 		if len(second) != 1 || second[0].ID == first[0].ID || second[0].ID == first[1].ID {
 			t.Errorf("the second page has %+v", second)
 		}
-		if of := read(hostel, guest.RegisterRange{First: everyDay, Last: "9999-12-31", Limit: 10}); len(of) != 0 {
+		if of := read(hostel, guest.RegisterRange{First: everyDay, Last: "9998-12-31", Limit: 10}); len(of) != 0 {
 			t.Errorf("the other property reads %+v", of)
 		}
 		if of := read(hotel, guest.RegisterRange{First: "2026-11-22", Last: "2026-12-31", Limit: 10}); len(of) != 0 {
@@ -240,6 +251,114 @@ func TestLawOfTheLatestSave(t *testing.T) {
 		h.sweepForms()
 		if n := len(h.register()); n != 0 || h.answers(id)[rule.LastName] == "" {
 			t.Errorf("a form under no law: %d entries, answers %v", n, h.answers(id))
+		}
+	})
+}
+
+// push sends a state, and further fields, of a stay as the PMS does.
+func (h *fixture) push(pmsID, state string, more ...any) {
+	h.t.Helper()
+	p := reservation.Patch{reservation.PMSID: pmsID, reservation.State: state}
+	for i := 0; i < len(more); i += 2 {
+		p[more[i].(reservation.Field)] = more[i+1]
+	}
+	h.write(func(tx *db.Tx) error {
+		_, err := reservation.Service{Keys: h.keys}.Upsert(tx, reservation.Scope{PropertyID: hotel, IntegrationID: "int_" + hotel}, p, nil)
+		return err
+	})
+}
+
+// An inspector sees who is in the house: their forms are read from the stay until they are closed, once each.
+func TestRegisterListsGuestsInHouse(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.stayUnder("AT", "in", access.Started)
+		h.stayUnder("AT", "expected", access.Confirmed)
+		italian := h.stayUnder("IT", "italian", access.Started)
+		h.rules("none")
+		h.book(hotel, "lawless", "Silva", reservation.State, "started")
+		h.rules("IT")
+		list := func() (out []string) {
+			for _, e := range h.register() {
+				out = append(out, e.Number+" "+e.Law+" "+e.State+" "+e.DepartureOn+" "+string(e.Answers[rule.LastName])+string(e.Answers["own.plate"]))
+			}
+			slices.Sort(out)
+			return out
+		}
+		check := func(when string, want ...string) {
+			if got := list(); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", when, got, want)
+			}
+		}
+		check("in house", "N-in AT inHouse 2026-11-24 Silva", "N-italian IT inHouse 2026-11-24 Silva")
+		h.push("in", "processed")
+		check("departed", "N-in AT departed 2026-11-24 Silva", "N-italian IT inHouse 2026-11-24 Silva")
+		h.clock.Set(h.party(italian).Reservation.ToAt.Add(guest.RegisterDelay))
+		check("a day after the departure, not closed", "N-in AT departed 2026-11-24 Silva")
+		h.sweepForms()
+		check("closed", "N-in AT departed 2026-11-24 Silva")
+		h.push("in", "started", reservation.To, "2026-11-28T11:00:00Z")
+		check("the PMS takes the departure back", "N-in AT inHouse 2026-11-28 Silva")
+	})
+}
+
+// Pages of the register are complete and have no entry twice, if forms of stays and of the register follow each other.
+func TestRegisterPages(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		for _, pmsID := range []string{"A", "B", "C", "D", "E"} {
+			h.stayUnder("AT", pmsID, access.Started)
+		}
+		h.push("B", "processed", reservation.To, "2026-11-22T11:00:00Z")
+		h.push("D", "processed", reservation.To, "2026-11-22T11:00:00Z")
+		h.clock.Set(morning.AddDate(0, 0, 2).Add(12 * time.Hour))
+		h.sweepForms()
+		var numbers []string
+		r := guest.RegisterRange{First: everyDay, Last: "9998-12-31", Limit: 2}
+		for range 3 {
+			h.write(func(tx *db.Tx) error {
+				page, err := guest.ReadRegister(tx, h.keys, hotel, r, "Ada", "inspection")
+				for _, e := range page.Entries {
+					numbers = append(numbers, e.Number+" "+e.State)
+				}
+				r.AfterOn, r.AfterID = page.NextOn, page.NextID
+				return err
+			})
+		}
+		slices.Sort(numbers)
+		if want := []string{"N-A inHouse", "N-B departed", "N-C inHouse", "N-D departed", "N-E inHouse"}; !slices.Equal(numbers, want) || r.AfterID != "" {
+			t.Errorf("the pages have %q, and then %q", numbers, r.AfterID)
+		}
+	})
+}
+
+// The law wants the forms of guests who stayed, also if the PMS cancels the stay afterwards: the register keeps them until the named day.
+func TestCancelationAfterTheArrival(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.stayUnder("AT", "afterDeparture", access.Started)
+		h.stayUnder("AT", "inHouse", access.Started)
+		h.stayUnder("AT", "never", access.Confirmed)
+		h.stayUnder("AT", "mistake", access.Started)
+		h.push("mistake", "confirmed")
+		h.clock.Set(morning.AddDate(0, 0, 1))
+		for _, pmsID := range []string{"inHouse", "never", "mistake"} {
+			h.push(pmsID, "canceled")
+		}
+		h.clock.Set(morning.AddDate(0, 0, 2).Add(time.Hour))
+		h.sweepForms()
+		if got := h.closed(); len(got) != 1 || got[0].Number != "N-inHouse" || got[0].DepartureOn != "2026-11-21" {
+			t.Errorf("a day after the cancelation: %+v", got)
+		}
+		h.clock.Set(morning.AddDate(0, 0, 10))
+		h.sweepForms()
+		h.push("afterDeparture", "canceled")
+		h.clock.Set(morning.AddDate(6, 11, 0))
+		h.sweepForms()
+		if got := h.closed(); len(got) != 2 {
+			t.Errorf("before the named day: %+v", got)
+		}
+		h.clock.Set(morning.AddDate(7, 0, 5))
+		h.sweepForms()
+		if got := h.register(); len(got) != 0 {
+			t.Errorf("after the named day: %+v", got)
 		}
 	})
 }

@@ -23,7 +23,7 @@ import (
 // their index entries, each another page, even if the values are unchanged, so update omits both columns then.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
-	"booker", "state", "canceled_at", "from_date", "to_date", "to_at",
+	"booker", "state", "canceled_at", "arrived_at", "from_date", "to_date", "to_at",
 	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
 	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "pms_number", "from_at",
 }
@@ -42,8 +42,21 @@ func canceledSince(former *ent.Reservation, state access.State, now time.Time) *
 	return &now
 }
 
-// valuesOf returns the values in the order of columns. booker is encrypted.
-func valuesOf(r Record, booker []byte, canceledAt *time.Time, now time.Time) ([]any, error) {
+// arrivedSince returns when the guests of a reservation arrived, or nil if they have not. A stay that is canceled after the arrival keeps
+// the time, because the law wants the forms of guests who stayed. former is the stored row, or nil.
+func arrivedSince(former *ent.Reservation, state access.State, now time.Time) *time.Time {
+	isIn := func(state access.State) bool { return state == access.Started || state == access.Processed }
+	switch {
+	case former != nil && former.ArrivedAt != nil && (isIn(state) || state == access.Canceled):
+		return former.ArrivedAt
+	case isIn(state), state == access.Canceled && former != nil && isIn(access.State(former.State)):
+		return &now
+	}
+	return nil
+}
+
+// valuesOf returns the values in the order of columns. booker is encrypted. former is the stored row, or nil.
+func valuesOf(r Record, booker []byte, former *ent.Reservation, now time.Time) ([]any, error) {
 	var companions any
 	if len(r.CompanionIDs) > 0 {
 		raw, err := json.Marshal(r.CompanionIDs)
@@ -54,7 +67,7 @@ func valuesOf(r Record, booker []byte, canceledAt *time.Time, now time.Time) ([]
 	}
 	return []any{
 		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt,
-		booker, string(r.State), canceledAt, r.FromDate, r.ToDate, r.To,
+		booker, string(r.State), canceledSince(former, r.State, now), arrivedSince(former, r.State, now), r.FromDate, r.ToDate, r.To,
 		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
 		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now, r.Number, r.From,
 	}, nil
@@ -133,7 +146,7 @@ func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error
 		&p.TimeZone, &p.CheckIn, &p.CheckOut, &p.EarlyInMinutes, &p.LateOutMinutes, &p.PINLength, &p.GatesAlone,
 		&rowID, &created, &r.ErasedAt, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt,
-		&r.Booker, &state, &r.CanceledAt, &r.FromDate, &r.ToDate, &to,
+		&r.Booker, &state, &r.CanceledAt, &r.ArrivedAt, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
 		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &number, &from, &removed)
 	if err == nil && !found {
@@ -174,7 +187,7 @@ func recordOf(r *ent.Reservation) Record {
 
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
-	out.CanceledAt = canceledSince(row, r.State, now)
+	out.CanceledAt, out.ArrivedAt = canceledSince(row, r.State, now), arrivedSince(row, r.State, now)
 	out.PmsGroupID, out.PmsSpaceID, out.PmsParentSpaceID, out.PmsCompanionIds = r.GroupID, r.SpaceID, r.ParentID, r.CompanionIDs
 	out.PmsUpdatedAt, out.PmsNumber, out.State = r.PMSUpdatedAt, r.Number, string(r.State)
 	out.Booker = booker
@@ -192,7 +205,7 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	if err != nil {
 		return nil, err
 	}
-	values, err := valuesOf(r, sealed, canceledSince(nil, r.State, tx.Now()), tx.Now())
+	values, err := valuesOf(r, sealed, nil, tx.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +229,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 			return nil, err
 		}
 	}
-	values, err := valuesOf(r, sealed, canceledSince(row, r.State, tx.Now()), tx.Now())
+	values, err := valuesOf(r, sealed, row, tx.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +251,8 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 			return nil, err
 		}
 	}
-	if !held.To.After(tx.Now()) && (!r.To.Equal(held.To) || r.State != held.State) {
+	over := !held.To.After(tx.Now()) || held.State == access.Canceled
+	if over && (!r.To.Equal(held.To) || r.State != held.State) {
 		if err := reopenForms(tx, row); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ CREATE TABLE "check_in_settings" ("id" character varying NOT NULL, "rule" charac
 -- create index "checkinsettings_property_id" to table: "check_in_settings"
 CREATE INDEX "checkinsettings_property_id" ON "check_in_settings" ("property_id");
 -- modify "reservations" table
-ALTER TABLE "reservations" ADD COLUMN "canceled_at" timestamptz NULL;
+ALTER TABLE "reservations" ADD COLUMN "canceled_at" timestamptz NULL, ADD COLUMN "arrived_at" timestamptz NULL;
 -- create index "reservation_canceled_at" to table: "reservations"
 CREATE INDEX "reservation_canceled_at" ON "reservations" ("canceled_at") WHERE (canceled_at IS NOT NULL);
 -- create index "reservation_integration_id_pms_group_id" to table: "reservations"

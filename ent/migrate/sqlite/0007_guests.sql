@@ -4,6 +4,8 @@ ALTER TABLE `conflicts` ADD COLUMN `parameters` json NULL;
 ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
 -- add column "canceled_at" to table: "reservations"
 ALTER TABLE `reservations` ADD COLUMN `canceled_at` datetime NULL;
+-- add column "arrived_at" to table: "reservations"
+ALTER TABLE `reservations` ADD COLUMN `arrived_at` datetime NULL;
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX `reservation_property_id_channel_number` ON `reservations` (`property_id`, `channel_number`) WHERE channel_number IS NOT NULL;
 -- create index "reservation_integration_id_pms_group_id" to table: "reservations"

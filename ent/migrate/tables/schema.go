@@ -1606,6 +1606,7 @@ var (
 		{Name: "erased_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "state", Type: field.TypeString, Size: 16},
 		{Name: "canceled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "arrived_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "from_date", Type: field.TypeString, Nullable: true, Size: 10},
 		{Name: "to_date", Type: field.TypeString, Nullable: true, Size: 10},
 		{Name: "from_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1633,7 +1634,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "reservations_integrations_integration",
-				Columns:    []*schema.Column{ReservationsColumns[30]},
+				Columns:    []*schema.Column{ReservationsColumns[31]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1642,12 +1643,12 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_id",
 				Unique:  true,
-				Columns: []*schema.Column{ReservationsColumns[30], ReservationsColumns[2]},
+				Columns: []*schema.Column{ReservationsColumns[31], ReservationsColumns[2]},
 			},
 			{
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[15], ReservationsColumns[1]},
+				Columns: []*schema.Column{ReservationsColumns[16], ReservationsColumns[1]},
 			},
 			{
 				Name:    "reservation_property_id_pms_number",
@@ -1657,7 +1658,7 @@ var (
 			{
 				Name:    "reservation_property_id_channel_number",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[24]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[25]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "channel_number IS NOT NULL",
 				},
@@ -1665,7 +1666,7 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_group_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[30], ReservationsColumns[3]},
+				Columns: []*schema.Column{ReservationsColumns[31], ReservationsColumns[3]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "pms_group_id IS NOT NULL",
 				},
@@ -1673,7 +1674,7 @@ var (
 			{
 				Name:    "reservation_plan_due_at",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[29]},
+				Columns: []*schema.Column{ReservationsColumns[30]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "plan_due_at IS NOT NULL",
 				},

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
@@ -31,22 +29,22 @@ func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectReg
 	if size == 0 {
 		size = defaultPage
 	}
-	of := guest.RegisterRange{First: r.GetFirstArrivalOn(), Last: r.GetLastArrivalOn(), Limit: size + 1}
+	of := guest.RegisterRange{First: r.GetFirstArrivalOn(), Last: r.GetLastArrivalOn(), Limit: size}
 	if err := checkDays(of); err != nil {
 		return nil, err
 	}
 	if token := r.GetPageToken(); token != "" {
 		of.AfterOn, of.AfterID, _ = strings.Cut(token, "/")
-		if _, err := time.Parse(time.DateOnly, of.AfterOn); err != nil || !id.Valid(id.Register, of.AfterID) {
+		if _, err := time.Parse(time.DateOnly, of.AfterOn); err != nil || !id.Valid(id.Register, of.AfterID) && !id.Valid(id.Guest, of.AfterID) {
 			return nil, badPageToken()
 		}
 	}
 	who, _ := actor.From(ctx)
-	var entries []guest.Entry
+	var found guest.RegisterPage
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		by, err := staffName(tx, who)
 		if err == nil {
-			entries, err = guest.ReadRegister(tx, s.Keys, propertyID, of, by, r.GetReason())
+			found, err = guest.ReadRegister(tx, s.Keys, propertyID, of, by, r.GetReason())
 		}
 		return err
 	})
@@ -54,11 +52,10 @@ func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectReg
 		return nil, err
 	}
 	page := &propertyv1.RegisterPage{}
-	if len(entries) > size {
-		entries = entries[:size]
-		page.NextPageToken = entries[size-1].ArrivalOn + "/" + entries[size-1].ID
+	if found.NextID != "" {
+		page.NextPageToken = found.NextOn + "/" + found.NextID
 	}
-	for _, e := range entries {
+	for _, e := range found.Entries {
 		page.List = append(page.List, entryMessage(e))
 	}
 	return &propertyv1.InspectRegisterResponse{Data: page}, nil
@@ -84,6 +81,6 @@ func checkDays(r guest.RegisterRange) error {
 func entryMessage(e guest.Entry) *propertyv1.RegisterEntry {
 	return &propertyv1.RegisterEntry{
 		Id: e.ID, Rule: e.Law, PmsNumber: e.Number, Role: e.Role, ArrivalOn: e.ArrivalOn, DepartureOn: e.DepartureOn,
-		Person: personMessage(e.Answers), SignatureSvg: e.SVG, SignedAt: convert.Time(e.SignedAt), EraseAt: timestamppb.New(e.EraseAt),
+		Person: personMessage(e.Answers), SignatureSvg: e.SVG, SignedAt: convert.Time(e.SignedAt), EraseAt: convert.Time(e.EraseAt), State: e.State,
 	}
 }

@@ -35,7 +35,7 @@ type InspectRegisterRequest struct {
 	LastArrivalOn string `protobuf:"bytes,2,opt,name=last_arrival_on,json=lastArrivalOn,proto3" json:"last_arrival_on,omitempty"`
 	// Why the register is read, such as "inspection by the police".
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Entries per page, at most 200. 0, or left out: 50.
+	// Guests per page, at most 200. A page may have fewer. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before. Empty: the first page.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -212,7 +212,7 @@ func (x *RegisterPage) GetNextPageToken() string {
 // RegisterEntry is the official form of one guest.
 type RegisterEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id.
+	// The service's id. It changes when the form is copied to the register.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The country rule under which the form was filled in.
 	Rule string `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
@@ -230,8 +230,10 @@ type RegisterEntry struct {
 	SignatureSvg string `protobuf:"bytes,8,opt,name=signature_svg,json=signatureSvg,proto3" json:"signature_svg,omitempty"`
 	// When it was drawn.
 	SignedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
-	// When the entry is erased.
-	EraseAt       *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=erase_at,json=eraseAt,proto3" json:"erase_at,omitempty"`
+	// When the entry is erased. Absent: the law names no time.
+	EraseAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=erase_at,json=eraseAt,proto3" json:"erase_at,omitempty"`
+	// inHouse: the PMS says that the guest is here. departed: the guest has left.
+	State         string `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -336,6 +338,13 @@ func (x *RegisterEntry) GetEraseAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *RegisterEntry) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
 var File_latchkey_property_v1_register_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_register_proto_rawDesc = "" +
@@ -354,7 +363,7 @@ const file_latchkey_property_v1_register_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.RegisterPageR\x04data\"o\n" +
 	"\fRegisterPage\x127\n" +
 	"\x04list\x18\x01 \x03(\v2#.latchkey.property.v1.RegisterEntryR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf5\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8b\x03\n" +
 	"\rRegisterEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x1d\n" +
@@ -368,7 +377,8 @@ const file_latchkey_property_v1_register_proto_rawDesc = "" +
 	"\rsignature_svg\x18\b \x01(\tB\x03\x80\x01\x01R\fsignatureSvg\x127\n" +
 	"\tsigned_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\x125\n" +
 	"\berase_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\aeraseAt2\xc1\x01\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\aeraseAt\x12\x14\n" +
+	"\x05state\x18\v \x01(\tR\x05state2\xc1\x01\n" +
 	"\x14GuestRegisterService\x12\xa8\x01\n" +
 	"\x0fInspectRegister\x12,.latchkey.property.v1.InspectRegisterRequest\x1a-.latchkey.property.v1.InspectRegisterResponse\"8\xaa\xbc\x18\a\x1a\x05owner\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/property/guestRegister:inspectB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 

@@ -26,11 +26,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// GuestRegisterService shows an inspector what the law wants kept of guests after their stay.
+// GuestRegisterService shows an inspector the official forms of guests: of those in house, and of those who departed as long as the law wants.
 type GuestRegisterServiceClient interface {
-	// Lists the official forms of guests who arrived in a range of days. A form is in the register from a day after the departure until the
-	// day that the form named to the guest, also if the reservation was removed meanwhile. Guests in house: see ListGuests. The read is
-	// recorded with the caller's name and the reason.
+	// Lists the official forms of guests who arrived in a range of days. The form of a guest in house is read from the stay. A day after the
+	// departure it is copied to the register and kept until the day that the form named to the guest, also if the reservation was removed,
+	// or canceled after the arrival. Guests whose law names no time are listed until a day after the departure. The read is recorded with
+	// the caller's name and the reason.
 	InspectRegister(ctx context.Context, in *InspectRegisterRequest, opts ...grpc.CallOption) (*InspectRegisterResponse, error)
 }
 
@@ -56,11 +57,12 @@ func (c *guestRegisterServiceClient) InspectRegister(ctx context.Context, in *In
 // All implementations must embed UnimplementedGuestRegisterServiceServer
 // for forward compatibility.
 //
-// GuestRegisterService shows an inspector what the law wants kept of guests after their stay.
+// GuestRegisterService shows an inspector the official forms of guests: of those in house, and of those who departed as long as the law wants.
 type GuestRegisterServiceServer interface {
-	// Lists the official forms of guests who arrived in a range of days. A form is in the register from a day after the departure until the
-	// day that the form named to the guest, also if the reservation was removed meanwhile. Guests in house: see ListGuests. The read is
-	// recorded with the caller's name and the reason.
+	// Lists the official forms of guests who arrived in a range of days. The form of a guest in house is read from the stay. A day after the
+	// departure it is copied to the register and kept until the day that the form named to the guest, also if the reservation was removed,
+	// or canceled after the arrival. Guests whose law names no time are listed until a day after the departure. The read is recorded with
+	// the caller's name and the reason.
 	InspectRegister(context.Context, *InspectRegisterRequest) (*InspectRegisterResponse, error)
 	mustEmbedUnimplementedGuestRegisterServiceServer()
 }

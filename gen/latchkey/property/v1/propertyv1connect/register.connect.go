@@ -40,9 +40,10 @@ const (
 
 // GuestRegisterServiceClient is a client for the latchkey.property.v1.GuestRegisterService service.
 type GuestRegisterServiceClient interface {
-	// Lists the official forms of guests who arrived in a range of days. A form is in the register from a day after the departure until the
-	// day that the form named to the guest, also if the reservation was removed meanwhile. Guests in house: see ListGuests. The read is
-	// recorded with the caller's name and the reason.
+	// Lists the official forms of guests who arrived in a range of days. The form of a guest in house is read from the stay. A day after the
+	// departure it is copied to the register and kept until the day that the form named to the guest, also if the reservation was removed,
+	// or canceled after the arrival. Guests whose law names no time are listed until a day after the departure. The read is recorded with
+	// the caller's name and the reason.
 	InspectRegister(context.Context, *v1.InspectRegisterRequest) (*v1.InspectRegisterResponse, error)
 }
 
@@ -83,9 +84,10 @@ func (c *guestRegisterServiceClient) InspectRegister(ctx context.Context, req *v
 // GuestRegisterServiceHandler is an implementation of the latchkey.property.v1.GuestRegisterService
 // service.
 type GuestRegisterServiceHandler interface {
-	// Lists the official forms of guests who arrived in a range of days. A form is in the register from a day after the departure until the
-	// day that the form named to the guest, also if the reservation was removed meanwhile. Guests in house: see ListGuests. The read is
-	// recorded with the caller's name and the reason.
+	// Lists the official forms of guests who arrived in a range of days. The form of a guest in house is read from the stay. A day after the
+	// departure it is copied to the register and kept until the day that the form named to the guest, also if the reservation was removed,
+	// or canceled after the arrival. Guests whose law names no time are listed until a day after the departure. The read is recorded with
+	// the caller's name and the reason.
 	InspectRegister(context.Context, *v1.InspectRegisterRequest) (*v1.InspectRegisterResponse, error)
 }
 

@@ -1,0 +1,225 @@
+package guest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	entregister "latchkey.dev/ent/registerentry"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/guest/drawing"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/property"
+)
+
+// Where the guest of an entry is. The values are those of the API.
+const (
+	InHouse  = "inHouse"
+	Departed = "departed"
+)
+
+// Entry is the official form of one guest, of the guest register or, until it is closed, of the stay.
+type Entry struct {
+	ID, Law, Number, Role  string
+	ArrivalOn, DepartureOn string // YYYY-MM-DD in the property's zone
+	State                  string // InHouse or Departed
+	Answers                rule.Answers
+	SignedAt               time.Time // SignedAt is when the guest signed on a screen, or zero
+	SVG                    string    // SVG is the signature as an image, or empty
+	EraseAt                time.Time // EraseAt is zero if the law names no time
+}
+
+// RegisterRange selects entries by the day of arrival. AfterOn and AfterID are the day and the id of the last entry of the page before, or empty.
+type RegisterRange struct {
+	First, Last      string
+	AfterOn, AfterID string
+	Limit            int
+}
+
+// RegisterPage is a page of entries. NextOn and NextID begin the next page. They are empty if there is none.
+type RegisterPage struct {
+	Entries        []Entry
+	NextOn, NextID string
+}
+
+// registerKey is the place of an entry in the register. Exactly one of closed and reservationID is set.
+type registerKey struct {
+	on, id        string
+	closed        *ent.RegisterEntry
+	reservationID string
+}
+
+func (k registerKey) compare(o registerKey) int {
+	return cmp.Or(cmp.Compare(k.on, o.on), cmp.Compare(k.id, o.id))
+}
+
+// openForms finds the guests who arrived in a time and whose official form is not closed. A form under a law that names no retention is
+// never closed: it is listed until a day after the departure.
+const openForms = `SELECT g.id, g.reservation_id, r.from_at FROM guests AS g JOIN reservations AS r ON r.id = g.reservation_id AND r.property_id = g.property_id
+	WHERE g.property_id = $1 AND g.erase_at IS NULL AND r.from_at >= $2 AND r.from_at < $3
+	AND (r.state IN ('started', 'processed') AND (g.law <> '' OR r.to_at > $4) OR r.arrived_at IS NOT NULL AND r.state = 'canceled' AND g.law <> '')`
+
+// ReadRegister returns the official forms of guests in the order of arrival, and records who reads them and why.
+func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRange, by, reason string) (RegisterPage, error) {
+	all, err := registerKeys(tx, propertyID, r)
+	if err != nil {
+		return RegisterPage{}, err
+	}
+	var page RegisterPage
+	if len(all) > r.Limit {
+		all = all[:r.Limit]
+		page.NextOn, page.NextID = all[r.Limit-1].on, all[r.Limit-1].id
+	}
+	parties := map[string]*Party{}
+	for _, k := range all {
+		e, ok, err := readEntry(tx, keys, propertyID, k, parties)
+		if err != nil {
+			return RegisterPage{}, fmt.Errorf("open entry %s of the guest register: %w", k.id, err)
+		}
+		if ok {
+			page.Entries = append(page.Entries, e)
+		}
+	}
+	return page, event.Append(tx, event.Event{
+		PropertyID: propertyID, Subject: event.Inside(propertyID), Kind: event.RegisterRead,
+		Body: map[string]any{"by": by, "reason": reason, "firstArrivalOn": r.First, "lastArrivalOn": r.Last, "entries": len(page.Entries)},
+	})
+}
+
+// registerKeys returns the places of the entries of a page and of one more, in order.
+func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
+	all, err := openKeys(view, propertyID, r)
+	if err != nil {
+		return nil, err
+	}
+	var open []string
+	for _, k := range all {
+		open = append(open, k.id)
+	}
+	closed, err := view.RegisterEntry.Query().Where(entregister.PropertyID(propertyID), entregister.ArrivalOnGTE(r.First), entregister.ArrivalOnLTE(r.Last),
+		entregister.Or(entregister.ArrivalOnGT(r.AfterOn), entregister.And(entregister.ArrivalOn(r.AfterOn), entregister.IDGT(r.AfterID)))).
+		Order(entregister.ByArrivalOn(), entregister.ByID()).Limit(r.Limit + 1).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the guest register: %w", err)
+	}
+	last := registerKey{on: r.AfterOn, id: r.AfterID}
+	all = slices.DeleteFunc(all, func(k registerKey) bool { return k.compare(last) <= 0 })
+	for _, row := range closed {
+		k := registerKey{on: row.ArrivalOn, id: row.ID, closed: row}
+		if slices.Contains(open, row.GuestID) {
+			continue // the form was opened again, because the PMS changed the stay
+		}
+		all = append(all, k)
+	}
+	slices.SortFunc(all, registerKey.compare)
+	return all, nil
+}
+
+func openKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
+	prop, err := property.Get(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := clock.Zone(prop.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	first, firstErr := time.ParseInLocation(time.DateOnly, r.First, zone)
+	last, lastErr := time.ParseInLocation(time.DateOnly, r.Last, zone)
+	if err := errors.Join(firstErr, lastErr); err != nil {
+		return nil, fmt.Errorf("read the days of arrival: %w", err)
+	}
+	type row struct {
+		guestID, reservationID string
+		from                   time.Time
+	}
+	rows, err := db.ReadList(view, func(r *row) []any { return []any{&r.guestID, &r.reservationID, &r.from} }, openForms,
+		propertyID, first.UTC(), last.AddDate(0, 0, 1).UTC(), view.Now().Add(-RegisterDelay))
+	if err != nil {
+		return nil, fmt.Errorf("list guests whose official form is open: %w", err)
+	}
+	var out []registerKey
+	for _, r := range rows {
+		out = append(out, registerKey{on: r.from.In(zone).Format(time.DateOnly), id: r.guestID, reservationID: r.reservationID})
+	}
+	return out, nil
+}
+
+// readEntry returns an entry, and false if the law asks nothing of the guest.
+func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey, parties map[string]*Party) (Entry, bool, error) {
+	if k.closed != nil {
+		e, err := openEntry(view, keys, k.closed)
+		return e, true, err
+	}
+	p := parties[k.reservationID]
+	if p == nil {
+		var err error
+		if p, _, err = ViewParty(view, keys, propertyID, k.reservationID); err != nil {
+			return Entry{}, false, err
+		}
+		parties[k.reservationID] = p
+	}
+	i := slices.IndexFunc(p.Members, func(m Member) bool { return m.Row.ID == k.id })
+	if i < 0 {
+		return Entry{}, false, nil
+	}
+	return p.openEntry(p.Members[i])
+}
+
+// openEntry returns the entry of a guest whose form is not closed.
+func (p *Party) openEntry(m Member) (Entry, bool, error) {
+	law := p.Rules.Rule
+	if found, ok := rule.Find(m.Row.Law); ok && m.Row.Law != "" {
+		law = found
+	}
+	f := p.officialForm(m, law)
+	if law.Name == "none" || len(f.answers) == 0 {
+		return Entry{}, false, nil
+	}
+	e := Entry{
+		ID: m.Row.ID, Law: f.law.Name, Number: p.Reservation.PmsNumber, Role: m.Row.Role, ArrivalOn: p.arrival.Format(time.DateOnly),
+		DepartureOn: p.departure().Format(time.DateOnly), State: Departed, Answers: f.answers,
+	}
+	if access.State(p.Reservation.State) == access.Started {
+		e.State = InHouse
+	}
+	if at, _, ok := officialEnd(f.law, true, p.departure()); ok {
+		e.EraseAt = at
+	}
+	return e, true, e.sign(m.signature)
+}
+
+// openEntry returns the entry of a closed form.
+func openEntry(view *db.Tx, keys *keyring.Ring, row *ent.RegisterEntry) (Entry, error) {
+	raw, err := keys.Open(view.Context(), row.PropertyID, registerPurpose(row.ID), row.Form)
+	var form registerForm
+	if err = errors.Join(err, json.Unmarshal(raw, &form)); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{
+		ID: row.ID, Law: row.Law, Number: form.Number, Role: form.Role, ArrivalOn: row.ArrivalOn, DepartureOn: form.DepartureOn, State: Departed,
+		Answers: form.Answers, EraseAt: row.EraseAt,
+	}
+	return e, e.sign(form.Signature)
+}
+
+// sign adds the signature that was drawn on a screen, if there is one.
+func (e *Entry) sign(s *signature) error {
+	if s == nil {
+		return nil
+	}
+	picture, err := drawing.Parse(s.Drawing)
+	if err != nil {
+		return err
+	}
+	e.SignedAt, e.SVG = s.At, picture.SVG()
+	return nil
+}
