@@ -22,8 +22,10 @@ type Pages struct {
 	Profile string
 }
 
-// browsed are the pages below the page of the stay that each guest opens in turn.
-var browsed = []string{"", "/form/check", "/checkin", "/people", "/form/share", "/form/rules"}
+// browsed returns the pages below the page of the stay that each guest opens in turn.
+func browsed(v *sandbox.Visitor) []string {
+	return []string{"", v.Question, "/form/check", "/checkin", "/people", "/form/share", "/form/rules"}
+}
 
 // Run measures the time of a page, from the request until its last byte. The floor is a static page of the median size. Each guest opens
 // the two in turn, so that both meet the same load.
@@ -48,7 +50,7 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 		}
 	}
 	var sizes []float64
-	for _, page := range browsed {
+	for _, page := range browsed(visitors[0]) {
 		size, err := visitors[0].Open(ctx, page)
 		if err != nil {
 			return nil, fmt.Errorf("open %q: %w", page, err)
@@ -73,7 +75,8 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 				return floor.get(ctx)
 			}
 			began := time.Now()
-			_, err := visitors[guest].Open(ctx, browsed[(guest+turn/2)%len(browsed)])
+			pages := browsed(visitors[guest])
+			_, err := visitors[guest].Open(ctx, pages[(guest+turn/2)%len(pages)])
 			return milliseconds(time.Since(began)), err
 		})
 		err = errors.Join(err, end())

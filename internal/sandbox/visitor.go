@@ -13,6 +13,8 @@ type Visitor struct {
 	b *browser
 	// Home is the path of the page of the stay.
 	Home string
+	// Question is the path below Home of the first question of the form, once [Visitor.Form] has opened it.
+	Question string
 }
 
 // VisitByDoor scans the QR code at the door and finds a reservation by its number and a family name.
@@ -38,7 +40,7 @@ func (w *World) VisitByDoor(ctx context.Context, number, family string) (*Visito
 	if !strings.HasPrefix(home, "/g/stays/") {
 		return nil, fmt.Errorf("the search ends at %s (%s)", home, b.heading())
 	}
-	return &Visitor{b, home}, nil
+	return &Visitor{b: b, Home: home}, nil
 }
 
 // Open opens a page below the page of the stay and returns its size in bytes.
@@ -57,7 +59,9 @@ func (v *Visitor) Form(ctx context.Context) error {
 	if at < 0 {
 		return fmt.Errorf("the page of the stay (%s) has no link to a form", v.b.heading())
 	}
-	return v.b.open(ctx, links[at])
+	err := v.b.open(ctx, links[at])
+	v.Question = strings.TrimPrefix(v.b.at.Path, v.Home)
+	return err
 }
 
 // Name answers the question for the name.
