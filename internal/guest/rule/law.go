@@ -64,6 +64,7 @@ const (
 	notCovered                         // the main guest, or the main guest fills in no form
 	bornHere                           // born in the country
 	livesHere                          // lives in the country
+	countedChild                       // the party counts the guest as a child
 	childOfAge                         // a child of the main guest whom the party does not count as a child
 	hasIDCard                          // travels with an identity card
 	hasPermit                          // travels with a residence permit
@@ -96,6 +97,7 @@ func (r *Rule) conditionsOf(g Guest, p Party) condition {
 	set(from16, from(16))
 	set(head, g.Main)
 	set(companion, !g.Main)
+	set(countedChild, g.Child)
 	set(childOfAge, g.Answers[Kinship] == "child" && !g.Child)
 	when, isFamily := r.family[g.Answers[Kinship]]
 	set(notFamily, !coverable || !isFamily || !held.all(when))

@@ -151,6 +151,31 @@ func TestChildrenInGermany(t *testing.T) {
 	}
 }
 
+// British law asks from the age of 16, and a party may count older guests as children.
+func TestChildrenInBritain(t *testing.T) {
+	r, _ := Find("GB")
+	for _, test := range []struct {
+		child      bool
+		born, want string
+	}{
+		{true, "", "firstName lastName birthDate"},
+		{true, "2010-11-22", "firstName lastName birthDate"},
+		{true, "2010-11-21", "firstName lastName nationality otherNationality? birthDate"},
+		{false, "", "firstName lastName nationality otherNationality?"},
+	} {
+		g := Guest{Child: test.child, Answers: Answers{}}
+		if test.born != "" {
+			g.Answers[BirthDate] = test.born
+		}
+		if got := asked(Fields(Settings{Rule: r}, g, Party{Arrival: arrival, Size: 2})); got != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
+		if _, ok := Official(Settings{Rule: r}, g, Party{Arrival: arrival, Size: 2})[BirthDate]; ok {
+			t.Errorf("%+v: the birth date is on the form", test)
+		}
+	}
+}
+
 // In France and Portugal no size of a group shortens the form of a companion. In France a child is on the card of the main guest only if
 // the main guest has one.
 func TestCompanionsOfGroups(t *testing.T) {

@@ -75,6 +75,7 @@ var Rules = []Rule{
 		URL:    "https://www.legislation.gov.uk/uksi/1972/1689/made/data.html",
 		Limits: "limits.GB",
 		wants: slices.Concat(
+			deciding(countedChild, BirthDate), // a PMS counts children up to another age than 16
 			every(from16, FirstName, LastName, Nationality), optional(from16, OtherNationality),
 			every(from16|alien, DocumentType, DocumentNumber, IssuingPlace),
 			byDeparture(from16|alien, NextDestination),
