@@ -43,7 +43,7 @@ func recipientOf(raw string) string { return strings.Trim(header("\r\n"+raw, "To
 func TestAddressChangesBeforeACodeIsTransmitted(t *testing.T) {
 	eachPost(t, func(p *post) {
 		_, s := p.withKey()
-		s.OnStep(func(step smtptest.Step) {
+		s.OnStep(func(step smtptest.Step, _ string) {
 			if step == smtptest.Recipient {
 				s.OnStep(nil)
 				p.moveAddress("bea@example.com")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
@@ -66,12 +67,12 @@ const maxAnswerSize = 16 << 20
 // Dial connects clients to a server. They are closed when the test ends.
 func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 	t.Helper()
-	plain, bounded := grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(withTimeout)
-	public, err := grpc.NewClient(grpcAddr, plain, bounded)
+	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(withTimeout), grpc.WithConnectParams(reconnect)}
+	public, err := grpc.NewClient(grpcAddr, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	local, err := grpc.NewClient("unix:"+socket, plain, bounded)
+	local, err := grpc.NewClient("unix:"+socket, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +91,12 @@ func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 		}
 	})
 	return a
+}
+
+// reconnect makes clients find a restarted server soon.
+var reconnect = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 200 * time.Millisecond},
+	MinConnectTimeout: 20 * time.Second,
 }
 
 // callTimeout is the timeout of each call. A call that the server never answers fails its test with the name of the RPC.

@@ -33,7 +33,7 @@ const (
 // desk is a PMS that records calls and effects by idempotency key, and repeats its updates until they are acknowledged.
 type desk struct {
 	*sandbox.PMS
-	reach func(moment)
+	reach func(m moment, id string) // reach is called at each moment of a reservation
 
 	mu      sync.Mutex
 	calls   map[string][]string // calls has the idempotency key of each checkIn call of a reservation
@@ -43,7 +43,7 @@ type desk struct {
 }
 
 func newDesk(t *testing.T, spaces []sandbox.Space) (*desk, string) {
-	d := &desk{PMS: sandbox.NewPMS("pms-secret", spaces), reach: func(moment) {}, calls: map[string][]string{}, effects: map[string][]string{}}
+	d := &desk{PMS: sandbox.NewPMS("pms-secret", spaces), reach: func(moment, string) {}, calls: map[string][]string{}, effects: map[string][]string{}}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.ctx = ctx
 	server := httptest.NewServer(d.observe(d.Handler()))
@@ -61,10 +61,11 @@ func (d *desk) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/check-in-status":
-			d.reach(statusAsked)
+			id := r.URL.Query().Get("reservationId")
+			d.reach(statusAsked, id)
 			next.ServeHTTP(w, r)
 			flush(w)
-			d.reach(statusAnswered)
+			d.reach(statusAnswered, id)
 		case "/check-in":
 			d.checkIn(w, r, next)
 		default:
@@ -87,7 +88,7 @@ func (d *desk) checkIn(w http.ResponseWriter, r *http.Request, next http.Handler
 	d.mu.Lock()
 	d.calls[id] = append(d.calls[id], key)
 	d.mu.Unlock()
-	d.reach(checkInAsked)
+	d.reach(checkInAsked, id)
 
 	before := d.CheckInCount(id)
 	r.Body = io.NopCloser(bytes.NewReader(raw))
@@ -97,13 +98,13 @@ func (d *desk) checkIn(w http.ResponseWriter, r *http.Request, next http.Handler
 		d.mu.Lock()
 		d.effects[id] = append(d.effects[id], key)
 		d.mu.Unlock()
-		d.reach(checkInDone)
+		d.reach(checkInDone, id)
 		d.updates.Go(func() { d.sendStarted(id) })
 	}
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
 	flush(w)
-	d.reach(checkInSaid)
+	d.reach(checkInSaid, id)
 }
 
 func flush(w http.ResponseWriter) {
@@ -114,11 +115,11 @@ func flush(w http.ResponseWriter) {
 
 // sendStarted sends the change of a reservation until the service acknowledges it.
 func (d *desk) sendStarted(id string) {
-	d.reach(startedSent)
+	d.reach(startedSent, id)
 	for d.ctx.Err() == nil {
 		answer, err := d.Push(d.ctx, id, map[string]any{"state": "started"})
 		if err == nil && answer.Status == http.StatusOK {
-			d.reach(startedStored)
+			d.reach(startedStored, id)
 			return
 		}
 		select {

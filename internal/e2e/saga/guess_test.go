@@ -57,6 +57,7 @@ func (g *guesser) guess(restarts int, facts func(try int) (number, name string))
 // A guesser does not get more tries by restarts of the server: the tries of an hour are sent at once, and the server is killed between and
 // during them. The guest finds the booking meanwhile: on a phone after guesses at the tablet, and at the tablet after guesses from afar.
 func TestGuessingOverRestarts(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w := open(t, engine, 2)

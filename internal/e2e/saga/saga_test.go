@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,15 +29,21 @@ var deskMoments = []moment{statusAsked, statusAnswered, checkInAsked, checkInDon
 
 var mailSteps = []smtptest.Step{smtptest.Recipient, smtptest.Taken, smtptest.Answered}
 
-// point is a point at which the server is killed.
+// point is a point of one guest's check-in at which the server is killed.
 type point struct {
 	name string
 	from step // from is the step of the guest from which on the point counts; empty: at once
 }
 
-// points are the points of the test. The second question to the PMS follows the last press. First come the calls whose effect is not
-// known after the kill: they are repeated only half a minute later.
+// isInvitation reports whether the server is killed while it mails the guest's invitation.
+func (p point) isInvitation() bool { return strings.HasPrefix(p.name, "mail ") && p.from == "" }
+
+// points are the points of the test. The second question to the PMS follows the last press. First come the mails and calls whose
+// effect is not known after the kill: they are repeated only half a minute later.
 func points() (all []point) {
+	for _, s := range mailSteps {
+		all = append(all, point{name: "mail " + string(s)}, point{"mail " + string(s), completing}) // the invitation and the code
+	}
 	for _, m := range deskMoments {
 		all = append(all, point{name: string(m)})
 	}
@@ -45,9 +52,6 @@ func points() (all []point) {
 	}
 	for _, s := range guestSteps {
 		all = append(all, point{name: string(s)})
-	}
-	for _, s := range mailSteps {
-		all = append(all, point{name: "mail " + string(s)}, point{"mail " + string(s), revealing})
 	}
 	return all
 }
@@ -69,6 +73,7 @@ func kills(t *testing.T) int {
 // The server is killed at each point of a check-in. Each guest is checked in once, and gets no mail twice. With LATCHKEY_SOAK, it is also
 // killed at random times, and PostgreSQL is tested too.
 func TestKillAtEachStep(t *testing.T) {
+	t.Parallel()
 	random := kills(t)
 	engines := []string{"sqlite"}
 	if random > 0 {
@@ -79,6 +84,7 @@ func TestKillAtEachStep(t *testing.T) {
 			all := points()
 			w := open(t, engine, len(all)+random)
 			r := &run{world: w}
+			r.invite(all)
 			for i, p := range all {
 				r.killAt(i, p)
 			}
@@ -99,9 +105,40 @@ type run struct {
 	all    sync.WaitGroup
 }
 
-// send lets a guest book a room and check in, in the background. The function is called around each of the guest's steps.
+// invite books the stays of the guests whose points come after the invitation, and waits for their invitations. Later, each guest would
+// wait for the next run of the invitations.
+func (r *run) invite(all []point) {
+	var booked sync.WaitGroup
+	for i, p := range all {
+		if p.isInvitation() {
+			continue
+		}
+		booked.Go(func() {
+			if err := r.book(r.t.Context(), r.guest(i)); err != nil {
+				r.t.Error(err)
+			}
+		})
+	}
+	booked.Wait()
+	for i, p := range all {
+		if p.isInvitation() {
+			continue
+		}
+		r.must(program.Await(r.t.Context(), guestID(i)+" is invited", func() (bool, error) {
+			return len(r.mailsTo(guestID(i)+mailDomain)) > 0, nil
+		}))
+	}
+}
+
+func (r *run) guest(i int) *guest {
+	return &guest{w: r.world, number: fmt.Sprint(1000 + i), room: roomID(i), id: guestID(i), email: guestID(i) + mailDomain}
+}
+
+// send lets a guest book a room, if it is not booked yet, and check in, in the background. The function is called around each of the
+// guest's steps.
 func (r *run) send(i int, at func(step)) {
-	g := &guest{w: r.world, number: fmt.Sprint(1000 + i), room: roomID(i), id: fmt.Sprintf("B-%d", i), email: fmt.Sprintf("guest%d@example.com", i), at: at}
+	g := r.guest(i)
+	g.at = at
 	r.guests = append(r.guests, g)
 	r.all.Go(func() {
 		if err := g.checkIn(r.t.Context()); err != nil {
@@ -110,13 +147,13 @@ func (r *run) send(i int, at func(step)) {
 	})
 }
 
-// killAt lets one more guest check in, kills the server at the point and starts it again. The earlier guests go on meanwhile.
+// killAt lets one more guest check in, kills the server at the point of this guest and starts it again. The earlier guests go on meanwhile.
 func (r *run) killAt(i int, p point) {
 	r.t.Helper()
 	var dead <-chan struct{}
 	armed := make(chan struct{})
 	arm := sync.OnceFunc(func() {
-		dead = r.arm(p.name)
+		dead = r.arm(p.name, guestID(i))
 		close(armed)
 	})
 	if p.from == "" {
@@ -127,9 +164,9 @@ func (r *run) killAt(i int, p point) {
 			arm()
 		}
 		if isBefore(s) {
-			go r.reach(string(s)) // the kill meets the call anywhere on its way
+			go r.reach(string(s), guestID(i)) // the kill meets the call anywhere on its way
 		} else {
-			r.reach(string(s))
+			r.reach(string(s), guestID(i))
 		}
 	})
 	timeout := time.After(program.Patience)
@@ -137,7 +174,7 @@ func (r *run) killAt(i int, p point) {
 		select {
 		case <-reached():
 		case <-timeout:
-			r.t.Fatalf("no guest reached the point %q from %q", p.name, p.from)
+			r.t.Fatalf("guest %s did not reach the point %q from %q", guestID(i), p.name, p.from)
 		}
 	}
 	r.must(r.server.Start(r.t.Context()))

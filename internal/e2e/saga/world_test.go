@@ -2,7 +2,9 @@ package saga
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,8 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/agent"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/e2e/program"
 	"latchkey.dev/internal/sandbox"
@@ -21,7 +25,7 @@ import (
 	"latchkey.dev/internal/test/smtptest"
 )
 
-// world is a property with a server and a bridge as processes, a PMS and a mail server.
+// world is a property with a server as a process, a bridge, a PMS and a mail server.
 type world struct {
 	*e2etest.API
 	t           *testing.T
@@ -36,21 +40,24 @@ type world struct {
 	resent    map[string]bool // resent has the ids of the lost mails that staff sent again
 
 	mu     sync.Mutex
-	armed  string        // armed is the point at which the server is killed next, or empty
+	armed  reached       // armed is what kills the server next, or empty
 	killed chan struct{} // killed is closed when the server has been killed at the armed point
 }
+
+// reached is a point of a guest's check-in.
+type reached struct{ point, guestID string }
 
 // open starts the property with a number of rooms, each with a lock.
 func open(t *testing.T, engine string, rooms int) *world {
 	t.Helper()
 	dir := t.TempDir()
-	at := program.Ports(t, 5)
+	at := program.Ports(t, 4)
 	w := &world{t: t, engine: engine, resent: map[string]bool{}, mail: smtptest.Start(t, false)}
 	var spaces []sandbox.Space
-	var locks []string
+	var locks []sim.Spec
 	for i := range rooms {
 		spaces = append(spaces, sandbox.Space{ID: roomID(i), Type: "Room", Name: roomID(i), IsPrivate: true, IsActive: true})
-		locks = append(locks, roomID(i)+"=nuki")
+		locks = append(locks, sim.Spec{Address: roomID(i), Profile: sim.Nuki, Battery: 90})
 	}
 	pmsDesk, deskURL := newDesk(t, spaces)
 	w.desk = pmsDesk
@@ -62,14 +69,19 @@ func open(t *testing.T, engine string, rooms int) *world {
 	w.must(w.server.Start(t.Context()))
 	w.API = e2etest.Dial(t, at[0], at[1], filepath.Join(dir, "data", "operator.sock"))
 	w.createProperty()
-	w.createDoors(filepath.Join(dir, "bridge"), at[1], at[4], locks)
+	w.createDoors(filepath.Join(dir, "bridge"), at[1], locks)
 	w.connectDesk(deskURL, rooms)
-	w.desk.reach = func(m moment) { w.reach(string(m)) }
-	w.mail.OnStep(func(s smtptest.Step) { w.reach("mail " + string(s)) })
+	w.desk.reach = func(m moment, id string) { w.reach(string(m), id) }
+	w.mail.OnStep(func(s smtptest.Step, to string) { w.reach("mail "+string(s), strings.TrimSuffix(to, mailDomain)) })
 	return w
 }
 
 func roomID(i int) string { return fmt.Sprintf("R%d", i) }
+
+// guestID is the PMS's id of a guest's reservation, and the name in the guest's mail address.
+func guestID(i int) string { return fmt.Sprintf("b-%d", i) }
+
+const mailDomain = "@example.com"
 
 func (w *world) must(err error) {
 	w.t.Helper()
@@ -103,20 +115,17 @@ func (w *world) createProperty() {
 }
 
 // createDoors creates the rooms, and starts a bridge with a lock for each.
-func (w *world) createDoors(dir, grpcAddr, keypads string, locks []string) {
+func (w *world) createDoors(dir, grpcAddr string, locks []sim.Spec) {
 	ctx, staff := w.t.Context(), w.asStaff()
 	doors := map[string]string{}
 	for _, l := range locks {
-		room, _, _ := strings.Cut(l, "=")
-		s, err := propertyv1.NewSpaceServiceClient(w.Public).CreateSpace(staff, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: room}})
+		s, err := propertyv1.NewSpaceServiceClient(w.Public).CreateSpace(staff, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: l.Address}})
 		w.must(err)
-		doors[room] = s.GetData().GetId()
+		doors[l.Address] = s.GetData().GetId()
 	}
 	b, err := propertyv1.NewBridgeServiceClient(w.Public).CreateBridge(staff, &propertyv1.CreateBridgeRequest{Name: "Cellar"})
 	w.must(err)
-	w.must(program.Run(ctx, []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", dir, "enroll", "--plaintext", grpcAddr))
-	bridge := program.New(w.t, "latchkey-bridge", "http://"+keypads+"/", "--dir", dir, "--log-level", "warn", "run", "--sim-locks", strings.Join(locks, ","), "--sim-keypads", keypads)
-	w.must(bridge.Start(ctx))
+	w.runBridge(agent.Enrolment{Dir: dir, Address: grpcAddr, JoinCode: b.GetJoinCode(), Software: "test", Plaintext: true}, locks)
 	api := propertyv1.NewLockServiceClient(w.Public)
 	var found []*propertyv1.Lock
 	w.must(program.Await(ctx, "the bridge shows its locks", func() (bool, error) {
@@ -129,6 +138,28 @@ func (w *world) createDoors(dir, grpcAddr, keypads string, locks []string) {
 		_, err := api.AssignLock(staff, &propertyv1.AssignLockRequest{Id: l.GetId(), DoorId: &door})
 		w.must(err)
 	}
+}
+
+// runBridge runs a bridge until the test ends. It reconnects soon after each kill of the server.
+func (w *world) runBridge(e agent.Enrolment, locks []sim.Spec) {
+	_, err := agent.Enroll(w.t.Context(), e)
+	w.must(err)
+	house, err := sim.NewHouse(sim.Config{Locks: locks})
+	w.must(err)
+	b, err := agent.New(w.t.Context(), agent.Config{
+		Dir: e.Dir, Driver: house.Driver(), Log: slog.New(slog.DiscardHandler), Software: e.Software, Retry: 100 * time.Millisecond,
+	})
+	w.must(err)
+	ctx, stop := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- b.Run(ctx) }()
+	w.t.Cleanup(func() {
+		stop()
+		<-done
+		if err := errors.Join(b.Close(), house.Close()); err != nil {
+			w.t.Error(err)
+		}
+	})
 }
 
 // connectDesk connects the PMS, maps its rooms by name and switches invitations on.
@@ -166,22 +197,22 @@ func (w *world) book(ctx context.Context, g *guest) error {
 	})
 }
 
-// arm makes the server be killed when a point is reached, and returns a channel that closes then.
-func (w *world) arm(point string) <-chan struct{} {
+// arm makes the server be killed when a guest reaches a point, and returns a channel that closes then.
+func (w *world) arm(point, guestID string) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.armed, w.killed = point, make(chan struct{})
+	w.armed, w.killed = reached{point, guestID}, make(chan struct{})
 	return w.killed
 }
 
-// reach kills the server if this point is armed.
-func (w *world) reach(point string) {
+// reach kills the server if this point of the guest is armed.
+func (w *world) reach(point, guestID string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if point != w.armed {
+	if w.armed != (reached{point, guestID}) {
 		return
 	}
-	w.armed = ""
+	w.armed = reached{}
 	w.server.Kill()
 	close(w.killed)
 }

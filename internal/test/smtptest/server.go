@@ -32,7 +32,7 @@ type Server struct {
 	offered  []string
 	// Rcpt and Data, if set, decide about each recipient and each text. A text for which Data returns ErrDrop was taken.
 	rcpt, data func() error
-	onStep     func(Step)
+	onStep     func(step Step, recipient string)
 	logins     int
 }
 
@@ -88,18 +88,18 @@ func (s *Server) Answer(rcpt, data func() error) {
 }
 
 // OnStep sets a function that is called at each step of each delivery. The server waits until it returns.
-func (s *Server) OnStep(f func(Step)) {
+func (s *Server) OnStep(f func(step Step, recipient string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onStep = f
 }
 
-func (s *Server) reach(step Step) {
+func (s *Server) reach(step Step, recipient string) {
 	s.mu.Lock()
 	f := s.onStep
 	s.mu.Unlock()
 	if f != nil {
-		f(step)
+		f(step, recipient)
 	}
 }
 
@@ -127,7 +127,8 @@ func (s *Server) Logins() int {
 type session struct {
 	server *Server
 	conn   *smtp.Conn
-	taken  bool // taken means that a text was taken and its answer is not sent yet
+	to     string // to is the last recipient
+	taken  bool   // taken means that a text was taken and its answer is not sent yet
 }
 
 func (x *session) AuthMechanisms() []string { return []string{sasl.Plain} }
@@ -146,8 +147,9 @@ func (x *session) Auth(string) (sasl.Server, error) {
 
 func (x *session) Mail(string, *smtp.MailOptions) error { return nil }
 
-func (x *session) Rcpt(string, *smtp.RcptOptions) error {
-	x.server.reach(Recipient)
+func (x *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	x.to = to
+	x.server.reach(Recipient, to)
 	x.server.mu.Lock()
 	answer := x.server.rcpt
 	x.server.mu.Unlock()
@@ -174,7 +176,7 @@ func (x *session) Data(r io.Reader) error {
 		x.server.received = append(x.server.received, string(raw))
 		x.server.mu.Unlock()
 		x.taken = true
-		x.server.reach(Taken)
+		x.server.reach(Taken, x.to)
 	}
 	if errors.Is(err, ErrDrop) {
 		_ = x.conn.Conn().Close() // the client sees the end of the connection instead of an answer
@@ -186,7 +188,7 @@ func (x *session) Data(r io.Reader) error {
 func (x *session) Reset() {
 	if x.taken {
 		x.taken = false
-		x.server.reach(Answered)
+		x.server.reach(Answered, x.to)
 	}
 }
 
