@@ -26,7 +26,7 @@ const findChanged = `SELECT s.property_id, s.reservation_id FROM stays s JOIN re
 
 const findDue = `SELECT property_id, reservation_id FROM (
 		SELECT s.property_id, s.reservation_id, s.next_ask_at, row_number() OVER (PARTITION BY r.integration_id ORDER BY s.next_ask_at) AS turn
-		FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id WHERE s.next_ask_at <= $1
+		FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id WHERE s.next_ask_at IS NOT NULL AND s.next_ask_at <= $1
 	) AS due ORDER BY turn, next_ask_at LIMIT $2`
 
 func keysOf(view *db.Tx, query string, args ...any) ([]Key, error) {
