@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/test/dbtest"
@@ -169,6 +170,52 @@ func TestStatementsOfTheLastPress(t *testing.T) {
 	if pinOn(v.b.page) == "" {
 		t.Errorf("the answer to the last press shows no PIN: %s", v.b.heading())
 	}
+}
+
+// Each page and press of a check-in runs as many statements for a large party as for one guest: also the page on which the guest confirms all
+// answers.
+func TestStatementsOfACheckIn(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		w := build(t, Config{Play: true, Server: config.Config{Database: url}})
+		lead := "lead"
+		settings := &propertyv1.CheckInSettingsChange{WhoFills: &lead}
+		if _, err := propertyv1.NewCheckInServiceClient(w.public).UpdateCheckInSettings(w.Staff(t.Context()), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings}); err != nil {
+			t.Fatal(err)
+		}
+		bookParties(t, w)
+		// run returns the number of statements of each press up to the last, by what it does.
+		run := func(number string) map[string]int {
+			v, err := w.VisitByDoor(t.Context(), number, "Lovelace")
+			if err == nil {
+				err = v.Name(t.Context(), "Ada", "Lovelace")
+			}
+			if err == nil {
+				_, err = v.Open(t.Context(), "/checkin")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := map[string]int{}
+			for v.next() != "complete" {
+				does := v.next()
+				if counts[does] > 0 {
+					t.Fatalf("the check-in stays at %s (%s)", v.b.at.Path, v.b.heading())
+				}
+				counts[does] = len(statementsOf(t, func() error { _, err := v.b.press(t.Context()); return err }))
+			}
+			return counts
+		}
+		one, party := run("S-1"), run("S-2")
+		t.Logf("one guest: %v; %d guests: %v", one, partySize, party)
+		if one["confirm"] == 0 {
+			t.Errorf("no guest confirmed the answers: %v", one)
+		}
+		for does, n := range one {
+			if party[does] == 0 || party[does] > n+maxMore {
+				t.Errorf("%s: %d statements for one guest, %d for %d", does, n, party[does], partySize)
+			}
+		}
+	})
 }
 
 // lateClock is the system clock plus an offset.
