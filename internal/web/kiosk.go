@@ -83,8 +83,13 @@ func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
 	return found.GetData(), nil
 }
 
-// startSeconds is how often the start page loads again: it shows whether check-in is open.
-const startSeconds = 30
+// How often the start page loads again, and after how long the pages of a tablet that is cut off load it: it shows whether check-in is open.
+// A guest reads on the latter how to go on.
+const (
+	startSeconds  = 30
+	closedSeconds = 10
+	cutSeconds    = 30
+)
 
 func (s *site) showKiosk(x *exchange) error {
 	x.endGuest()
@@ -130,18 +135,20 @@ func (x *exchange) endGuest() {
 
 // showClosed is the page of a tablet that cannot reach the service or the PMS. The service worker keeps it.
 func (s *site) showClosed(x *exchange) error {
-	return x.closedPage("web.closed.title", "web.closed.text")
+	return x.closedPage("web.closed.title", "web.closed.text", "closed", closedSeconds)
 }
 
 // showCut is the page for a guest whose check-in the tablet cannot continue. The service worker keeps it.
-func (s *site) showCut(x *exchange) error { return x.closedPage("web.cut.title", "web.cut.text") }
+func (s *site) showCut(x *exchange) error {
+	return x.closedPage("web.cut.title", "web.cut.text", "cut", cutSeconds)
+}
 
 type closedView struct {
 	Text string
 	QR   qrCode
 }
 
-func (x *exchange) closedPage(title, text string) error {
+func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	x.flow.Kiosk = true
 	x.ownLanguage = x.r.URL.Path == "/k/closed" // the service worker keeps it for the next guests
 	var k *kioskv1.Kiosk
@@ -151,7 +158,7 @@ func (x *exchange) closedPage(title, text string) error {
 		}
 	}
 	p := x.new(k.GetProperty(), title)
-	p.Refresh, p.Idle = startSeconds, ""
+	p.Refresh, p.Idle = seconds, idle
 	p.Data = closedView{Text: text, QR: x.qr(k.GetDoor())}
 	return x.render(http.StatusOK, "closed", p)
 }

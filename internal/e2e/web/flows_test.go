@@ -178,18 +178,24 @@ func (w *world) fillAtKiosk(k *browser.Page, given, family string) {
 	k.Click("Continue")
 }
 
-// leavesNothing fails the test if the browser still has one of the texts on the page, in its storage or in its caches.
+// leavesNothing fails the test if the browser still has one of the texts, or the session of the guest.
 func (w *world) leavesNothing(k *browser.Page, texts ...string) {
+	w.t.Helper()
+	w.leavesNoText(k, texts...)
+	for _, c := range k.Cookies() {
+		if strings.HasSuffix(c.Name, "lk-visit") {
+			w.t.Errorf("%s: the tablet still has the cookie of its last guest", k.Address())
+		}
+	}
+}
+
+// leavesNoText fails the test if the page, the storage or a cache of the browser has one of the texts.
+func (w *world) leavesNoText(k *browser.Page, texts ...string) {
 	w.t.Helper()
 	kept := k.HTML() + k.Kept()
 	for _, text := range texts {
 		if strings.Contains(kept, text) {
 			w.t.Errorf("%s: the tablet still has %q", k.Address(), text)
-		}
-	}
-	for _, c := range k.Cookies() {
-		if strings.HasSuffix(c.Name, "lk-visit") {
-			w.t.Errorf("%s: the tablet still has the cookie of its last guest", k.Address())
 		}
 	}
 }
@@ -233,8 +239,37 @@ func TestTabletWithoutInternet(t *testing.T) {
 	k.WaitHeading("Check-in here is closed for the moment")
 	k.Screenshot("closed")
 	way.cut.Store(false)
-	k.Visit(way.base + "/k/")
+	k.WaitHeading("Check in here") // without a touch
+}
+
+// A tablet whose internet answers nothing any more, not even with an error, keeps no code on its screen.
+func TestTabletWithSilentInternet(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	way := w.newInternet()
+	k := w.enrolAt(way.base)
+	k.WaitUntil("a service worker", `navigator.serviceWorker.controller !== null`)
+	k.Reload()
+	k.WaitUntil("pages that are kept", `caches.match("/k/closed").then(Boolean)`)
+	k.Tolerate("ERR_EMPTY_RESPONSE")
+	k.Tolerate("Failed to fetch")
+
+	k.Next("Check in", "Find your booking")
+	w.findAt(k, "1001", "Lovelace")
+	k.WaitHeading("Is this your booking?")
+	k.Click("Yes, check in")
+	w.fillAtKiosk(k, "Ada", "Lovelace")
+	walkTo(k, "You are checked in")
+	pin := w.pinOn(k)
+	way.lost.Store(true)
+	k.Click("I am done")
+	k.WaitUntil("a page without the code", `document.querySelector(".pin") === null`)
+	w.leavesNoText(k, pin, "Lovelace")
+	k.WaitHeading("The connection was cut")
+	k.WaitHeading("Check-in here is closed for the moment")
+	way.lost.Store(false)
 	k.WaitHeading("Check in here")
+	w.leavesNothing(k, "Lovelace", pin, "1001")
 }
 
 // A guest scans the QR code at the tablet and goes on with the own phone.

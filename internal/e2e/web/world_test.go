@@ -97,31 +97,41 @@ func (w *world) scan(address string) {
 	}
 }
 
-// internet is a way to the server that can be cut.
+// internet is a way to the server that can be cut, or lose what it carries.
 type internet struct {
 	base string
-	cut  atomic.Bool
+	cut  atomic.Bool // cut means that each request ends at once
+	lost atomic.Bool // lost means that requests get no answer, and no error either
 }
 
-// newInternet starts a way to the server. While it is cut, each request ends without an answer.
+// newInternet starts a way to the server.
 func (w *world) newInternet() *internet {
 	w.t.Helper()
 	target, err := url.Parse(w.Base)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	way := &internet{}
+	way, ended := &internet{}, make(chan struct{})
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host
 	}}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if way.cut.Load() {
+		if way.lost.Load() {
+			select {
+			case <-r.Context().Done(): // the browser gave up
+			case <-ended:
+			}
+		}
+		if way.cut.Load() || way.lost.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		proxy.ServeHTTP(rw, r)
 	}))
-	w.t.Cleanup(server.Close)
+	w.t.Cleanup(func() {
+		close(ended)
+		server.Close()
+	})
 	way.base = server.URL
 	return way
 }

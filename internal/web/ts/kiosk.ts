@@ -1,11 +1,15 @@
 import "./drawn";
 import { makeKey, sign } from "./key";
 import { live } from "./live";
-import { focusFirst, parse, show, workerURL } from "./page";
+import { focusFirst, parse, show, within, workerURL } from "./page";
 import { pause, timers, touch } from "./timers";
 
 const leave = (url: string) => location.replace(url);
-const cut = () => leave(document.body.dataset.idle === "start" ? "/k/closed" : "/k/cut");
+// A tablet whose internet is lost may get neither an answer nor an error. The PMS may take its time: the server gives up before a minute.
+const answerSeconds = 10;
+const askSeconds = 60;
+const withoutGuest = ["start", "closed", "cut"];
+const cut = () => leave(withoutGuest.includes(document.body.dataset.idle!) ? "/k/closed" : "/k/cut");
 
 // Nothing is in the history: neither a link nor a form adds an entry.
 document.addEventListener("click", (e) => {
@@ -28,7 +32,9 @@ document.addEventListener("submit", async (e) => {
   try {
     await prepare(form);
     const body = new URLSearchParams(new FormData(form, e.submitter) as unknown as Record<string, string>);
-    const answer = await fetch(form.getAttribute("action")!, { method: "POST", body, headers: { "Latchkey-Script": "1" } });
+    const url = form.getAttribute("action")!;
+    if (url === "/k/end") document.getElementById("main")!.replaceChildren(); // nothing of the guest waits for the answer
+    const answer = await fetch(url, { method: "POST", body, headers: { "Latchkey-Script": "1" }, signal: within(asks ? askSeconds : answerSeconds) });
     const moved = answer.headers.get("Latchkey-Location");
     if (moved) return leave(moved);
     show(parse(await answer.text()));
@@ -65,14 +71,9 @@ document.addEventListener("click", (e) => {
 });
 
 const idle = document.body.dataset.idle;
-if (idle === "start") {
-  sessionStorage.clear();
-  // The start page loads again by itself: it shows whether check-in is open.
-  setTimeout(() => leave("/k/"), 1000 * Number(document.body.dataset.refresh ?? 30));
-}
-if (location.pathname === "/k/closed" || location.pathname === "/k/cut") {
-  setTimeout(() => leave("/k/"), 1000 * (location.pathname === "/k/closed" ? 10 : 30));
-}
+if (idle === "start") sessionStorage.clear();
+// These pages load the start page by themselves, at whatever address the service worker shows them: it shows whether check-in is open.
+if (withoutGuest.includes(idle!)) setTimeout(() => leave("/k/"), 1000 * Number(document.body.dataset.refresh));
 
 document.addEventListener("contextmenu", (e) => e.preventDefault());
 focusFirst();

@@ -1,7 +1,8 @@
 // Parts of a page that are fetched again until they say that they are complete.
-import { parse, put } from "./page";
+import { parse, put, within } from "./page";
 
 const script = { headers: { "Latchkey-Script": "1" }, credentials: "same-origin" as const };
+const answerSeconds = 10;
 
 export function live(moved: (url: string) => void, lost: () => void): void {
   let failures = 0;
@@ -13,7 +14,7 @@ export function live(moved: (url: string) => void, lost: () => void): void {
   const refresh = async (part: HTMLElement) => {
     if (document.hidden) return wait();
     try {
-      const answer = await fetch(part.dataset.live!, script);
+      const answer = await fetch(part.dataset.live!, { ...script, signal: within(answerSeconds) });
       failures = 0;
       const next = answer.headers.get("Latchkey-Location");
       if (next) return moved(next);

@@ -14,6 +14,13 @@ export function workerURL(url: string): string {
   return policy ? policy.createScriptURL(url) : url;
 }
 
+/** Aborts a request that has no answer after a number of seconds. */
+export function within(seconds: number): AbortSignal {
+  const limit = new AbortController();
+  setTimeout(() => limit.abort(), 1000 * seconds);
+  return limit.signal;
+}
+
 /** Each rendering has its own form keys: they are no change that a person sees. */
 function same(a: Element, b: Element): boolean {
   const text = (e: Element) => e.outerHTML.replace(/name="key" value="[^"]*"/g, "");

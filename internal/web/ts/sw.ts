@@ -4,6 +4,7 @@ declare const self: any;
 
 const pages = ["/k/closed", "/k/cut"];
 const files: string[] = self.KEPT ?? [];
+const answerSeconds = 10; // a lost internet may answer nothing, not even with an error
 const shelf = "latchkey-kiosk " + files.join(" ");
 
 async function keepPages(): Promise<void> {
@@ -12,6 +13,18 @@ async function keepPages(): Promise<void> {
     const answer = await fetch(page, { credentials: "same-origin" });
     if (answer.ok && !answer.redirected) await cache.put(page, answer);
   }));
+}
+
+/** Fetches a page, or fails if its answer does not begin in time. A request that stays open would hold the next one of its address up. */
+async function fetchPage(request: Request): Promise<Response> {
+  if (request.method !== "GET") return fetch(request);
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), 1000 * answerSeconds);
+  try {
+    return await fetch(request, { signal: limit.signal, cache: "no-store" });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 self.addEventListener("install", (e: any) => {
@@ -31,11 +44,14 @@ self.addEventListener("fetch", (e: any) => {
     return;
   }
   if (e.request.mode !== "navigate") return;
-  const start = url.pathname === "/k/" || url.pathname === "/k/closed";
-  e.respondWith(fetch(e.request)
+  if (pages.includes(url.pathname)) {
+    e.respondWith(caches.match(url.pathname).then((kept) => kept ?? fetch(e.request)));
+    return;
+  }
+  e.respondWith(fetchPage(e.request)
     .then((answer) => {
       if (url.pathname === "/k/") e.waitUntil(keepPages().catch(() => {}));
       return answer;
     })
-    .catch(() => caches.match(start ? "/k/closed" : "/k/cut").then((kept) => kept ?? Response.error())));
+    .catch(() => caches.match(url.pathname === "/k/" ? "/k/closed" : "/k/cut").then((kept) => kept ?? Response.error())));
 });
