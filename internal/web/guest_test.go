@@ -40,7 +40,16 @@ func TestGuestFlow(t *testing.T) {
 	b.moves("/g/stays/rsv_1/form/rules", form(), "/g/stays/rsv_1")
 	child := f.stay.GetGuests()[1]
 	child.Minor, child.MayShare = true, true
-	b.shows("/g/stays/rsv_1/form/share", "The same for a child without a name yet")
+	share := b.shows("/g/stays/rsv_1/form/share", "The same for a child without a name yet", "never reads: Your home address · Your travel document · Your birth",
+		"What the law makes the property keep", "Given names · Family name", "(RD 933/2021)", "cannot be switched off")
+	if strings.Contains(share.body, `id="s-keep"`) {
+		t.Error("the page asks whether the answers are kept in a session that does not decide it")
+	}
+	keeps := true
+	f.stay.KeepProfile = &keeps
+	if a := b.get("/g/stays/rsv_1/form/share"); !strings.Contains(a.body, `id="s-keep" name="keep" value="yes" checked`) {
+		t.Error("the page does not show that the answers are kept, and its button would delete them")
+	}
 	b.moves("/g/stays/rsv_1/form/share", form("key", pageKey, "share.contact", "yes", "minor.gst_2", "yes"), "/g/stays/rsv_1")
 	if !slices.Equal(child.GetSharedGroups(), []string{"contact"}) {
 		t.Errorf("shared of the child: %v", child.GetSharedGroups())

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -169,9 +170,53 @@ func minors(stay *guestv1.Stay) (out []*guestv1.StayGuest) {
 	return out
 }
 
+// shareGroups are the groups of fields that a PMS may ask for.
+var shareGroups = []string{"identity", "contact", "home", "document", "birth"}
+
+// shareView is what the PMS may read if the guest allows it, what it never reads, and what the law makes the property keep.
+type shareView struct {
+	Minors []*guestv1.StayGuest
+	Never  []string // groups that the property does not ask the guest to share
+	Law    lawView
+}
+
+// lawView is what the law makes the property keep of a guest. No choice of the guest changes it.
+type lawView struct {
+	Fields []*guestv1.FormField
+	Reason *guestv1.FormReason
+}
+
+func newLawView(form *guestv1.Form) (v lawView) {
+	for _, step := range form.GetSteps() {
+		if step.GetReason().GetKind() != "law" {
+			continue
+		}
+		v.Reason = step.GetReason()
+		for _, f := range step.GetFields() {
+			if f.GetReason() != "property" {
+				v.Fields = append(v.Fields, f)
+			}
+		}
+	}
+	return v
+}
+
 func (s *site) showSharing(x *exchange) error {
+	v := shareView{Minors: minors(x.flow.Stay), Law: newLawView(nil)}
+	if own := x.flow.Self(); own != nil {
+		form, err := x.form(own.GetId())
+		if err != nil {
+			return err
+		}
+		v.Law = newLawView(form)
+	}
+	for _, group := range shareGroups {
+		if !slices.ContainsFunc(x.flow.Stay.GetShared(), func(g *guestv1.SharedGroup) bool { return g.GetName() == group }) {
+			v.Never = append(v.Never, group)
+		}
+	}
 	p := x.stayPage("web.share.title")
-	p.Data = minors(x.flow.Stay)
+	p.Data = v
 	return x.render(http.StatusOK, "share", p)
 }
 

@@ -105,6 +105,9 @@ func (s *Stays) stay(view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay,
 		}
 		out.Guests = append(out.Guests, g)
 	}
+	if own := p.Visible(a); len(own) > 0 && own[0].Row.Role == guest.Main && a.Origin == guest.OriginMail {
+		out.KeepProfile = &p.Stay.KeepProfile
+	}
 	if err := s.addReservation(view, a, p, out); err != nil {
 		return nil, err
 	}

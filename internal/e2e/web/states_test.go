@@ -75,7 +75,7 @@ func base() *scripted {
 				{Name: "identity", Fields: []string{"firstName", "lastName", "nationality"}}, {Name: "contact", Fields: []string{"email", "mobile"}},
 				{Name: "document", Fields: []string{"document.type", "document.number"}},
 			},
-			CheckIn: &guestv1.CheckIn{Stage: "start"},
+			CheckIn: &guestv1.CheckIn{Stage: "start"}, KeepProfile: new(bool),
 		},
 		form: form(),
 		kiosk: &kioskv1.Kiosk{
@@ -208,6 +208,11 @@ var guestStates = []state{
 	{name: "rules", path: "/g/stays/stay1/form/rules"},
 	{name: "rules-accepted", path: "/g/stays/stay1/form/rules", given: func(s *scripted) { s.stay.HouseRulesAcceptedAt = timestamppb.New(moment) }},
 	{name: "share", path: "/g/stays/stay1/form/share"},
+	{name: "share-minors", path: "/g/stays/stay1/form/share", given: func(s *scripted) {
+		yes := true
+		s.stay.Shared, s.stay.Shared[0].Shared, s.stay.KeepProfile = s.stay.Shared[:1], &yes, &yes
+		s.stay.Guests[2].Minor, s.stay.Guests[2].MayShare = true, true
+	}},
 	{name: "find", path: "/q/dor_2XK7M4PQRS"},
 	{name: "find-wrong", path: "/q/dor_2XK7M4PQRS", given: failing(fault.New(fault.NotFound, "", "")), act: find("Find your booking")},
 	{name: "find-too-many", path: "/q/dor_2XK7M4PQRS", given: failing(fault.New(fault.Exhausted, "", "")), act: find("Find your booking")},

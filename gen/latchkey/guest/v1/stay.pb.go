@@ -260,7 +260,9 @@ type Stay struct {
 	// shownBefore: the session of a kiosk got the PIN once.
 	PinWithheld string `protobuf:"bytes,25,opt,name=pin_withheld,json=pinWithheld,proto3" json:"pin_withheld,omitempty"`
 	// The property has no mail server, so no mail reaches a guest now.
-	SendsNoMail   bool `protobuf:"varint,26,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
+	SendsNoMail bool `protobuf:"varint,26,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
+	// Whether the property keeps the answers of the main guest for the next stay. Absent if this session does not decide it.
+	KeepProfile   *bool `protobuf:"varint,27,opt,name=keep_profile,json=keepProfile,proto3,oneof" json:"keep_profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -473,6 +475,13 @@ func (x *Stay) GetPinWithheld() string {
 func (x *Stay) GetSendsNoMail() bool {
 	if x != nil {
 		return x.SendsNoMail
+	}
+	return false
+}
+
+func (x *Stay) GetKeepProfile() bool {
+	if x != nil && x.KeepProfile != nil {
+		return *x.KeepProfile
 	}
 	return false
 }
@@ -1533,7 +1542,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x10HandOverResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xd9\b\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x92\t\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1565,7 +1574,9 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\vdisclosures\x18\x17 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\vdisclosures\x12,\n" +
 	"\x12needs_mail_address\x18\x18 \x01(\bR\x10needsMailAddress\x12!\n" +
 	"\fpin_withheld\x18\x19 \x01(\tR\vpinWithheld\x12\"\n" +
-	"\rsends_no_mail\x18\x1a \x01(\bR\vsendsNoMail\"=\n" +
+	"\rsends_no_mail\x18\x1a \x01(\bR\vsendsNoMail\x12&\n" +
+	"\fkeep_profile\x18\x1b \x01(\bH\x00R\vkeepProfile\x88\x01\x01B\x0f\n" +
+	"\r_keep_profile\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
 	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xa0\x01\n" +
@@ -1734,6 +1745,7 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	}
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
+	file_latchkey_guest_v1_stay_proto_msgTypes[4].OneofWrappers = []any{}
 	file_latchkey_guest_v1_stay_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
