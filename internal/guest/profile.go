@@ -21,7 +21,8 @@ import (
 func profilePurpose(profileID string) string { return "guestProfile/" + profileID }
 
 // offerProfile copies what the property keeps of a guest to the main guest of a new stay, if the guest answered nothing yet. It is
-// offered only to the address that the profile belongs to.
+// offered only to the address that the profile belongs to. The answers count like those that the guest saves: a guest who changes none has
+// an official form, too. What this stay does not ask is left out.
 func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte) error {
 	if len(g.Person) > 0 || len(addressMAC) == 0 {
 		return nil
@@ -37,11 +38,20 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	if err != nil {
 		return err
 	}
-	sealed, err := sealPerson(tx.Context(), keys, g, person{Answers: answers})
+	p, err := LoadParty(tx, keys, g.PropertyID, g.ReservationID)
 	if err != nil {
 		return err
 	}
-	err = tx.Guest.Update().Where(entguest.PropertyID(g.PropertyID), entguest.ID(g.ID)).SetPerson(sealed).SetFromProfile(true).Exec(tx.Context())
+	m := &p.Members[0]
+	m.Answers = answers
+	dropUnasked(*m, rule.Fields(p.Rules, ruleGuest(*m), p.ruleParty()))
+	p.findMissing(m)
+	sealed, err := sealPerson(tx.Context(), keys, g, m.person())
+	if err != nil {
+		return err
+	}
+	err = tx.Guest.Update().Where(entguest.PropertyID(g.PropertyID), entguest.ID(g.ID)).
+		SetPerson(sealed).SetFromProfile(true).SetComplete(len(m.Missing) == 0).SetLaw(p.keptLaw()).Exec(tx.Context())
 	if err == nil {
 		err = tx.GuestProfile.Update().Where(entprofile.PropertyID(g.PropertyID), entprofile.ID(kept.ID)).SetUpdatedAt(tx.Now()).Exec(tx.Context())
 	}

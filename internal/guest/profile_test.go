@@ -85,3 +85,29 @@ func TestProfileHoldsNoJourney(t *testing.T) {
 		}
 	})
 }
+
+// A guest who comes again and changes no answer has an official form that is kept, holds nothing that the stay does not ask, and is not
+// reminded of details that are there.
+func TestOfferedProfileIsAForm(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.rules("AU")
+		id := h.book(hotel, "A", "Silva")
+		a := h.guestOf(id, "")
+		main := h.party(id).Members[0].Row.ID
+		h.must(h.save(a, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.must(h.save(a, main, rule.AddressStep, "address.street", "Rua 1", "address.city", "Porto", "address.country", "PT"))
+		h.keepProfile(a, true)
+		for law, want := range map[string]struct {
+			complete bool
+			city     string
+		}{"AU": {true, "Porto"}, "GB": {false, ""}} {
+			h.rules(law)
+			next := h.book(hotel, "next "+law, "Silva")
+			h.guestOf(next, "")
+			got := h.party(next).Members[0]
+			if got.Row.Law != law || got.Row.Complete != want.complete || !got.Row.FromProfile || got.Answers[rule.City] != want.city || got.Answers[rule.FirstName] != "Ana" {
+				t.Errorf("%s: law %q, complete %v, answers %v", law, got.Row.Law, got.Row.Complete, got.Answers)
+			}
+		}
+	})
+}

@@ -305,7 +305,10 @@ func (a answers) Unanswered() (all []unanswered) {
 	return all
 }
 
-type checkView struct{ Guests []answers }
+type checkView struct {
+	Guests []answers
+	Kept   bool // the answers are from a former stay, and the guest has not confirmed them
+}
 
 func (s *site) showAnswers(x *exchange) error {
 	p := x.stayPage("web.check.title")
@@ -313,8 +316,29 @@ func (s *site) showAnswers(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	p.Data = checkView{Guests: all}
+	p.Data = checkView{Guests: all, Kept: slices.ContainsFunc(all, func(a answers) bool { return a.Form.GetFromProfile() })}
 	return x.render(http.StatusOK, "check", p)
+}
+
+// confirmAnswers confirms answers of a former stay: it saves a step of the form as it is.
+func (s *site) confirmAnswers(x *exchange) error {
+	all, err := x.answers()
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if !a.Form.GetFromProfile() || len(a.Form.GetSteps()) == 0 {
+			continue
+		}
+		first, same := a.Form.GetSteps()[0], map[string]string{}
+		for _, q := range first.GetFields() {
+			same[q.GetName()] = q.GetValue()
+		}
+		if _, err := s.api.Forms.SaveStep(x.as(), &guestv1.SaveStepRequest{GuestId: a.Form.GetGuestId(), Step: first.GetName(), Answers: same}); err != nil {
+			return err
+		}
+	}
+	return x.move(x.flow.Home())
 }
 
 // answers returns the forms of all guests that this session may read.

@@ -163,6 +163,26 @@ func TestQuestionBeforeDeparture(t *testing.T) {
 	b.shows("/g/stays/rsv_1/form/gst_1/document", "Country of issue (before you leave)")
 }
 
+// A guest who comes again confirms the answers of the former stay with one press.
+func TestKeptAnswersAreConfirmed(t *testing.T) {
+	f := newFake()
+	f.form.FromProfile, f.form.Next = true, ""
+	f.form.Steps[0].Fields[0].Value, f.form.Steps[0].Fields[1].Value = "Ana", "Silva"
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	if page := b.get("/g/stays/rsv_1/form/check").body; !strings.Contains(page, `<form method="post" action="/g/stays/rsv_1/form/check">`) {
+		t.Errorf("the answers cannot be confirmed:\n%s", page)
+	}
+	b.moves("/g/stays/rsv_1/form/check", form(), "/g/stays/rsv_1")
+	if f.answers["firstName"] != "Ana" || f.answers["lastName"] != "Silva" {
+		t.Errorf("confirmed: %v", f.answers)
+	}
+	f.form.FromProfile = false
+	if page := b.get("/g/stays/rsv_1/form/check").body; strings.Contains(page, `action="/g/stays/rsv_1/form/check"`) {
+		t.Errorf("confirmed answers are confirmed again:\n%s", page)
+	}
+}
+
 // Without its session a stay answers like one that does not exist.
 func TestAnotherStayIsUnknown(t *testing.T) {
 	f := newFake()

@@ -92,6 +92,7 @@ func (s *site) routes() map[string]handler {
 		"GET /g/stays/{id}/form/{guest}/{step}":  s.own(s.showStep),
 		"POST /g/stays/{id}/form/{guest}/{step}": s.own(s.saveStep),
 		"GET /g/stays/{id}/form/check":           s.own(s.showAnswers),
+		"POST /g/stays/{id}/form/check":          s.own(s.confirmAnswers),
 		"GET /g/stays/{id}/form/arrival":         s.own(s.showArrival),
 		"POST /g/stays/{id}/form/arrival":        s.own(s.saveArrival),
 		"GET /g/stays/{id}/form/rules":           s.own(s.showRules),
