@@ -266,6 +266,7 @@ func TestTabletWithSilentInternet(t *testing.T) {
 	k.WaitUntil("a page without the code", `document.querySelector(".pin") === null`)
 	w.leavesNoText(k, pin, "Lovelace")
 	k.WaitHeading("The connection was cut")
+	k.Visit(way.base + "/k/") // the page does so after half a minute
 	k.WaitHeading("Check-in here is closed for the moment")
 	way.lost.Store(false)
 	k.WaitHeading("Check in here")
