@@ -194,10 +194,10 @@ type checkInSettings struct {
 	StaffEmail    *string `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
 	DeskPhone     *string `placeholder:"NUMBER" help:"The desk's number, as dialled from abroad."`
 	WhoFills      *string `placeholder:"WHO" help:"Who fills in the form: lead, adults or all. Fewer guests than the country rule asks are refused."`
-	Language      *string `placeholder:"TAG" help:"Language of mails, and of pages if the guest's browser wants none that there is, such as en."`
+	Language      *string `placeholder:"TAG" help:"Language of mails, and of pages if no language of the guest's browser is available, such as en."`
 	Accent        *string `placeholder:"COLOUR" help:"Colour of pages and mails: #RRGGBB. Empty: the default."`
 	Address       *string `placeholder:"TEXT" help:"Postal address, for guests. Empty: none."`
-	Directions    *string `placeholder:"TEXT" help:"How to find the house, for guests. Empty: none."`
+	Directions    *string `placeholder:"TEXT" help:"How to find the property, for guests. Empty: none."`
 }
 
 func (checkInSettings) Help() string {

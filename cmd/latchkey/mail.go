@@ -117,7 +117,9 @@ func (c *mailSettings) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := client.UpdateMailSettings(s, &propertyv1.UpdateMailSettingsRequest{Settings: change})
 		return s.printAnswer(answer, err, func() {
 			s.printMailSettings(answer.GetData())
-			s.printNextSteps("latchkey mail test ADDRESS")
+			if answer.GetData().GetHost() != "" {
+				s.printNextSteps("latchkey mail test ADDRESS")
+			}
 		})
 	})
 }
