@@ -320,7 +320,7 @@ func (s *site) showAnswers(x *exchange) error {
 	return x.render(http.StatusOK, "check", p)
 }
 
-// confirmAnswers confirms answers of a former stay: it saves a step of the form as it is.
+// confirmAnswers confirms answers of a former stay: it saves a step of the form unchanged.
 func (s *site) confirmAnswers(x *exchange) error {
 	all, err := x.answers()
 	if err != nil {
