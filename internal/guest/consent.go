@@ -19,6 +19,7 @@ var (
 	errNotYourConsent = fault.New(fault.Denied, fault.NotYourConsent, "adults decide themselves what is shared of them: send this guest a link of their own")
 	errAnswersHidden  = fault.New(fault.Denied, fault.NotYourConsent, "the answers were given on another device: decide there what is shared of them")
 	errOwnAnswers     = fault.New(fault.Denied, fault.NotYourAnswer, "this guest answered on a link of their own: only they change their answers, and what decides whether these are asked")
+	errMailedAnswers  = fault.New(fault.Denied, fault.NotYourAnswer, "this would remove answers that were given with the link of the mail: open that link to change them, or ask staff")
 	errMinorShares    = fault.New(fault.Denied, fault.NotYourConsent, "an adult main guest decides what is shared of a minor: ask them, or the desk")
 )
 

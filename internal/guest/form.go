@@ -42,10 +42,19 @@ func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	switch {
 	case value == "", field == rule.FirstName, field == rule.LastName, f.Member.by[field] == f.viewer.ID:
 		return value, false
-	case f.viewer.Origin != OriginMail, !f.ward && !callerOf(f.viewer, f.Member.Row).mayChange(f.Member.own[field]):
+	case f.viewer.Origin != OriginMail, !f.ward && f.LockedBy(field) != "":
 		return "", true
 	}
 	return value, false
+}
+
+// LockedBy returns how an answer was given that the session may not change, or "".
+func (f Form) LockedBy(field rule.Field) AnsweredBy {
+	given := f.Member.answeredBy(field)
+	if f.Member.Answers[field] == "" || callerOf(f.viewer, f.Member.Row).mayChange(given) {
+		return ""
+	}
+	return given
 }
 
 // IsMissing reports whether a required answer is missing.
@@ -91,10 +100,16 @@ func unknownStep(form Form) error {
 	return fault.Fields(fault.Field{Path: "step", Reason: fault.WrongValue, Message: "is no step of a form: this guest's form has " + strings.Join(steps, ", ")})
 }
 
+// lockedTexts say why an answer cannot be changed.
+var lockedTexts = map[AnsweredBy]string{
+	ByGuest:    "was answered by the guest on a link of their own: only this guest changes it",
+	ByMailLink: "was answered with the link of the mail: open that link to change it, or ask staff",
+}
+
 // answer returns a guest with the answers of a step, or all wrong fields.
 func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
 	m, who := form.Member, callerOf(form.viewer, form.Member.Row)
-	m.Answers, m.by, m.own = maps.Clone(m.Answers), maps.Clone(m.by), maps.Clone(m.own)
+	m.Answers, m.by, m.own, m.mailed = maps.Clone(m.Answers), maps.Clone(m.by), maps.Clone(m.own), maps.Clone(m.mailed)
 	zone, err := clock.Zone(p.Property.TimeZone)
 	if err != nil {
 		return Member{}, err
@@ -117,15 +132,18 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 		if value == "" && withheld {
 			continue // the caller does not see the answer, so an empty field keeps it
 		}
-		if !who.mayChange(m.own[field]) {
+		if locked := form.LockedBy(field); locked != "" {
 			if withheld || value != shown {
-				wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.NotYourAnswer, Message: "was answered by the guest on a link of their own: only this guest changes it"})
+				wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.NotYourAnswer, Message: lockedTexts[locked]})
 			}
 			continue
 		}
 		m.Answers[field], m.by[field] = value, form.viewer.ID
 		if who == theGuest && m.Row.Role == Companion {
 			m.own[field] = true
+		}
+		if form.viewer.Origin == OriginMail {
+			m.mailed[field] = true
 		}
 	}
 	asks := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty())
@@ -138,9 +156,15 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 		return Member{}, fault.Fields(wrong...)
 	}
 	dropUnasked(m, asks)
-	for field := range form.Member.own {
-		if m.Answers[field] == "" && !who.mayChange(true) {
+	for field := range form.Member.Answers {
+		if m.Answers[field] != "" {
+			continue
+		}
+		switch form.LockedBy(field) {
+		case ByGuest:
 			return Member{}, errOwnAnswers
+		case ByMailLink:
+			return Member{}, errMailedAnswers
 		}
 	}
 	p.findMissing(&m)
@@ -154,6 +178,7 @@ func dropUnasked(m Member, asks []rule.Ask) {
 			delete(m.Answers, field)
 			delete(m.by, field)
 			delete(m.own, field)
+			delete(m.mailed, field)
 		}
 	}
 }

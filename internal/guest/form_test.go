@@ -182,16 +182,58 @@ func TestTwoFactsReadNoAnswers(t *testing.T) {
 		if v, _ := value(k, rule.FirstName); v != "Ana" {
 			t.Errorf("the kiosk reads the name %q", v)
 		}
-		h.must(h.save(k, main, rule.DocumentStep, "document.type", "idCard", "document.number", ""))
+		h.must(h.save(k, main, rule.DocumentStep, "document.type", "", "document.number", ""))
 		if v, _ := value(a, rule.DocumentNumber); v != "X1234" {
 			t.Errorf("the answer is %q after an empty field", v)
-		}
-		if v, withheld := value(k, rule.DocumentType); v != "idCard" || withheld {
-			t.Errorf("the kiosk reads its own answer as %q", v)
 		}
 		if v, withheld := value(k, rule.DocumentNumber); v != "" || !withheld {
 			t.Errorf("the kiosk reads %q after it saved the step", v)
 		}
+	})
+}
+
+// Who knows a number and a name fills in what is open, changes what was answered like that, and replaces no answer of the mail's link.
+func TestTwoFactsReplaceNoAnswers(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.rules("ES")
+		id := h.book(hotel, "A", "Silva")
+		a, main := h.guestOf(id, ""), h.party(id).Members[0].Row.ID
+		twoFacts := func() actor.Actor {
+			found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"})
+			h.must(refused)
+			k, err := guest.Authenticate(h.db.View(t.Context()), h.keys, found.Session.Token)
+			h.must(err)
+			return k
+		}
+		first, second := twoFacts(), twoFacts()
+		want := func(what string, fields ...string) {
+			t.Helper()
+			for i := 0; i < len(fields); i += 2 {
+				if got := h.party(id).Members[0].Answers[rule.Field(fields[i])]; got != fields[i+1] {
+					t.Errorf("%s: %s is %q, want %q", what, fields[i], got, fields[i+1])
+				}
+			}
+		}
+		h.must(h.save(a, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "PT"))
+		h.must(h.save(first, main, rule.DocumentStep, "document.type", "passport", "document.number", "X1"))
+		h.must(h.save(second, main, rule.DocumentStep, "document.type", "idCard"))
+		want("filled in with two facts, and changed by another such session", "document.type", "idCard", "document.number", "X1")
+		for _, c := range []struct {
+			step         rule.Step
+			field, value string
+		}{{rule.NameStep, "lastName", "Silver"}, {rule.CitizenshipStep, "nationality", "ES"}} {
+			f, _ := fault.Of(h.save(second, main, c.step, c.field, c.value))
+			if f == nil || len(f.Fields) != 1 || f.Fields[0].Reason != fault.NotYourAnswer {
+				t.Errorf("%s: %v", c.field, f)
+			}
+		}
+		h.must(h.save(second, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.must(h.save(a, main, rule.DocumentStep, "document.type", "passport", "document.number", "X2"))
+		if h.save(first, main, rule.DocumentStep, "document.number", "X3") == nil {
+			t.Error("the session that answered first replaces the answer of the mail's link")
+		}
+		want("at the end", "lastName", "Silva", "nationality", "PT", "document.type", "passport", "document.number", "X2")
 	})
 }
 

@@ -41,13 +41,14 @@ type Member struct {
 	signature *signature
 	by        map[rule.Field]string
 	own       map[rule.Field]bool
+	mailed    map[rule.Field]bool
 	invitedTo string
 	mailTo    *mailTo
 }
 
 // person returns the member in the form that is sealed.
 func (m Member) person() person {
-	return person{Answers: m.Answers, By: m.by, Own: m.own, InvitedTo: m.invitedTo, MailTo: m.mailTo, Signature: m.signature}
+	return person{Answers: m.Answers, By: m.by, Own: m.own, Mailed: m.mailed, InvitedTo: m.invitedTo, MailTo: m.mailTo, Signature: m.signature}
 }
 
 var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest")
@@ -121,7 +122,7 @@ func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *e
 }
 
 func (p *Party) newMember(g *ent.Guest, answered person) Member {
-	m := Member{Row: g, Answers: answered.Answers, by: answered.By, own: answered.Own, invitedTo: answered.InvitedTo, mailTo: answered.MailTo, signature: answered.Signature}
+	m := Member{Row: g, Answers: answered.Answers, by: answered.By, own: answered.Own, mailed: answered.Mailed, invitedTo: answered.InvitedTo, mailTo: answered.MailTo, signature: answered.Signature}
 	p.findMissing(&m)
 	return m
 }

@@ -11,9 +11,9 @@ type caller string
 // The callers. Staff have no session: they read answers, and change none.
 const (
 	noCaller       caller = ""               // staff, another guest, or another stay
-	theGuest       caller = "theGuest"       // the guest, or a session that acts for the main guest
+	theGuest       caller = "theGuest"       // the guest, by a link that was mailed
 	theMainGuest   caller = "theMainGuest"   // the main guest of a companion, by the link of the mail
-	withTwoFactsOf caller = "withTwoFactsOf" // of a companion: a caller who knows the number and a family name
+	withTwoFactsOf caller = "withTwoFactsOf" // a caller who knows the number and a family name
 )
 
 // callerOf returns what a session is to a guest.
@@ -21,31 +21,56 @@ func callerOf(a actor.Actor, g *Row) caller {
 	switch {
 	case a.Kind != actor.Guest || a.PropertyID != g.PropertyID || a.ReservationID != g.ReservationID:
 		return noCaller
-	case a.GuestID == g.ID, a.GuestID == "" && g.Role == Main:
+	case a.GuestID == g.ID:
 		return theGuest
 	case a.GuestID != "":
 		return noCaller
-	case a.Origin == OriginMail:
-		return theMainGuest
+	case a.Origin != OriginMail:
+		return withTwoFactsOf
+	case g.Role == Main:
+		return theGuest
 	}
-	return withTwoFactsOf
+	return theMainGuest
 }
 
-// mayChange reports whether a caller may change one answer of a guest. own says that a companion gave it on a link of their own.
+// AnsweredBy is how an answer was given.
+type AnsweredBy string
+
+const (
+	ByTwoFacts AnsweredBy = ""         // with two facts at a kiosk or a door, or not at all
+	ByMailLink AnsweredBy = "mailLink" // with the link of the mail to the main guest
+	ByGuest    AnsweredBy = "guest"    // by a companion on a link of their own
+)
+
+// mayChange reports whether a caller may change an answer. A person who knows two facts cannot read the answers of others, so it must not
+// replace them either.
 //
-//	caller                     no answer, or given by others     own
-//	the guest                  yes                               yes
-//	the main guest             yes                               no
-//	two facts                  yes                               no
-//	another guest, staff       no                                no
-func (c caller) mayChange(own bool) bool {
+//	caller                     two facts, or none     mail link     companion's own
+//	the guest                  yes                    yes           yes
+//	the main guest             yes                    yes           no
+//	two facts                  yes                    no            no
+//	another guest, staff       no                     no            no
+func (c caller) mayChange(given AnsweredBy) bool {
 	switch c {
 	case theGuest:
 		return true
-	case theMainGuest, withTwoFactsOf:
-		return !own
+	case theMainGuest:
+		return given != ByGuest
+	case withTwoFactsOf:
+		return given == ByTwoFacts
 	}
 	return false
+}
+
+// answeredBy returns how a guest's answer was given.
+func (m Member) answeredBy(f rule.Field) AnsweredBy {
+	switch {
+	case m.own[f]:
+		return ByGuest
+	case m.mailed[f]:
+		return ByMailLink
+	}
+	return ByTwoFacts
 }
 
 // age is what is known about the age of a guest.

@@ -19,8 +19,8 @@ func TestCallerOf(t *testing.T) {
 		main, companion caller
 	}{
 		"the link of the mail":  {session("", OriginMail), theGuest, theMainGuest},
-		"a QR code":             {session("", OriginDoor), theGuest, withTwoFactsOf},
-		"a kiosk":               {session("", "ksk_1"), theGuest, withTwoFactsOf},
+		"a QR code":             {session("", OriginDoor), withTwoFactsOf, withTwoFactsOf},
+		"a kiosk":               {session("", "ksk_1"), withTwoFactsOf, withTwoFactsOf},
 		"the companion's link":  {session("gst_companion", OriginMail), noCaller, theGuest},
 		"another one's link":    {session("gst_other", OriginMail), noCaller, noCaller},
 		"another stay":          {otherStay, noCaller, noCaller},
@@ -35,11 +35,16 @@ func TestCallerOf(t *testing.T) {
 }
 
 func TestWhoMayChangeAnAnswer(t *testing.T) {
-	for c, want := range map[caller][2]bool{ // an answer that others gave, and one on the guest's own link
-		theGuest: {true, true}, theMainGuest: {true, false}, withTwoFactsOf: {true, false}, noCaller: {false, false},
+	for c, want := range map[caller]map[AnsweredBy]bool{
+		theGuest:       {ByTwoFacts: true, ByMailLink: true, ByGuest: true},
+		theMainGuest:   {ByTwoFacts: true, ByMailLink: true, ByGuest: false},
+		withTwoFactsOf: {ByTwoFacts: true, ByMailLink: false, ByGuest: false},
+		noCaller:       {ByTwoFacts: false, ByMailLink: false, ByGuest: false},
 	} {
-		if got := [2]bool{c.mayChange(false), c.mayChange(true)}; got != want {
-			t.Errorf("%q: %v; want %v", c, got, want)
+		for given, may := range want {
+			if c.mayChange(given) != may {
+				t.Errorf("%q, answered by %q: %t", c, given, !may)
+			}
 		}
 	}
 }

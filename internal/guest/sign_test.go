@@ -119,6 +119,12 @@ func TestTwoFactsDoNotSign(t *testing.T) {
 		if err := h.sign(k, main, h.signature(a, main).Shown, drawn); !fault.Has(err, fault.CannotSignHere) {
 			t.Errorf("signed: %v", err)
 		}
+		id = h.book(hotel, "B", "Silva")
+		found, err = h.find(guest.Search{Number: "N-B", FamilyName: "Silva"})
+		h.must(err)
+		k, err = guest.Authenticate(h.db.View(t.Context()), h.keys, found.Session.Token)
+		h.must(err)
+		main = h.party(id).Members[0].Row.ID
 		h.fillAustrian(k, main)
 		h.must(h.sign(k, main, h.signature(k, main).Shown, drawn))
 	})

@@ -206,6 +206,8 @@ type person struct {
 	By map[rule.Field]string `json:"by,omitempty"`
 	// Own has the answers that a companion gave on a link of their own. Only the companion changes them.
 	Own map[rule.Field]bool `json:"own,omitempty"`
+	// Mailed has the answers that were given in a session of a mailed link. Sessions of two facts do not change them.
+	Mailed map[rule.Field]bool `json:"mailed,omitempty"`
 	// InvitedTo is the address to which a companion's link was mailed.
 	InvitedTo string `json:"invitedTo,omitempty"`
 	// MailTo is the address to which the mails of the main guest go if the PMS has none.
@@ -217,7 +219,7 @@ type person struct {
 func personPurpose(guestID string) string { return "guest/" + guestID }
 
 func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, error) {
-	p := person{Answers: rule.Answers{}, By: map[rule.Field]string{}, Own: map[rule.Field]bool{}}
+	p := person{Answers: rule.Answers{}, By: map[rule.Field]string{}, Own: map[rule.Field]bool{}, Mailed: map[rule.Field]bool{}}
 	if len(g.Person) == 0 {
 		return p, nil
 	}
@@ -233,6 +235,9 @@ func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, 
 	}
 	if p.Own == nil {
 		p.Own = map[rule.Field]bool{}
+	}
+	if p.Mailed == nil {
+		p.Mailed = map[rule.Field]bool{}
 	}
 	return p, nil
 }

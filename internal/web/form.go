@@ -203,6 +203,9 @@ func (s *site) saveStep(x *exchange) error {
 	posted := map[string]string{}
 	words := x.words(x.flow.Stay.GetProperty())
 	for _, q := range f.GetSteps()[at].GetFields() {
+		if q.GetLockedBy() != "" {
+			continue // the page shows no input
+		}
 		if q.GetKind() == "date" {
 			posted[q.GetName()] = words.dateFrom(x.value(q.GetName()+".day"), x.value(q.GetName()+".month"), x.value(q.GetName()+".year"))
 			continue

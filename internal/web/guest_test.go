@@ -201,6 +201,24 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 	}
 }
 
+// A page shows no input for an answer that the session may not change, and sends none. An answer that it may only replace has a hint.
+func TestLockedAnswers(t *testing.T) {
+	f := newFake()
+	f.form.Steps[0].Fields[1].LockedBy, f.form.Steps[0].Fields[1].Withheld = "guest", true
+	f.form.Steps[0].Fields[0].Withheld = true
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	page := b.shows("/g/stays/rsv_1/form/gst_1/name", "Family name This guest answered on a link of their own. Only they can change it.", "Leave it empty to keep the answer.")
+	if !strings.Contains(page.body, `name="firstName"`) || strings.Contains(page.body, `name="lastName"`) {
+		t.Errorf("inputs of the page: %s", page.body)
+	}
+	b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", "Stranger"))
+	if _, sent := f.answers["lastName"]; sent || f.answers["firstName"] != "Ana" {
+		t.Errorf("sent: %v", f.answers)
+	}
+	b.shows("/g/stays/rsv_1/form/check", "Family name Answered. Only the person who answered can read it here.")
+}
+
 // Countries that guests of the property choose often come first. The chosen one is selected once.
 func TestOftenCountriesComeFirst(t *testing.T) {
 	f := newFake()

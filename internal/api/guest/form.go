@@ -151,6 +151,7 @@ func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string)
 		f.Often = often
 	}
 	f.Value, f.Withheld = form.Value(ask.Field)
+	f.LockedBy = string(form.LockedBy(ask.Field))
 	return f
 }
 

@@ -125,6 +125,18 @@ func form() *guestv1.Form {
 	}}
 }
 
+// locked is a form with one answer that the session may not change, and one that it may replace without reading it.
+func locked(by string) func(*scripted) {
+	return func(s *scripted) {
+		for _, step := range s.form.GetSteps() {
+			if step.GetName() == "document" {
+				step.Fields[0].LockedBy, step.Fields[0].Withheld = by, true
+				step.Fields[1].Withheld = true
+			}
+		}
+	}
+}
+
 // stage sets the stage of the check-in.
 func stage(name string, stops ...*guestv1.CheckInStop) func(*scripted) {
 	return func(s *scripted) {
@@ -192,6 +204,7 @@ var guestStates = []state{
 	{name: "form-name-long", path: "/g/stays/stay1/form/g1/name", given: long},
 	{name: "form-wrong", path: "/g/stays/stay1/form/g1/document", given: failing(fault.Fields(
 		fault.Field{Path: "answers.document.type", Reason: "required"}, fault.Field{Path: "answers.document.number", Reason: "badCharacter"})), act: wrong},
+	{name: "form-locked", path: "/g/stays/stay1/form/g1/document", given: locked("guest")},
 	{name: "form-birth-wrong", path: "/g/stays/stay1/form/g1/birth", given: failing(fault.Fields(
 		fault.Field{Path: "answers.birthDate", Reason: "notADate"}, fault.Field{Path: "answers.sex", Reason: "required"})), act: wrong},
 	{name: "form-document", path: "/g/stays/stay1/form/g1/document"},
@@ -288,6 +301,7 @@ var kioskStates = []state{
 	{name: "you-long", path: "/k/you", given: long},
 	{name: "email", path: "/k/email", given: noAddress},
 	{name: "form", path: "/k/form/document", given: stage("details")},
+	{name: "form-locked", path: "/k/form/document", given: both(stage("details"), locked("mailLink"))},
 	{name: "form-address", path: "/k/form/address", given: stage("details")},
 	{name: "confirm", path: "/k/confirm", given: stage("confirmDetails")},
 	{name: "rules", path: "/k/confirm", given: stage("houseRules")},

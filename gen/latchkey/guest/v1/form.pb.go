@@ -473,7 +473,10 @@ type FormField struct {
 	// The law wants the answer before the guest leaves. It is not required at the check-in.
 	ByDeparture bool `protobuf:"varint,15,opt,name=by_departure,json=byDeparture,proto3" json:"by_departure,omitempty"`
 	// Of a country: those that guests of the property choose often, to show before all others.
-	Often         []string `protobuf:"bytes,16,rep,name=often,proto3" json:"often,omitempty"`
+	Often []string `protobuf:"bytes,16,rep,name=often,proto3" json:"often,omitempty"`
+	// How the answer was given that this session may not change: mailLink (the main guest, with the link of the mail) or guest (a companion, on
+	// a link of their own). Empty: it may change the answer. SaveStep refuses a change with notYourAnswer.
+	LockedBy      string `protobuf:"bytes,17,opt,name=locked_by,json=lockedBy,proto3" json:"locked_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -618,6 +621,13 @@ func (x *FormField) GetOften() []string {
 		return x.Often
 	}
 	return nil
+}
+
+func (x *FormField) GetLockedBy() string {
+	if x != nil {
+		return x.LockedBy
+	}
+	return ""
 }
 
 // FormReason is why a step is asked, and how long the answers are kept.
@@ -1623,7 +1633,7 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x125\n" +
-	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\x96\x04\n" +
+	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xb3\x04\n" +
 	"\tFormField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
@@ -1642,7 +1652,8 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\apurpose\x18\r \x01(\tR\apurpose\x12\x10\n" +
 	"\x03why\x18\x0e \x01(\tR\x03why\x12!\n" +
 	"\fby_departure\x18\x0f \x01(\bR\vbyDeparture\x12\x14\n" +
-	"\x05often\x18\x10 \x03(\tR\x05often\x1a9\n" +
+	"\x05often\x18\x10 \x03(\tR\x05often\x12\x1b\n" +
+	"\tlocked_by\x18\x11 \x01(\tR\blockedBy\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +
