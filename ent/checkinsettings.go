@@ -39,6 +39,8 @@ type CheckInSettings struct {
 	InviteDays int `json:"invite_days,omitempty"`
 	// RemindDays holds the value of the "remind_days" field.
 	RemindDays int `json:"remind_days,omitempty"`
+	// Without a call of a tablet, before staff get a notice; 0: never.
+	KioskOfflineMinutes int `json:"kiosk_offline_minutes,omitempty"`
 	// StaffEmail holds the value of the "staff_email" field.
 	StaffEmail string `json:"staff_email,omitempty"`
 	// DeskPhone holds the value of the "desk_phone" field.
@@ -65,7 +67,7 @@ func (*CheckInSettings) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case checkinsettings.FieldFields, checkinsettings.FieldMandatoryGroups, checkinsettings.FieldOftenCountries:
 			values[i] = new([]byte)
-		case checkinsettings.FieldInviteDays, checkinsettings.FieldRemindDays:
+		case checkinsettings.FieldInviteDays, checkinsettings.FieldRemindDays, checkinsettings.FieldKioskOfflineMinutes:
 			values[i] = new(sql.NullInt64)
 		case checkinsettings.FieldID, checkinsettings.FieldPropertyID, checkinsettings.FieldRule, checkinsettings.FieldIdentityCheck, checkinsettings.FieldSignature, checkinsettings.FieldHouseRules, checkinsettings.FieldStaffEmail, checkinsettings.FieldDeskPhone, checkinsettings.FieldLanguage, checkinsettings.FieldAccent, checkinsettings.FieldAddress, checkinsettings.FieldDirections, checkinsettings.FieldWhoFills:
 			values[i] = new(sql.NullString)
@@ -157,6 +159,12 @@ func (_m *CheckInSettings) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field remind_days", values[i])
 			} else if value.Valid {
 				_m.RemindDays = int(value.Int64)
+			}
+		case checkinsettings.FieldKioskOfflineMinutes:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field kiosk_offline_minutes", values[i])
+			} else if value.Valid {
+				_m.KioskOfflineMinutes = int(value.Int64)
 			}
 		case checkinsettings.FieldStaffEmail:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -271,6 +279,9 @@ func (_m *CheckInSettings) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("remind_days=")
 	builder.WriteString(fmt.Sprintf("%v", _m.RemindDays))
+	builder.WriteString(", ")
+	builder.WriteString("kiosk_offline_minutes=")
+	builder.WriteString(fmt.Sprintf("%v", _m.KioskOfflineMinutes))
 	builder.WriteString(", ")
 	builder.WriteString("staff_email=")
 	builder.WriteString(_m.StaffEmail)

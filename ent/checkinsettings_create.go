@@ -129,6 +129,20 @@ func (_c *CheckInSettingsCreate) SetNillableRemindDays(v *int) *CheckInSettingsC
 	return _c
 }
 
+// SetKioskOfflineMinutes sets the "kiosk_offline_minutes" field.
+func (_c *CheckInSettingsCreate) SetKioskOfflineMinutes(v int) *CheckInSettingsCreate {
+	_c.mutation.SetKioskOfflineMinutes(v)
+	return _c
+}
+
+// SetNillableKioskOfflineMinutes sets the "kiosk_offline_minutes" field if the given value is not nil.
+func (_c *CheckInSettingsCreate) SetNillableKioskOfflineMinutes(v *int) *CheckInSettingsCreate {
+	if v != nil {
+		_c.SetKioskOfflineMinutes(*v)
+	}
+	return _c
+}
+
 // SetStaffEmail sets the "staff_email" field.
 func (_c *CheckInSettingsCreate) SetStaffEmail(v string) *CheckInSettingsCreate {
 	_c.mutation.SetStaffEmail(v)
@@ -306,6 +320,10 @@ func (_c *CheckInSettingsCreate) defaults() {
 		v := checkinsettings.DefaultRemindDays
 		_c.mutation.SetRemindDays(v)
 	}
+	if _, ok := _c.mutation.KioskOfflineMinutes(); !ok {
+		v := checkinsettings.DefaultKioskOfflineMinutes
+		_c.mutation.SetKioskOfflineMinutes(v)
+	}
 	if _, ok := _c.mutation.StaffEmail(); !ok {
 		v := checkinsettings.DefaultStaffEmail
 		_c.mutation.SetStaffEmail(v)
@@ -387,6 +405,9 @@ func (_c *CheckInSettingsCreate) check() error {
 	}
 	if _, ok := _c.mutation.RemindDays(); !ok {
 		return &ValidationError{Name: "remind_days", err: errors.New(`ent: missing required field "CheckInSettings.remind_days"`)}
+	}
+	if _, ok := _c.mutation.KioskOfflineMinutes(); !ok {
+		return &ValidationError{Name: "kiosk_offline_minutes", err: errors.New(`ent: missing required field "CheckInSettings.kiosk_offline_minutes"`)}
 	}
 	if _, ok := _c.mutation.StaffEmail(); !ok {
 		return &ValidationError{Name: "staff_email", err: errors.New(`ent: missing required field "CheckInSettings.staff_email"`)}
@@ -526,6 +547,10 @@ func (_c *CheckInSettingsCreate) createSpec() (*CheckInSettings, *sqlgraph.Creat
 	if value, ok := _c.mutation.RemindDays(); ok {
 		_spec.SetField(checkinsettings.FieldRemindDays, field.TypeInt, value)
 		_node.RemindDays = value
+	}
+	if value, ok := _c.mutation.KioskOfflineMinutes(); ok {
+		_spec.SetField(checkinsettings.FieldKioskOfflineMinutes, field.TypeInt, value)
+		_node.KioskOfflineMinutes = value
 	}
 	if value, ok := _c.mutation.StaffEmail(); ok {
 		_spec.SetField(checkinsettings.FieldStaffEmail, field.TypeString, value)

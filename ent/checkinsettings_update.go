@@ -182,6 +182,27 @@ func (_u *CheckInSettingsUpdate) AddRemindDays(v int) *CheckInSettingsUpdate {
 	return _u
 }
 
+// SetKioskOfflineMinutes sets the "kiosk_offline_minutes" field.
+func (_u *CheckInSettingsUpdate) SetKioskOfflineMinutes(v int) *CheckInSettingsUpdate {
+	_u.mutation.ResetKioskOfflineMinutes()
+	_u.mutation.SetKioskOfflineMinutes(v)
+	return _u
+}
+
+// SetNillableKioskOfflineMinutes sets the "kiosk_offline_minutes" field if the given value is not nil.
+func (_u *CheckInSettingsUpdate) SetNillableKioskOfflineMinutes(v *int) *CheckInSettingsUpdate {
+	if v != nil {
+		_u.SetKioskOfflineMinutes(*v)
+	}
+	return _u
+}
+
+// AddKioskOfflineMinutes adds value to the "kiosk_offline_minutes" field.
+func (_u *CheckInSettingsUpdate) AddKioskOfflineMinutes(v int) *CheckInSettingsUpdate {
+	_u.mutation.AddKioskOfflineMinutes(v)
+	return _u
+}
+
 // SetStaffEmail sets the "staff_email" field.
 func (_u *CheckInSettingsUpdate) SetStaffEmail(v string) *CheckInSettingsUpdate {
 	_u.mutation.SetStaffEmail(v)
@@ -447,6 +468,12 @@ func (_u *CheckInSettingsUpdate) sqlSave(ctx context.Context) (_node int, err er
 	if value, ok := _u.mutation.AddedRemindDays(); ok {
 		_spec.AddField(checkinsettings.FieldRemindDays, field.TypeInt, value)
 	}
+	if value, ok := _u.mutation.KioskOfflineMinutes(); ok {
+		_spec.SetField(checkinsettings.FieldKioskOfflineMinutes, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedKioskOfflineMinutes(); ok {
+		_spec.AddField(checkinsettings.FieldKioskOfflineMinutes, field.TypeInt, value)
+	}
 	if value, ok := _u.mutation.StaffEmail(); ok {
 		_spec.SetField(checkinsettings.FieldStaffEmail, field.TypeString, value)
 	}
@@ -639,6 +666,27 @@ func (_u *CheckInSettingsUpdateOne) SetNillableRemindDays(v *int) *CheckInSettin
 // AddRemindDays adds value to the "remind_days" field.
 func (_u *CheckInSettingsUpdateOne) AddRemindDays(v int) *CheckInSettingsUpdateOne {
 	_u.mutation.AddRemindDays(v)
+	return _u
+}
+
+// SetKioskOfflineMinutes sets the "kiosk_offline_minutes" field.
+func (_u *CheckInSettingsUpdateOne) SetKioskOfflineMinutes(v int) *CheckInSettingsUpdateOne {
+	_u.mutation.ResetKioskOfflineMinutes()
+	_u.mutation.SetKioskOfflineMinutes(v)
+	return _u
+}
+
+// SetNillableKioskOfflineMinutes sets the "kiosk_offline_minutes" field if the given value is not nil.
+func (_u *CheckInSettingsUpdateOne) SetNillableKioskOfflineMinutes(v *int) *CheckInSettingsUpdateOne {
+	if v != nil {
+		_u.SetKioskOfflineMinutes(*v)
+	}
+	return _u
+}
+
+// AddKioskOfflineMinutes adds value to the "kiosk_offline_minutes" field.
+func (_u *CheckInSettingsUpdateOne) AddKioskOfflineMinutes(v int) *CheckInSettingsUpdateOne {
+	_u.mutation.AddKioskOfflineMinutes(v)
 	return _u
 }
 
@@ -936,6 +984,12 @@ func (_u *CheckInSettingsUpdateOne) sqlSave(ctx context.Context) (_node *CheckIn
 	}
 	if value, ok := _u.mutation.AddedRemindDays(); ok {
 		_spec.AddField(checkinsettings.FieldRemindDays, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.KioskOfflineMinutes(); ok {
+		_spec.SetField(checkinsettings.FieldKioskOfflineMinutes, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedKioskOfflineMinutes(); ok {
+		_spec.AddField(checkinsettings.FieldKioskOfflineMinutes, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.StaffEmail(); ok {
 		_spec.SetField(checkinsettings.FieldStaffEmail, field.TypeString, value)

@@ -4664,36 +4664,38 @@ func (m *BridgeMutation) ResetEdge(name string) error {
 // CheckInSettingsMutation represents an operation that mutates the CheckInSettings nodes in the graph.
 type CheckInSettingsMutation struct {
 	config
-	op                     Op
-	typ                    string
-	id                     *string
-	property_id            *string
-	rule                   *string
-	fields                 *[]schema.OwnField
-	appendfields           []schema.OwnField
-	mandatory_groups       *[]string
-	appendmandatory_groups []string
-	often_countries        *[]string
-	appendoften_countries  []string
-	identity_check         *string
-	signature              *string
-	house_rules            *string
-	invite_days            *int
-	addinvite_days         *int
-	remind_days            *int
-	addremind_days         *int
-	staff_email            *string
-	desk_phone             *string
-	language               *string
-	accent                 *string
-	address                *string
-	directions             *string
-	who_fills              *string
-	created_at             *time.Time
-	clearedFields          map[string]struct{}
-	done                   bool
-	oldValue               func(context.Context) (*CheckInSettings, error)
-	predicates             []predicate.CheckInSettings
+	op                       Op
+	typ                      string
+	id                       *string
+	property_id              *string
+	rule                     *string
+	fields                   *[]schema.OwnField
+	appendfields             []schema.OwnField
+	mandatory_groups         *[]string
+	appendmandatory_groups   []string
+	often_countries          *[]string
+	appendoften_countries    []string
+	identity_check           *string
+	signature                *string
+	house_rules              *string
+	invite_days              *int
+	addinvite_days           *int
+	remind_days              *int
+	addremind_days           *int
+	kiosk_offline_minutes    *int
+	addkiosk_offline_minutes *int
+	staff_email              *string
+	desk_phone               *string
+	language                 *string
+	accent                   *string
+	address                  *string
+	directions               *string
+	who_fills                *string
+	created_at               *time.Time
+	clearedFields            map[string]struct{}
+	done                     bool
+	oldValue                 func(context.Context) (*CheckInSettings, error)
+	predicates               []predicate.CheckInSettings
 }
 
 var _ ent.Mutation = (*CheckInSettingsMutation)(nil)
@@ -5287,6 +5289,62 @@ func (m *CheckInSettingsMutation) ResetRemindDays() {
 	m.addremind_days = nil
 }
 
+// SetKioskOfflineMinutes sets the "kiosk_offline_minutes" field.
+func (m *CheckInSettingsMutation) SetKioskOfflineMinutes(i int) {
+	m.kiosk_offline_minutes = &i
+	m.addkiosk_offline_minutes = nil
+}
+
+// KioskOfflineMinutes returns the value of the "kiosk_offline_minutes" field in the mutation.
+func (m *CheckInSettingsMutation) KioskOfflineMinutes() (r int, exists bool) {
+	v := m.kiosk_offline_minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKioskOfflineMinutes returns the old "kiosk_offline_minutes" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldKioskOfflineMinutes(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKioskOfflineMinutes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKioskOfflineMinutes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKioskOfflineMinutes: %w", err)
+	}
+	return oldValue.KioskOfflineMinutes, nil
+}
+
+// AddKioskOfflineMinutes adds i to the "kiosk_offline_minutes" field.
+func (m *CheckInSettingsMutation) AddKioskOfflineMinutes(i int) {
+	if m.addkiosk_offline_minutes != nil {
+		*m.addkiosk_offline_minutes += i
+	} else {
+		m.addkiosk_offline_minutes = &i
+	}
+}
+
+// AddedKioskOfflineMinutes returns the value that was added to the "kiosk_offline_minutes" field in this mutation.
+func (m *CheckInSettingsMutation) AddedKioskOfflineMinutes() (r int, exists bool) {
+	v := m.addkiosk_offline_minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetKioskOfflineMinutes resets all changes to the "kiosk_offline_minutes" field.
+func (m *CheckInSettingsMutation) ResetKioskOfflineMinutes() {
+	m.kiosk_offline_minutes = nil
+	m.addkiosk_offline_minutes = nil
+}
+
 // SetStaffEmail sets the "staff_email" field.
 func (m *CheckInSettingsMutation) SetStaffEmail(s string) {
 	m.staff_email = &s
@@ -5609,7 +5667,7 @@ func (m *CheckInSettingsMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CheckInSettingsMutation) Fields() []string {
-	fields := make([]string, 0, 18)
+	fields := make([]string, 0, 19)
 	if m.property_id != nil {
 		fields = append(fields, checkinsettings.FieldPropertyID)
 	}
@@ -5639,6 +5697,9 @@ func (m *CheckInSettingsMutation) Fields() []string {
 	}
 	if m.remind_days != nil {
 		fields = append(fields, checkinsettings.FieldRemindDays)
+	}
+	if m.kiosk_offline_minutes != nil {
+		fields = append(fields, checkinsettings.FieldKioskOfflineMinutes)
 	}
 	if m.staff_email != nil {
 		fields = append(fields, checkinsettings.FieldStaffEmail)
@@ -5692,6 +5753,8 @@ func (m *CheckInSettingsMutation) Field(name string) (ent.Value, bool) {
 		return m.InviteDays()
 	case checkinsettings.FieldRemindDays:
 		return m.RemindDays()
+	case checkinsettings.FieldKioskOfflineMinutes:
+		return m.KioskOfflineMinutes()
 	case checkinsettings.FieldStaffEmail:
 		return m.StaffEmail()
 	case checkinsettings.FieldDeskPhone:
@@ -5737,6 +5800,8 @@ func (m *CheckInSettingsMutation) OldField(ctx context.Context, name string) (en
 		return m.OldInviteDays(ctx)
 	case checkinsettings.FieldRemindDays:
 		return m.OldRemindDays(ctx)
+	case checkinsettings.FieldKioskOfflineMinutes:
+		return m.OldKioskOfflineMinutes(ctx)
 	case checkinsettings.FieldStaffEmail:
 		return m.OldStaffEmail(ctx)
 	case checkinsettings.FieldDeskPhone:
@@ -5832,6 +5897,13 @@ func (m *CheckInSettingsMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetRemindDays(v)
 		return nil
+	case checkinsettings.FieldKioskOfflineMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKioskOfflineMinutes(v)
+		return nil
 	case checkinsettings.FieldStaffEmail:
 		v, ok := value.(string)
 		if !ok {
@@ -5902,6 +5974,9 @@ func (m *CheckInSettingsMutation) AddedFields() []string {
 	if m.addremind_days != nil {
 		fields = append(fields, checkinsettings.FieldRemindDays)
 	}
+	if m.addkiosk_offline_minutes != nil {
+		fields = append(fields, checkinsettings.FieldKioskOfflineMinutes)
+	}
 	return fields
 }
 
@@ -5914,6 +5989,8 @@ func (m *CheckInSettingsMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedInviteDays()
 	case checkinsettings.FieldRemindDays:
 		return m.AddedRemindDays()
+	case checkinsettings.FieldKioskOfflineMinutes:
+		return m.AddedKioskOfflineMinutes()
 	}
 	return nil, false
 }
@@ -5936,6 +6013,13 @@ func (m *CheckInSettingsMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddRemindDays(v)
+		return nil
+	case checkinsettings.FieldKioskOfflineMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKioskOfflineMinutes(v)
 		return nil
 	}
 	return fmt.Errorf("unknown CheckInSettings numeric field %s", name)
@@ -6014,6 +6098,9 @@ func (m *CheckInSettingsMutation) ResetField(name string) error {
 		return nil
 	case checkinsettings.FieldRemindDays:
 		m.ResetRemindDays()
+		return nil
+	case checkinsettings.FieldKioskOfflineMinutes:
+		m.ResetKioskOfflineMinutes()
 		return nil
 	case checkinsettings.FieldStaffEmail:
 		m.ResetStaffEmail()

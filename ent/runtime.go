@@ -245,50 +245,54 @@ func init() {
 	checkinsettingsDescRemindDays := checkinsettingsFields[10].Descriptor()
 	// checkinsettings.DefaultRemindDays holds the default value on creation for the remind_days field.
 	checkinsettings.DefaultRemindDays = checkinsettingsDescRemindDays.Default.(int)
+	// checkinsettingsDescKioskOfflineMinutes is the schema descriptor for kiosk_offline_minutes field.
+	checkinsettingsDescKioskOfflineMinutes := checkinsettingsFields[11].Descriptor()
+	// checkinsettings.DefaultKioskOfflineMinutes holds the default value on creation for the kiosk_offline_minutes field.
+	checkinsettings.DefaultKioskOfflineMinutes = checkinsettingsDescKioskOfflineMinutes.Default.(int)
 	// checkinsettingsDescStaffEmail is the schema descriptor for staff_email field.
-	checkinsettingsDescStaffEmail := checkinsettingsFields[11].Descriptor()
+	checkinsettingsDescStaffEmail := checkinsettingsFields[12].Descriptor()
 	// checkinsettings.DefaultStaffEmail holds the default value on creation for the staff_email field.
 	checkinsettings.DefaultStaffEmail = checkinsettingsDescStaffEmail.Default.(string)
 	// checkinsettings.StaffEmailValidator is a validator for the "staff_email" field. It is called by the builders before save.
 	checkinsettings.StaffEmailValidator = checkinsettingsDescStaffEmail.Validators[0].(func(string) error)
 	// checkinsettingsDescDeskPhone is the schema descriptor for desk_phone field.
-	checkinsettingsDescDeskPhone := checkinsettingsFields[12].Descriptor()
+	checkinsettingsDescDeskPhone := checkinsettingsFields[13].Descriptor()
 	// checkinsettings.DefaultDeskPhone holds the default value on creation for the desk_phone field.
 	checkinsettings.DefaultDeskPhone = checkinsettingsDescDeskPhone.Default.(string)
 	// checkinsettings.DeskPhoneValidator is a validator for the "desk_phone" field. It is called by the builders before save.
 	checkinsettings.DeskPhoneValidator = checkinsettingsDescDeskPhone.Validators[0].(func(string) error)
 	// checkinsettingsDescLanguage is the schema descriptor for language field.
-	checkinsettingsDescLanguage := checkinsettingsFields[13].Descriptor()
+	checkinsettingsDescLanguage := checkinsettingsFields[14].Descriptor()
 	// checkinsettings.DefaultLanguage holds the default value on creation for the language field.
 	checkinsettings.DefaultLanguage = checkinsettingsDescLanguage.Default.(string)
 	// checkinsettings.LanguageValidator is a validator for the "language" field. It is called by the builders before save.
 	checkinsettings.LanguageValidator = checkinsettingsDescLanguage.Validators[0].(func(string) error)
 	// checkinsettingsDescAccent is the schema descriptor for accent field.
-	checkinsettingsDescAccent := checkinsettingsFields[14].Descriptor()
+	checkinsettingsDescAccent := checkinsettingsFields[15].Descriptor()
 	// checkinsettings.DefaultAccent holds the default value on creation for the accent field.
 	checkinsettings.DefaultAccent = checkinsettingsDescAccent.Default.(string)
 	// checkinsettings.AccentValidator is a validator for the "accent" field. It is called by the builders before save.
 	checkinsettings.AccentValidator = checkinsettingsDescAccent.Validators[0].(func(string) error)
 	// checkinsettingsDescAddress is the schema descriptor for address field.
-	checkinsettingsDescAddress := checkinsettingsFields[15].Descriptor()
+	checkinsettingsDescAddress := checkinsettingsFields[16].Descriptor()
 	// checkinsettings.DefaultAddress holds the default value on creation for the address field.
 	checkinsettings.DefaultAddress = checkinsettingsDescAddress.Default.(string)
 	// checkinsettings.AddressValidator is a validator for the "address" field. It is called by the builders before save.
 	checkinsettings.AddressValidator = checkinsettingsDescAddress.Validators[0].(func(string) error)
 	// checkinsettingsDescDirections is the schema descriptor for directions field.
-	checkinsettingsDescDirections := checkinsettingsFields[16].Descriptor()
+	checkinsettingsDescDirections := checkinsettingsFields[17].Descriptor()
 	// checkinsettings.DefaultDirections holds the default value on creation for the directions field.
 	checkinsettings.DefaultDirections = checkinsettingsDescDirections.Default.(string)
 	// checkinsettings.DirectionsValidator is a validator for the "directions" field. It is called by the builders before save.
 	checkinsettings.DirectionsValidator = checkinsettingsDescDirections.Validators[0].(func(string) error)
 	// checkinsettingsDescWhoFills is the schema descriptor for who_fills field.
-	checkinsettingsDescWhoFills := checkinsettingsFields[17].Descriptor()
+	checkinsettingsDescWhoFills := checkinsettingsFields[18].Descriptor()
 	// checkinsettings.DefaultWhoFills holds the default value on creation for the who_fills field.
 	checkinsettings.DefaultWhoFills = checkinsettingsDescWhoFills.Default.(string)
 	// checkinsettings.WhoFillsValidator is a validator for the "who_fills" field. It is called by the builders before save.
 	checkinsettings.WhoFillsValidator = checkinsettingsDescWhoFills.Validators[0].(func(string) error)
 	// checkinsettingsDescCreatedAt is the schema descriptor for created_at field.
-	checkinsettingsDescCreatedAt := checkinsettingsFields[18].Descriptor()
+	checkinsettingsDescCreatedAt := checkinsettingsFields[19].Descriptor()
 	// checkinsettings.DefaultCreatedAt holds the default value on creation for the created_at field.
 	checkinsettings.DefaultCreatedAt = checkinsettingsDescCreatedAt.Default.(func() time.Time)
 	// checkinsettingsDescID is the schema descriptor for id field.

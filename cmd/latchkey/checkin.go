@@ -191,6 +191,7 @@ type checkInSettings struct {
 	Often         *string `placeholder:"COUNTRIES" help:"Countries that lists show first, with commas between them, such as PT,ES,FR. Empty: the country of the rule."`
 	InviteDays    *int32  `placeholder:"DAYS" help:"Days before arrival when invitations are mailed."`
 	RemindDays    *int32  `placeholder:"DAYS" help:"Days before arrival when guests are reminded. 0: never."`
+	KioskOffline  *int32  `placeholder:"MINUTES" help:"Minutes without a call of a tablet before staff get a notice, in the hours in which guests check in. 0: never."`
 	StaffEmail    *string `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
 	DeskPhone     *string `placeholder:"NUMBER" help:"The desk's number, as dialled from abroad."`
 	WhoFills      *string `placeholder:"WHO" help:"Who fills in the form: lead, adults or all. Fewer guests than the country rule asks are refused."`
@@ -214,7 +215,7 @@ func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error
 		}
 		change := &propertyv1.CheckInSettingsChange{
 			Rule: c.Rule, IdentityCheck: c.IdentityCheck, Signature: c.Signature, HouseRules: c.HouseRules, InviteDays: c.InviteDays,
-			RemindDays: c.RemindDays, StaffEmail: c.StaffEmail, DeskPhone: c.DeskPhone, WhoFills: c.WhoFills,
+			RemindDays: c.RemindDays, KioskOfflineMinutes: c.KioskOffline, StaffEmail: c.StaffEmail, DeskPhone: c.DeskPhone, WhoFills: c.WhoFills,
 			Language: c.Language, Accent: c.Accent, Address: c.Address, Directions: c.Directions,
 		}
 		if c.Mandatory != nil {
@@ -236,7 +237,7 @@ func listOf(text string) []string {
 func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 	s.printFacts("rule", x.GetRule(), "identity check", x.GetIdentityCheck(), "signature", x.GetSignature(), "who fills in", x.GetWhoFills(),
 		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "often", strings.Join(x.GetOftenCountries(), ", "), "house rules", inOneLine(x.GetHouseRules()),
-		"invite days", strconv.Itoa(int(x.GetInviteDays())), "remind days", strconv.Itoa(int(x.GetRemindDays())),
+		"invite days", strconv.Itoa(int(x.GetInviteDays())), "remind days", strconv.Itoa(int(x.GetRemindDays())), "kiosk offline after", strconv.Itoa(int(x.GetKioskOfflineMinutes()))+" min",
 		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "language", x.GetLanguage(), "accent", x.GetAccent(),
 		"address", inOneLine(x.GetAddress()), "directions", inOneLine(x.GetDirections()), "limits", x.GetLimits())
 }

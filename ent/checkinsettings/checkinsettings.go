@@ -33,6 +33,8 @@ const (
 	FieldInviteDays = "invite_days"
 	// FieldRemindDays holds the string denoting the remind_days field in the database.
 	FieldRemindDays = "remind_days"
+	// FieldKioskOfflineMinutes holds the string denoting the kiosk_offline_minutes field in the database.
+	FieldKioskOfflineMinutes = "kiosk_offline_minutes"
 	// FieldStaffEmail holds the string denoting the staff_email field in the database.
 	FieldStaffEmail = "staff_email"
 	// FieldDeskPhone holds the string denoting the desk_phone field in the database.
@@ -66,6 +68,7 @@ var Columns = []string{
 	FieldHouseRules,
 	FieldInviteDays,
 	FieldRemindDays,
+	FieldKioskOfflineMinutes,
 	FieldStaffEmail,
 	FieldDeskPhone,
 	FieldLanguage,
@@ -109,6 +112,8 @@ var (
 	DefaultInviteDays int
 	// DefaultRemindDays holds the default value on creation for the "remind_days" field.
 	DefaultRemindDays int
+	// DefaultKioskOfflineMinutes holds the default value on creation for the "kiosk_offline_minutes" field.
+	DefaultKioskOfflineMinutes int
 	// DefaultStaffEmail holds the default value on creation for the "staff_email" field.
 	DefaultStaffEmail string
 	// StaffEmailValidator is a validator for the "staff_email" field. It is called by the builders before save.
@@ -184,6 +189,11 @@ func ByInviteDays(opts ...sql.OrderTermOption) OrderOption {
 // ByRemindDays orders the results by the remind_days field.
 func ByRemindDays(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRemindDays, opts...).ToFunc()
+}
+
+// ByKioskOfflineMinutes orders the results by the kiosk_offline_minutes field.
+func ByKioskOfflineMinutes(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKioskOfflineMinutes, opts...).ToFunc()
 }
 
 // ByStaffEmail orders the results by the staff_email field.

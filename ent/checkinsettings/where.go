@@ -99,6 +99,11 @@ func RemindDays(v int) predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldEQ(FieldRemindDays, v))
 }
 
+// KioskOfflineMinutes applies equality check predicate on the "kiosk_offline_minutes" field. It's identical to KioskOfflineMinutesEQ.
+func KioskOfflineMinutes(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldEQ(FieldKioskOfflineMinutes, v))
+}
+
 // StaffEmail applies equality check predicate on the "staff_email" field. It's identical to StaffEmailEQ.
 func StaffEmail(v string) predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldEQ(FieldStaffEmail, v))
@@ -572,6 +577,46 @@ func RemindDaysLT(v int) predicate.CheckInSettings {
 // RemindDaysLTE applies the LTE predicate on the "remind_days" field.
 func RemindDaysLTE(v int) predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldLTE(FieldRemindDays, v))
+}
+
+// KioskOfflineMinutesEQ applies the EQ predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesEQ(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldEQ(FieldKioskOfflineMinutes, v))
+}
+
+// KioskOfflineMinutesNEQ applies the NEQ predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesNEQ(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNEQ(FieldKioskOfflineMinutes, v))
+}
+
+// KioskOfflineMinutesIn applies the In predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesIn(vs ...int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldIn(FieldKioskOfflineMinutes, vs...))
+}
+
+// KioskOfflineMinutesNotIn applies the NotIn predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesNotIn(vs ...int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNotIn(FieldKioskOfflineMinutes, vs...))
+}
+
+// KioskOfflineMinutesGT applies the GT predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesGT(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldGT(FieldKioskOfflineMinutes, v))
+}
+
+// KioskOfflineMinutesGTE applies the GTE predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesGTE(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldGTE(FieldKioskOfflineMinutes, v))
+}
+
+// KioskOfflineMinutesLT applies the LT predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesLT(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldLT(FieldKioskOfflineMinutes, v))
+}
+
+// KioskOfflineMinutesLTE applies the LTE predicate on the "kiosk_offline_minutes" field.
+func KioskOfflineMinutesLTE(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldLTE(FieldKioskOfflineMinutes, v))
 }
 
 // StaffEmailEQ applies the EQ predicate on the "staff_email" field.

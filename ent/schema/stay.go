@@ -300,6 +300,7 @@ func (CheckInSettings) Fields() []ent.Field {
 		field.String("house_rules").MaxRuneLen(4000).Default(""),
 		field.Int("invite_days").Default(14),
 		field.Int("remind_days").Default(2),
+		field.Int("kiosk_offline_minutes").Default(15).Comment("Without a call of a tablet, before staff get a notice; 0: never."),
 		field.String("staff_email").MaxRuneLen(255).Default(""),
 		field.String("desk_phone").MaxRuneLen(40).Default(""),
 		field.String("language").MaxRuneLen(16).Default("en"),

@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/notice"
 )
 
 const (
@@ -114,6 +115,9 @@ func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kios
 	if err != nil {
 		return nil, Code{}, fmt.Errorf("reset a kiosk: %w", err)
 	}
+	if err := notice.Settle(tx, offlineKey(kioskID)); err != nil {
+		return nil, Code{}, err
+	}
 	row, err := Get(tx, propertyID, kioskID)
 	return row, code, err
 }
@@ -127,7 +131,7 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 	if n == 0 {
 		return errNotFound
 	}
-	return nil
+	return notice.Settle(tx, offlineKey(kioskID))
 }
 
 // Enrol turns a code into the tablet's token. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo.
@@ -171,13 +175,13 @@ func NeedsSeen(row *ent.Kiosk, now time.Time) bool {
 	return row.SeenAt == nil || now.Sub(*row.SeenAt) >= seenInterval
 }
 
-// MarkSeen stores that a tablet called.
+// MarkSeen stores that a tablet called, and closes the notice that it did not.
 func MarkSeen(tx *db.Tx, propertyID, kioskID string) error {
 	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).SetSeenAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store the last call of a kiosk: %w", err)
 	}
-	return nil
+	return notice.Settle(tx, offlineKey(kioskID))
 }
 
 // StateOf returns the health of a kiosk: notEnrolled, online or offline.

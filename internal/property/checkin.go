@@ -26,7 +26,7 @@ type OwnField = schema.OwnField
 // CheckInChange is a change of the rules of self check-in. Nil keeps a rule.
 type CheckInChange struct {
 	Rule, IdentityCheck, Signature, HouseRules, StaffEmail, DeskPhone, Language, Accent, Address, Directions, WhoFills *string
-	InviteDays, RemindDays                                                                                             *int
+	InviteDays, RemindDays, KioskOfflineMinutes                                                                        *int
 	Fields                                                                                                             *[]OwnField
 	MandatoryGroups, OftenCountries                                                                                    *[]string
 }
@@ -92,7 +92,7 @@ func loadCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error)
 	if len(rows) == 0 {
 		return &CheckInSettings{
 			ID: propertyID, PropertyID: propertyID, Rule: entsettings.DefaultRule, IdentityCheck: entsettings.DefaultIdentityCheck, Signature: entsettings.DefaultSignature,
-			InviteDays: entsettings.DefaultInviteDays, RemindDays: entsettings.DefaultRemindDays, Language: entsettings.DefaultLanguage, WhoFills: entsettings.DefaultWhoFills,
+			InviteDays: entsettings.DefaultInviteDays, RemindDays: entsettings.DefaultRemindDays, KioskOfflineMinutes: entsettings.DefaultKioskOfflineMinutes, Language: entsettings.DefaultLanguage, WhoFills: entsettings.DefaultWhoFills,
 		}, nil
 	}
 	return rows[0], nil
@@ -117,7 +117,7 @@ func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*Chec
 		SetNillableRule(c.Rule).SetNillableIdentityCheck(c.IdentityCheck).SetNillableSignature(c.Signature).SetNillableHouseRules(c.HouseRules).
 		SetNillableStaffEmail(c.StaffEmail).SetNillableDeskPhone(c.DeskPhone).SetNillableLanguage(c.Language).SetNillableAccent(c.Accent).
 		SetNillableAddress(c.Address).SetNillableDirections(c.Directions).SetNillableWhoFills(c.WhoFills).
-		SetNillableInviteDays(c.InviteDays).SetNillableRemindDays(c.RemindDays)
+		SetNillableInviteDays(c.InviteDays).SetNillableRemindDays(c.RemindDays).SetNillableKioskOfflineMinutes(c.KioskOfflineMinutes)
 	if c.Fields != nil {
 		u.SetFields(*c.Fields)
 	}

@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/kiosk"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
@@ -54,6 +55,7 @@ func (m Maintenance) Sweeps() []Sweep {
 	return []Sweep{
 		{Name: "windows that end", Every: soon, Run: m.expireAccess},
 		{Name: "links", Every: soon, Run: m.checkLinks},
+		{Name: "kiosks", Every: time.Minute, Run: notifySilentKiosks},
 		{Name: "codes", Every: soon, Run: m.reconcileCodes},
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context, d *db.DB) error { return inBatches(ctx, d, sweepBatch, deleteExpiredAnswers) }},
 		{Name: "nodes", Every: nodeRetention, Run: func(ctx context.Context, d *db.DB) error { return d.Write(ctx, deleteOldNodes) }},
@@ -91,6 +93,25 @@ func (m Maintenance) deletion(name string, retention time.Duration, remove func(
 	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context, d *db.DB) error {
 		return inBatches(ctx, d, sweepBatch, func(tx *db.Tx, limit int) (int, error) { return remove(tx, tx.Now().Add(-retention), limit) })
 	}}
+}
+
+// notifySilentKiosks notifies staff of tablets that have not called for a time. It writes only about these.
+func notifySilentKiosks(ctx context.Context, d *db.DB) error {
+	for after := ""; ; {
+		due, err := kiosk.ListSilent(d.View(ctx), after, linkBatch)
+		if err != nil {
+			return err
+		}
+		for _, k := range due {
+			if err := d.Write(ctx, func(tx *db.Tx) error { return kiosk.NotifySilent(tx, k) }); err != nil {
+				return err
+			}
+			after = k.ID
+		}
+		if len(due) < linkBatch {
+			return nil
+		}
+	}
 }
 
 func (m Maintenance) deleteOldEvents(ctx context.Context, d *db.DB) error {

@@ -202,6 +202,7 @@ var (
 		{Name: "house_rules", Type: field.TypeString, Size: 4000, Default: ""},
 		{Name: "invite_days", Type: field.TypeInt, Default: 14},
 		{Name: "remind_days", Type: field.TypeInt, Default: 2},
+		{Name: "kiosk_offline_minutes", Type: field.TypeInt, Default: 15},
 		{Name: "staff_email", Type: field.TypeString, Size: 255, Default: ""},
 		{Name: "desk_phone", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "language", Type: field.TypeString, Size: 16, Default: "en"},
@@ -220,7 +221,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "check_in_settings_properties_property",
-				Columns:    []*schema.Column{CheckInSettingsColumns[18]},
+				Columns:    []*schema.Column{CheckInSettingsColumns[19]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -229,7 +230,7 @@ var (
 			{
 				Name:    "checkinsettings_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{CheckInSettingsColumns[18]},
+				Columns: []*schema.Column{CheckInSettingsColumns[19]},
 			},
 		},
 	}

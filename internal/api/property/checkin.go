@@ -75,7 +75,7 @@ func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettin
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
 		Language: m.Language, Accent: m.Accent, Address: m.Address, Directions: m.Directions, WhoFills: m.WhoFills,
-		InviteDays: intOrNil(m.InviteDays), RemindDays: intOrNil(m.RemindDays),
+		InviteDays: intOrNil(m.InviteDays), RemindDays: intOrNil(m.RemindDays), KioskOfflineMinutes: intOrNil(m.KioskOfflineMinutes),
 	}
 	if law, ok := rule.Find(m.GetRule()); ok && m.Rule != nil {
 		if c.IdentityCheck == nil {
@@ -179,7 +179,7 @@ func ruleNames() string {
 func checkInSettings(row *property.CheckInSettings) *propertyv1.CheckInSettings {
 	m := &propertyv1.CheckInSettings{
 		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
-		InviteDays: int32(row.InviteDays), RemindDays: int32(row.RemindDays), StaffEmail: row.StaffEmail, DeskPhone: row.DeskPhone,
+		InviteDays: int32(row.InviteDays), RemindDays: int32(row.RemindDays), KioskOfflineMinutes: int32(row.KioskOfflineMinutes), StaffEmail: row.StaffEmail, DeskPhone: row.DeskPhone,
 		Language: row.Language, Accent: row.Accent, Address: row.Address, Directions: row.Directions, WhoFills: row.WhoFills,
 		OftenCountries: row.OftenCountries,
 	}

@@ -64,8 +64,10 @@ type CheckInSettings struct {
 	Limits string `protobuf:"bytes,16,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The countries that lists of countries show first: ISO 3166-1 alpha-2. Empty: the country of the rule.
 	OftenCountries []string `protobuf:"bytes,17,rep,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Minutes without a call of an enrolled tablet before staff get a notice, between the check-in time and midnight. 0: never.
+	KioskOfflineMinutes int32 `protobuf:"varint,18,opt,name=kiosk_offline_minutes,json=kioskOfflineMinutes,proto3" json:"kiosk_offline_minutes,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *CheckInSettings) Reset() {
@@ -217,6 +219,13 @@ func (x *CheckInSettings) GetOftenCountries() []string {
 	return nil
 }
 
+func (x *CheckInSettings) GetKioskOfflineMinutes() int32 {
+	if x != nil {
+		return x.KioskOfflineMinutes
+	}
+	return 0
+}
+
 // OwnField is a question of the property.
 type OwnField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -334,8 +343,10 @@ type CheckInSettingsChange struct {
 	WhoFills *string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3,oneof" json:"who_fills,omitempty"`
 	// Replaces the countries that lists show first.
 	OftenCountries *OftenCountries `protobuf:"bytes,16,opt,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// 0 to 1440. Default 15. Fewer than 3 count as 3.
+	KioskOfflineMinutes *int32 `protobuf:"varint,17,opt,name=kiosk_offline_minutes,json=kioskOfflineMinutes,proto3,oneof" json:"kiosk_offline_minutes,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *CheckInSettingsChange) Reset() {
@@ -478,6 +489,13 @@ func (x *CheckInSettingsChange) GetOftenCountries() *OftenCountries {
 		return x.OftenCountries
 	}
 	return nil
+}
+
+func (x *CheckInSettingsChange) GetKioskOfflineMinutes() int32 {
+	if x != nil && x.KioskOfflineMinutes != nil {
+		return *x.KioskOfflineMinutes
+	}
+	return 0
 }
 
 // OftenCountries replaces the countries that lists of countries show first.
@@ -2664,7 +2682,7 @@ var File_latchkey_property_v1_checkin_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/person.proto\x1a\x1clatchkey/guest/v1/stay.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xbc\x04\n" +
+	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/person.proto\x1a\x1clatchkey/guest/v1/stay.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf0\x04\n" +
 	"\x0fCheckInSettings\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x126\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1e.latchkey.property.v1.OwnFieldR\x06fields\x12)\n" +
@@ -2690,7 +2708,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"directions\x12\x1b\n" +
 	"\twho_fills\x18\x0f \x01(\tR\bwhoFills\x12\x16\n" +
 	"\x06limits\x18\x10 \x01(\tR\x06limits\x12'\n" +
-	"\x0foften_countries\x18\x11 \x03(\tR\x0eoftenCountries\"\xd0\x02\n" +
+	"\x0foften_countries\x18\x11 \x03(\tR\x0eoftenCountries\x122\n" +
+	"\x15kiosk_offline_minutes\x18\x12 \x01(\x05R\x13kioskOfflineMinutes\"\xd0\x02\n" +
 	"\bOwnField\x123\n" +
 	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^[a-z][A-Za-z0-9]{0,31}$R\x04name\x12\x1f\n" +
 	"\x05label\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xR\x05label\x12\x1a\n" +
@@ -2699,7 +2718,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x06labels\x18\x05 \x03(\v2*.latchkey.property.v1.OwnField.LabelsEntryB6\xbaH3\x9a\x010\x10(\"$r\"2 ^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$*\x06r\x04\x10\x01\x18xR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf8\b\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd7\t\n" +
 	"\x15CheckInSettingsChange\x12\"\n" +
 	"\x04rule\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x02\x18\bH\x00R\x04rule\x88\x01\x01\x127\n" +
 	"\x06fields\x18\x02 \x01(\v2\x1f.latchkey.property.v1.OwnFieldsR\x06fields\x12P\n" +
@@ -2725,7 +2744,9 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"directions\x18\x0e \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xb0\xbc\x18\x01H\vR\n" +
 	"directions\x88\x01\x01\x12:\n" +
 	"\twho_fills\x18\x0f \x01(\tB\x18\xbaH\x15r\x13R\x04leadR\x06adultsR\x03allH\fR\bwhoFills\x88\x01\x01\x12M\n" +
-	"\x0foften_countries\x18\x10 \x01(\v2$.latchkey.property.v1.OftenCountriesR\x0eoftenCountriesB\a\n" +
+	"\x0foften_countries\x18\x10 \x01(\v2$.latchkey.property.v1.OftenCountriesR\x0eoftenCountries\x12C\n" +
+	"\x15kiosk_offline_minutes\x18\x11 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xa0\v(\x00H\rR\x13kioskOfflineMinutes\x88\x01\x01B\a\n" +
 	"\x05_ruleB\x11\n" +
 	"\x0f_identity_checkB\f\n" +
 	"\n" +
@@ -2741,7 +2762,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\b_addressB\r\n" +
 	"\v_directionsB\f\n" +
 	"\n" +
-	"_who_fills\"@\n" +
+	"_who_fillsB\x18\n" +
+	"\x16_kiosk_offline_minutes\"@\n" +
 	"\x0eOftenCountries\x12.\n" +
 	"\x04list\x18\x01 \x03(\tB\x1a\xbaH\x17\x92\x01\x14\x10\f\x18\x01\"\x0er\f2\n" +
 	"^[A-Z]{2}$R\x04list\"I\n" +
