@@ -43,6 +43,10 @@ func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
 		"asked again", formatTime(c.GetNextAskAt()), "accepted", formatTime(c.GetAcceptedAt()))
 	for _, stop := range c.GetStops() {
 		s.say("%s", stop.GetText())
+		if stop.GetEndpoint() != "" {
+			s.printFacts("  endpoint", stop.GetEndpoint(), "call", stop.GetCallId(), "last answer", formatTime(stop.GetLastAnsweredAt()), "since", formatTime(stop.GetSince()),
+				"said", strings.TrimSpace(stop.GetPartnerReason()+" "+stop.GetPartnerMessage()))
+		}
 	}
 	for _, stage := range c.GetCleared() {
 		verb := "cleared"

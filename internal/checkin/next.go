@@ -285,6 +285,14 @@ func (f Facts) isOpen(stage Stage) bool {
 	return f.wants(stage) && f.clearance(stage) == nil && !(stage == Signature && f.Rules.Signature == guest.Drawn && len(f.Party.Unsigned) == 0)
 }
 
+// ToSign returns the guests who still have to sign on a screen: none after staff have decided about the signature.
+func (f Facts) ToSign() []string {
+	if !f.isOpen(Signature) {
+		return nil
+	}
+	return f.Party.Unsigned
+}
+
 // clearance returns the latest decision of staff about a stage, or nil.
 func (f Facts) clearance(stage Stage) *Clearance {
 	for i := len(f.Cleared) - 1; i >= 0; i-- {

@@ -11,6 +11,19 @@ import (
 
 func eur(minor int64) money.Amount { return money.Amount{Minor: minor, Currency: "EUR"} }
 
+func TestToSign(t *testing.T) {
+	f := Facts{Rules: Rules{Signature: "drawn"}, Party: PartyFacts{Signs: true, Unsigned: []string{"gst_1"}}}
+	if got := f.ToSign(); len(got) != 1 {
+		t.Errorf("before staff decide: %v", got)
+	}
+	for _, c := range []Clearance{{Stage: Signature}, {Stage: Signature, Refused: true}} {
+		f.Cleared = []Clearance{c}
+		if got := f.ToSign(); got != nil {
+			t.Errorf("after %+v: %v", c, got)
+		}
+	}
+}
+
 // noon is the moment of the tables, on the day of arrival.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 

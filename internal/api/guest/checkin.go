@@ -98,7 +98,7 @@ func checkInMessage(v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn
 	}
 	m := &guestv1.CheckIn{
 		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: convert.Time(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
-		NextAskAt: convert.Time(v.NextAsk()), UnsignedGuestIds: v.Party.Unsigned,
+		NextAskAt: convert.Time(v.NextAsk()), UnsignedGuestIds: v.ToSign(),
 	}
 	if v.Answer != nil {
 		m.AskedAt = convert.Time(v.Answer.At)
