@@ -95,13 +95,24 @@ func trustedAddresses(view *db.Tx, propertyID string, stay *ent.Stay, answered p
 	return all, nil
 }
 
+// isTrusted reports whether an address counts that was given in a session. It follows the rule of the PIN, see [isPressedBy].
+//
+//	the address was given by                      it counts
+//	a session of a mailed link                    yes
+//	the session that pressed check-in             yes
+//	the phone that took the stay from it          yes
+//	a kiosk that handed the stay to the presser   no: another person may have scanned the code
+//	any other session                             no
 func isTrusted(view *db.Tx, propertyID string, stay *ent.Stay, session string) (bool, error) {
 	if session == "" || stay != nil && stay.AttemptSession == session {
 		return session != "", nil
 	}
-	mailed, err := view.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.ID(session), guestsession.Origin(OriginMail)).Exist(view.Context())
+	given, err := view.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.ID(session)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, fmt.Errorf("find the session of a mail address: %w", err)
 	}
-	return mailed, nil
+	return given.Origin == OriginMail || stay != nil && isPressedBy(actor.Actor{ID: session, HandedBy: given.HandedBy}, stay), nil
 }
