@@ -28,6 +28,7 @@ type scripted struct {
 	devices []*guestv1.Device
 	fail    error // of writing calls
 	pinFail error
+	asking  chan struct{} // StartCheckIn waits until it is closed; nil: it does not wait
 }
 
 // moment is the time of the scripted pages.
@@ -144,6 +145,13 @@ type checkIns struct {
 
 func (c checkIns) GetCheckIn(context.Context, *guestv1.GetCheckInRequest, ...grpc.CallOption) (*guestv1.GetCheckInResponse, error) {
 	return &guestv1.GetCheckInResponse{Data: c.script.stay.GetCheckIn()}, nil
+}
+
+func (c checkIns) StartCheckIn(context.Context, *guestv1.StartCheckInRequest, ...grpc.CallOption) (*guestv1.StartCheckInResponse, error) {
+	if c.script.asking != nil {
+		<-c.script.asking
+	}
+	return &guestv1.StartCheckInResponse{Data: c.script.stay.GetCheckIn()}, nil
 }
 
 func (c checkIns) RequestHelp(context.Context, *guestv1.RequestHelpRequest, ...grpc.CallOption) (*guestv1.RequestHelpResponse, error) {

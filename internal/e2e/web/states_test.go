@@ -321,7 +321,7 @@ var kioskStates = []state{
 	{name: "cut", path: "/k/cut"},
 	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("has been told") }},
 	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
-	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").hidden = false`) }},
+	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").showModal()`) }},
 }
 
 func noAddress(s *scripted) { s.stay.NeedsMailAddress, s.stay.MaskedEmail = true, "" }

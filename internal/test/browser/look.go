@@ -133,7 +133,7 @@ func (p *Page) Fits() {
 			if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && (s.overflowX === "hidden" || s.overflowX === "clip")) faults.push(name(e) + " is cut off");
 			if (e.scrollHeight > e.clientHeight + 1 && e.clientHeight > 0 && (s.overflowY === "hidden" || s.overflowY === "clip")) faults.push(name(e) + " is cut off below");
 		}
-		const lines = [], texts = document.createTreeWalker(document.querySelector("dialog[open], #asking:not([hidden])") ?? document.body, NodeFilter.SHOW_TEXT);
+		const lines = [], texts = document.createTreeWalker(document.querySelector("dialog[open]") ?? document.body, NodeFilter.SHOW_TEXT);
 		for (let n = texts.nextNode(); n; n = texts.nextNode()) {
 			if (!n.data.trim() || !n.parentElement.checkVisibility({opacityProperty: true, visibilityProperty: true}) || n.parentElement.closest("select, script, style")) continue;
 			const box = n.parentElement.getBoundingClientRect();

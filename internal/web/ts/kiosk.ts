@@ -26,9 +26,9 @@ document.addEventListener("submit", async (e) => {
   sending = true;
   const form = e.target as HTMLFormElement;
   const asks = "asks" in form.dataset;
-  const wait = document.getElementById("asking");
+  const wait = document.getElementById("asking") as HTMLDialogElement | null;
   pause(true); // a guest who waits for an answer has not left
-  if (asks && wait) wait.hidden = false;
+  if (asks) wait?.showModal();
   try {
     await prepare(form);
     const body = new URLSearchParams(new FormData(form, e.submitter) as unknown as Record<string, string>);
@@ -37,17 +37,23 @@ document.addEventListener("submit", async (e) => {
     const answer = await fetch(url, { method: "POST", body, headers: { "Latchkey-Script": "1" }, signal: within(asks ? askSeconds : answerSeconds) });
     const moved = answer.headers.get("Latchkey-Location");
     if (moved) return leave(moved);
-    show(parse(await answer.text()));
+    const next = parse(await answer.text());
+    wait?.close(); // gives the focus back, before the answer takes it
+    show(next);
     touch();
   } catch (error) {
     if (error instanceof NoKey) document.querySelector<HTMLElement>("[data-nokey]")?.removeAttribute("hidden");
     else return cut();
   } finally {
     sending = false;
-    if (wait) wait.hidden = true;
+    wait?.close();
     pause(false);
   }
 });
+
+// The question to the PMS has no cancel: the guest would not know whether it was asked.
+document.getElementById("asking")?.addEventListener("keydown", (e) => e.key === "Escape" && e.preventDefault());
+document.getElementById("asking")?.addEventListener("cancel", (e) => e.preventDefault());
 
 class NoKey extends Error {}
 
