@@ -1,18 +1,13 @@
 package pms
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -276,118 +271,6 @@ func (c *Client) logAttempt(ctx context.Context, req *request, a *answer, failur
 	}
 	attrs = append(attrs, slog.Int("status", failure.Status), slog.String("cause", string(failure.Cause)), slog.String("error", failure.Error()))
 	c.log.LogAttrs(ctx, slog.LevelWarn, "partner call failed", attrs...)
-}
-
-// sendOnce sends the request and reads the answer within the limits.
-func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
-	var wrote atomic.Bool
-	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-	hr, err := c.newHTTPRequest(traced, req)
-	if err != nil {
-		return nil, &CallError{Action: req.call.action, Cause: CauseSetting, detail: "the request could not be built"}
-	}
-	// The code uses the transport directly: an http.Client would follow redirects, and put the
-	// URL with the token into its errors.
-	res, err := state.transport.RoundTrip(hr)
-	if err != nil {
-		failure := classifyError(req.call.action, ctx, limited, err)
-		failure.notSent = !wrote.Load()
-		return nil, failure
-	}
-	defer res.Body.Close()
-	body, failure := c.readBody(ctx, limited, req, res)
-	if failure != nil && failure.Cause != CauseCanceled && res.StatusCode/100 != 2 {
-		failure = nil // the HTTP status alone describes the failure
-	}
-	if failure == nil {
-		failure = errorInAnswer(req, res, body)
-	}
-	if failure != nil {
-		failure.Status = res.StatusCode
-		return nil, failure
-	}
-	return &answer{status: res.StatusCode, body: body}, nil
-}
-
-func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Request, error) {
-	hr, err := http.NewRequestWithContext(ctx, req.method, req.url.String(), bytes.NewReader(req.body))
-	if err != nil {
-		return nil, err
-	}
-	hr.URL = req.url // the URL is sent exactly as it was signed, without parsing it again
-	hr.GetBody = nil // net/http would repeat a checkIn whose connection broke; mayRetry decides that
-	now := c.clock.Now()
-	hr.Header.Set("Accept", "application/json")
-	hr.Header.Set("User-Agent", "Latchkey/1")
-	hr.Header.Set(HeaderID, req.callID)
-	hr.Header.Set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	for name, payload := range map[string][]byte{HeaderSignature: req.body, HeaderBound: Bound(req.method, req.url.RequestURI(), req.body)} {
-		value, err := signatureHeader(req.signers, req.callID, now, payload)
-		if err != nil {
-			return nil, err
-		}
-		hr.Header.Set(name, value)
-	}
-	if req.body != nil {
-		hr.Header.Set("Content-Type", "application/json")
-	}
-	if req.call.key != "" {
-		hr.Header.Set(HeaderIdempotencyKey, req.call.key)
-	}
-	if req.target.TokenIn == TokenInHeader && req.target.Token != "" {
-		hr.Header.Set("Authorization", "Bearer "+req.target.Token)
-	}
-	return hr, nil
-}
-
-// readBody reads the body, decompressed by the transport, up to the limit.
-func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.Response) ([]byte, *CallError) {
-	tooLarge := &CallError{Action: req.call.action, Cause: CauseTooLarge, Status: res.StatusCode, detail: "its body"}
-	switch {
-	case res.StatusCode < 200:
-		// The body of a switched connection has no time limit, so it is not read.
-		return nil, nil
-	case res.ContentLength > c.limits.Body:
-		return nil, tooLarge
-	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, c.limits.Body+1))
-	switch {
-	case int64(len(body)) > c.limits.Body:
-		return nil, tooLarge
-	case err != nil:
-		return nil, classifyError(req.call.action, ctx, limited, err)
-	}
-	return body, nil
-}
-
-// errorInAnswer returns the error of an answer: a status other than 2xx, or an error in the body.
-func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
-	reason, message, found := DecodeError(body)
-	ok := res.StatusCode/100 == 2
-	if ok && !found {
-		return nil
-	}
-	failure := &CallError{Action: req.call.action, Cause: CauseError}
-	if !ok {
-		failure.Cause, failure.RetryAfter = CauseStatus, parseRetryAfter(res.Header.Get("Retry-After"), time.Now())
-	}
-	if res.StatusCode/100 == 3 {
-		failure.detail = "it redirects, and redirects are not followed; register the final address"
-	}
-	failure.Reason = sanitize(reason, req.target.Token, 100)
-	failure.Message = sanitize(message, req.target.Token, 500)
-	return failure
-}
-
-// parseRetryAfter parses both forms of the Retry-After header. The result is at most one hour.
-func parseRetryAfter(value string, now time.Time) time.Duration {
-	var wait time.Duration
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), time.Hour)
 }
 
 // contractError returns an error if an answer violates the contract.
