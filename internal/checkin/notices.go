@@ -31,16 +31,14 @@ const (
 // mailInterval is the time in which staff get one mail about a kind of stop of a stay, if the stop comes and goes.
 const mailInterval = time.Hour
 
-// notify adds notices and events about new stops, and settles the notices of stops that are over.
-func (s *Service) notify(tx *db.Tx, r *record, step Step) error {
+// notify adds notices and events about new stops, and settles the open notices of stops that are over.
+func (s *Service) notify(tx *db.Tx, r *record, step Step, open []string) (err error) {
 	want := r.wantedNotices(step)
-	open, err := r.openNotices(tx)
-	if err != nil {
-		return err
-	}
 	for _, kind := range open {
 		params, still := want[kind]
 		switch {
+		case kind == repeatedNotice && r.isIn(step, tx.Now()):
+			// the next search that finds the stay changes it
 		case still:
 			err = notice.Renew(tx, r.notice(kind, params)) // the amount may have changed
 		case kind == stopNotices[StopNoAnswer] && step.Stage == Calling:
@@ -90,7 +88,7 @@ func (r *record) wantedNotices(step Step) map[string]message.Params {
 
 // openNotices returns the kinds of the notices about the check-in that are not settled.
 func (r *record) openNotices(tx *db.Tx) ([]string, error) {
-	keys := []string{r.noticeKey(lateNotice)}
+	keys := []string{r.noticeKey(lateNotice), r.noticeKey(repeatedNotice)}
 	for _, kind := range stopNotices {
 		keys = append(keys, r.noticeKey(kind))
 	}

@@ -20,9 +20,11 @@ func Due(view *db.Tx, limit int) (changed, due []Key, err error) {
 	return changed, due, nil
 }
 
-// findChanged reads the open check-ins, which are few, and looks their reservations up.
+// findChanged reads the open check-ins and those that ended with an open notice, which are few, and looks their reservations up.
 const findChanged = `SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id
-	WHERE s.ended_at IS NULL AND (s.evaluated_at IS NULL OR s.evaluated_at <> r.updated_at) LIMIT $1`
+	WHERE s.ended_at IS NULL AND (s.evaluated_at IS NULL OR s.evaluated_at <> r.updated_at)
+	UNION ALL SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id
+	WHERE s.next_ask_at IS NOT NULL AND s.ended_at IS NOT NULL AND s.evaluated_at <> r.updated_at LIMIT $1`
 
 const findDue = `SELECT property_id, reservation_id FROM (
 		SELECT s.property_id, s.reservation_id, s.next_ask_at, row_number() OVER (PARTITION BY r.integration_id ORDER BY s.next_ask_at) AS turn

@@ -108,8 +108,14 @@ func (s *Service) follow(tx *db.Tx, r *record) error {
 	if err := s.order(tx, r); err != nil {
 		return err
 	}
+	open, err := r.openNotices(tx)
+	if err != nil {
+		return err
+	}
 	r.stay.NextAskAt = nil
 	switch {
+	case r.isIn(step, now) && slices.Contains(open, repeatedNotice):
+		r.stay.NextAskAt = &f.Reservation.To
 	case step.Do != DoNothing:
 		r.stay.NextAskAt = &step.At
 	case r.stay.BeganAt != nil && r.stay.EndedBy == "" && now.Before(f.Reservation.To):
@@ -124,7 +130,12 @@ func (s *Service) follow(tx *db.Tx, r *record) error {
 	if err := r.appendEvents(tx, step); err != nil {
 		return err
 	}
-	return s.notify(tx, r, step)
+	return s.notify(tx, r, step, open)
+}
+
+// isIn reports whether the guest is checked in and the stay is not over.
+func (r *record) isIn(step Step, now time.Time) bool {
+	return step.Stage == CheckedIn && now.Before(r.reservation.ToAt)
 }
 
 // appendEvents records that the check-in began, or that the PMS started the stay of a guest who had begun.

@@ -50,6 +50,19 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]c
 	return all, loadTallies(tx, q.PropertyID, all)
 }
 
+// foundIn counts the searches that found a stay whose guest is checked in. It delays nothing.
+var foundIn = limit{"foundIn", 24 * time.Hour, nil}
+
+// CountFound counts a search that found a stay whose guest is checked in, and returns how many did in the day since the first one.
+func CountFound(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (int, error) {
+	counters := []counter{{hex.EncodeToString(keys.MAC("attempts", propertyID, foundIn.name, reservationID)), tally{limit: foundIn}}}
+	if err := loadTallies(tx, propertyID, counters); err != nil {
+		return 0, err
+	}
+	counters[0].tally = counters[0].fail(tx.Now())
+	return counters[0].count, storeTallies(tx, propertyID, counters)
+}
+
 // numbers returns the typed number and the other numbers of the reservations that have it, so that a booking with two numbers has
 // one limit. An unknown number is counted like a known one, so that its limit does not tell which it is. The numbers are at least two, so
 // that an unknown one costs as much work as a booking with two. No typed number has a space after [foldNumber].
@@ -105,7 +118,7 @@ func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
 		counters[i].tally = c.fail(tx.Now())
 		slows = slows || counters[i].beginsToSlow()
 	}
-	if err := q.store(tx, counters); err != nil || !slows {
+	if err := storeTallies(tx, q.PropertyID, counters); err != nil || !slows {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
@@ -122,15 +135,15 @@ func (q Search) giveBack(tx *db.Tx, counters []counter) error {
 	}
 	source.count = max(source.count-returned.count, 0)
 	returned.count = 0
-	return q.store(tx, slices.DeleteFunc(counters[:2:2], func(c counter) bool { return c.began.IsZero() }))
+	return storeTallies(tx, q.PropertyID, slices.DeleteFunc(counters[:2:2], func(c counter) bool { return c.began.IsZero() }))
 }
 
-func (q Search) store(tx *db.Tx, counters []counter) error {
+func storeTallies(tx *db.Tx, propertyID string, counters []counter) error {
 	insert := entsql.Insert(entattempts.Table).
 		Columns(entattempts.FieldID, entattempts.FieldPropertyID, entattempts.FieldBeganAt, entattempts.FieldLastAt, entattempts.FieldCount).
 		OnConflict(entsql.ConflictColumns(entattempts.FieldID), entsql.ResolveWithNewValues())
 	for _, c := range counters {
-		insert.Values(c.id, q.PropertyID, c.began, c.last, c.count)
+		insert.Values(c.id, propertyID, c.began, c.last, c.count)
 	}
 	if _, err := tx.Insert(insert); err != nil {
 		return fmt.Errorf("count failed searches: %w", err)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -42,8 +43,9 @@ type Choice struct {
 
 // Found is the result of a search.
 type Found struct {
-	Session *Session
-	Choices []Choice
+	Session   *Session
+	Choices   []Choice
+	CheckedIn bool // CheckedIn means that the PMS has checked in the guest of the session's stay
 }
 
 var errStayNotFound = fault.New(fault.NotFound, fault.StayNotFound, "no stay has this number and this family name; check both, or ask the desk")
@@ -126,7 +128,7 @@ func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refu
 		if err == nil {
 			err = q.giveBack(tx, counters)
 		}
-		return Found{Session: &s}, nil, err
+		return Found{Session: &s, CheckedIn: row.State == string(access.Started)}, nil, err
 	}
 	return Found{Choices: m.choices}, nil, nil
 }

@@ -22,7 +22,7 @@ func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	guestv1.RegisterLinkServiceServer(to, &guestapi.Links{Deps: deps})
 	guestv1.RegisterStayServiceServer(to, &guestapi.Stays{Deps: deps})
 	guestv1.RegisterFormServiceServer(to, &guestapi.Forms{Deps: deps})
-	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys, Closed: checkInClosed})
+	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys, CheckIns: p.checkIns, Closed: checkInClosed})
 }
 
 // checkInClosed returns why check-in at a property's kiosks is closed, or "" if it is open.

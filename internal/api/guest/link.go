@@ -140,7 +140,7 @@ func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*gues
 	var found guest.Found
 	var refused error
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		found, refused, err = guest.Find(tx, s.Keys, search, matches)
+		found, refused, err = s.CheckIns.Find(tx, search, matches)
 		return err
 	})
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -27,6 +28,8 @@ type Kiosks struct {
 	DB     *db.DB
 	Memory *idem.Memory
 	Keys   *keyring.Ring
+	// CheckIns finds stays.
+	CheckIns *checkin.Service
 	// Closed returns why check-in at a property is closed, or "" if it is open.
 	Closed func(view *db.Tx, propertyID string) (fault.Reason, error)
 }
@@ -120,7 +123,7 @@ func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kio
 		if err != nil {
 			return err
 		}
-		found, refused, err = guest.Find(tx, s.Keys, search, matches)
+		found, refused, err = s.CheckIns.Find(tx, search, matches)
 		return err
 	})
 	if err == nil {

@@ -1,0 +1,47 @@
+package checkin
+
+import (
+	"slices"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+)
+
+const repeatedNotice = "checkInRepeated"
+
+// foundOften is how often within a day two facts find a stay that is checked in, before staff are notified. A guest who looks once more is
+// told where the code is. A guest who comes again did not get in, or is a stranger.
+const foundOften = 2
+
+// Find is [guest.Find]. It also notifies staff of a stay that is found again and again after the PMS checked the guest in.
+func (s *Service) Find(tx *db.Tx, q guest.Search, m guest.Matches) (found guest.Found, refused, err error) {
+	if found, refused, err = guest.Find(tx, s.Keys, q, m); err != nil || refused != nil || !found.CheckedIn {
+		return found, refused, err
+	}
+	return found, nil, s.countFound(tx, Key{PropertyID: q.PropertyID, ReservationID: found.Session.ReservationID}, q.Place)
+}
+
+func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
+	times, err := guest.CountFound(tx, s.Keys, k.PropertyID, k.ReservationID)
+	if err != nil || times < foundOften {
+		return err
+	}
+	_, err = s.change(tx, k, func(tx *db.Tx, r *record) error {
+		n := r.notice(repeatedNotice, message.Params{"number": r.reservation.PmsNumber, "place": place})
+		open, err := r.openNotices(tx)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(open, repeatedNotice) {
+			return notice.Renew(tx, n)
+		}
+		recent, err := isRecent(tx, n, mailInterval)
+		if err != nil {
+			return err
+		}
+		return s.notifyStaff(tx, n, !recent)
+	})
+	return err
+}
