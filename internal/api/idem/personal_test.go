@@ -15,13 +15,16 @@ import (
 )
 
 // personalFields are the names of fields that hold data of guests.
-var personalFields = []protoreflect.Name{"first_name", "last_name", "second_last_name", "email", "mobile", "street", "guest_name", "companion_ids", "birth_date"}
+var personalFields = []protoreflect.Name{"first_name", "last_name", "second_last_name", "email", "mobile", "street", "guest_name", "companion_ids", "birth_date", "partner_message"}
 
 // withPersonal are the mutations whose answers hold data of guests. Those fields are removed before an answer is stored: see [idem.Memory.Bare].
 var withPersonal = []protoreflect.FullName{
 	"latchkey.partner.v1.ReservationService.BatchUpsertReservations",
 	"latchkey.partner.v1.ReservationService.ResetKeyChain",
 	"latchkey.partner.v1.ReservationService.UpsertReservation",
+	"latchkey.property.v1.CheckInService.AskAgain",
+	"latchkey.property.v1.CheckInService.ClearStage",
+	"latchkey.property.v1.CheckInService.EndCall",
 }
 
 // holdsPersonal reports whether a stored message can hold a field with data of guests. Fields with debug_redact are never stored.

@@ -240,18 +240,22 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 	})
 }
 
-// AskAgain asks the PMS again, outside of a transaction.
+// AskAgain asks the PMS again, outside of a transaction, and then stores the answer under the caller's Idempotency-Key. If the server
+// crashes in between, a repeated call asks once more, which has no second effect at the PMS.
 func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) (*propertyv1.AskAgainResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
+	ctx = context.WithoutCancel(ctx) // the answer of a caller who did not wait for it is stored for the repeated call
 	v, err := s.Service.AskAgainAsStaff(ctx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()})
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.message(ctx, v)
-	return &propertyv1.AskAgainResponse{Data: m}, err
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, _ string) (*propertyv1.AskAgainResponse, error) {
+		m, err := s.message(tx.Context(), v)
+		return &propertyv1.AskAgainResponse{Data: m}, err
+	})
 }
 
 func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*propertyv1.EndCallResponse, error) {

@@ -98,6 +98,23 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	}
 }
 
+// Bare returns the functions that remove what the PMS said about a guest from answers before they are stored, by full method name: see
+// [idem.Memory]. The check-in keeps these texts only until it ends.
+func Bare() map[string]func(proto.Message) {
+	removePMSTexts := func(answer proto.Message) {
+		for _, stop := range answer.(interface {
+			GetData() *propertyv1.StaffCheckIn
+		}).GetData().GetStops() {
+			stop.PartnerReason, stop.PartnerMessage = "", ""
+		}
+	}
+	return map[string]func(proto.Message){
+		propertyv1.CheckInService_AskAgain_FullMethodName:   removePMSTexts,
+		propertyv1.CheckInService_ClearStage_FullMethodName: removePMSTexts,
+		propertyv1.CheckInService_EndCall_FullMethodName:    removePMSTexts,
+	}
+}
+
 // callerProperty returns the id of the caller's property.
 func callerProperty(ctx context.Context) (string, error) {
 	a, ok := actor.From(ctx)

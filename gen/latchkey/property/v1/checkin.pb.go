@@ -1356,9 +1356,9 @@ type StaffStop struct {
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What to do, in English.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// What the PMS answered: its reason.
+	// What the PMS answered: its reason. It is empty in an answer that is repeated under an Idempotency-Key.
 	PartnerReason string `protobuf:"bytes,3,opt,name=partner_reason,json=partnerReason,proto3" json:"partner_reason,omitempty"`
-	// What the PMS answered: its message.
+	// What the PMS answered: its message. It is empty in an answer that is repeated under an Idempotency-Key.
 	PartnerMessage string `protobuf:"bytes,4,opt,name=partner_message,json=partnerMessage,proto3" json:"partner_message,omitempty"`
 	// The HTTP status of the PMS, or 0.
 	PartnerStatus int32 `protobuf:"varint,5,opt,name=partner_status,json=partnerStatus,proto3" json:"partner_status,omitempty"`
@@ -2897,7 +2897,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x10EndDeviceRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\x19\n" +
 	"\x02id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\"\x13\n" +
-	"\x11EndDeviceResponse2\x87\x11\n" +
+	"\x11EndDeviceResponse2\x89\x11\n" +
 	"\x0eCheckInService\x12\xaa\x01\n" +
 	"\x12GetCheckInSettings\x12/.latchkey.property.v1.GetCheckInSettingsRequest\x1a0.latchkey.property.v1.GetCheckInSettingsResponse\"1\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/property/checkIn/settings\x12\xb7\x01\n" +
 	"\x15UpdateCheckInSettings\x122.latchkey.property.v1.UpdateCheckInSettingsRequest\x1a3.latchkey.property.v1.UpdateCheckInSettingsResponse\"5\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\":\x01*2\x1d/v1/property/checkIn/settings\x12\xa1\x01\n" +
@@ -2905,9 +2905,8 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
 	"GetCheckIn\x12'.latchkey.property.v1.GetCheckInRequest\x1a(.latchkey.property.v1.GetCheckInResponse\"F\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x024\x122/v1/property/reservations/{reservation_id}/checkIn\x12\xb9\x01\n" +
 	"\n" +
-	"ClearStage\x12'.latchkey.property.v1.ClearStageRequest\x1a(.latchkey.property.v1.ClearStageResponse\"X\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:clearStage\x12\xaf\x01\n" +
-	"\bAskAgain\x12%.latchkey.property.v1.AskAgainRequest\x1a&.latchkey.property.v1.AskAgainResponse\"T\xaa\xbc\x18\n" +
-	"\x1a\boperator\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/checkIn:askAgain\x12\xad\x01\n" +
+	"ClearStage\x12'.latchkey.property.v1.ClearStageRequest\x1a(.latchkey.property.v1.ClearStageResponse\"X\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:clearStage\x12\xb1\x01\n" +
+	"\bAskAgain\x12%.latchkey.property.v1.AskAgainRequest\x1a&.latchkey.property.v1.AskAgainResponse\"V\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/checkIn:askAgain\x12\xad\x01\n" +
 	"\aEndCall\x12$.latchkey.property.v1.EndCallRequest\x1a%.latchkey.property.v1.EndCallResponse\"U\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02?:\x01*\":/v1/property/reservations/{reservation_id}/checkIn:endCall\x12\xca\x01\n" +
 	"\x10ResendInvitation\x12-.latchkey.property.v1.ResendInvitationRequest\x1a..latchkey.property.v1.ResendInvitationResponse\"W\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02A:\x01*\"</v1/property/reservations/{reservation_id}/invitation:resend\x12\xa8\x01\n" +
 	"\n" +

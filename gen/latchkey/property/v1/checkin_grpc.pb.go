@@ -50,7 +50,8 @@ type CheckInServiceClient interface {
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(ctx context.Context, in *ClearStageRequest, opts ...grpc.CallOption) (*ClearStageResponse, error)
 	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
-	// Nothing is called before the guest has begun. A repeated request asks once more, which has no second effect at the PMS.
+	// Nothing is called before the guest has begun. A request that is repeated with its Idempotency-Key gets the same answer, and the PMS is not
+	// asked: use a new key to ask once more.
 	AskAgain(ctx context.Context, in *AskAgainRequest, opts ...grpc.CallOption) (*AskAgainResponse, error)
 	// Ends a checkIn call without an answer. Do this only if the PMS shows that the guest is not checked in: the guest's next press makes
 	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
@@ -214,7 +215,8 @@ type CheckInServiceServer interface {
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(context.Context, *ClearStageRequest) (*ClearStageResponse, error)
 	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
-	// Nothing is called before the guest has begun. A repeated request asks once more, which has no second effect at the PMS.
+	// Nothing is called before the guest has begun. A request that is repeated with its Idempotency-Key gets the same answer, and the PMS is not
+	// asked: use a new key to ask once more.
 	AskAgain(context.Context, *AskAgainRequest) (*AskAgainResponse, error)
 	// Ends a checkIn call without an answer. Do this only if the PMS shows that the guest is not checked in: the guest's next press makes
 	// another call under a new idempotency key. If the PMS shows that the guest is checked in, let it send the reservation as started instead.
