@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/partner"
 )
 
@@ -49,17 +51,37 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	})
 }
 
-// retry calls checkIn again under the key of the attempt, because the guest pressed in a session, or staff asked for it and session is "".
-func (s *Service) retry(ctx context.Context, k Key, session string) (View, error) {
-	v, err := s.write(ctx, k, func(r *record, now time.Time) {
-		if r.claimRetry(now, true); r.claimed && session != "" {
-			r.stay.AttemptSession = session
+// retry calls checkIn again under the key of the attempt, because a guest pressed, or staff asked for it and by is zero.
+func (s *Service) retry(ctx context.Context, k Key, by actor.Actor) (View, error) {
+	v, err := s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
+		if r.claimRetry(tx.Now(), true); !r.claimed || by.ID == "" {
+			return nil
 		}
+		passes, err := passesTo(tx, r.stay.AttemptSession, by)
+		if passes {
+			r.stay.AttemptSession = by.ID
+		}
+		return err
 	})
 	if err != nil || !v.record.claimed {
 		return v, err
 	}
 	return s.call(ctx, k, v)
+}
+
+// passesTo reports whether the right to the code passes from the session that pressed to the guest who repeats the call. A person who knows
+// a number and a name must not take the code from a guest whom the PMS may have checked in already.
+//
+//	the guest who repeats    the session that pressed    it passes
+//	came by a mail           any                         yes
+//	rests on two facts       has ended                   yes: the guest left the kiosk and goes on by phone
+//	rests on two facts       goes on                     no
+func passesTo(tx *db.Tx, pressed string, by actor.Actor) (bool, error) {
+	if by.Origin == guest.OriginMail {
+		return true, nil
+	}
+	goesOn, err := guest.IsSessionActive(tx, by.PropertyID, pressed)
+	return !goesOn, err
 }
 
 // call calls checkIn for the attempt of a check-in and stores the result. The check-in is as the transaction that claimed the call left it,

@@ -136,16 +136,16 @@ func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	return s.askAgain(context.WithoutCancel(ctx), k, a.ID) // a guest who closes the page does not interrupt a call
+	return s.askAgain(context.WithoutCancel(ctx), k, a) // a guest who closes the page does not interrupt a call
 }
 
-func (s *Service) askAgain(ctx context.Context, k Key, session string) (View, error) {
+func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
 	case err != nil:
 		return View{}, err
 	case v.CanComplete && v.Attempt.State == AttemptCalling:
-		return s.retry(ctx, k, session)
+		return s.retry(ctx, k, by)
 	case !v.mayAsk():
 		return v, nil
 	}
@@ -172,12 +172,12 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 		return View{}, err
 	}
 	if s.Starts != nil {
-		return s.completeAndWait(ctx, k, a.ID)
+		return s.completeAndWait(ctx, k, a)
 	}
-	return s.complete(context.WithoutCancel(ctx), k, a.ID)
+	return s.complete(context.WithoutCancel(ctx), k, a)
 }
 
-func (s *Service) complete(ctx context.Context, k Key, session string) (View, error) {
+func (s *Service) complete(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
 	case err != nil:
@@ -185,9 +185,9 @@ func (s *Service) complete(ctx context.Context, k Key, session string) (View, er
 	case !v.CanComplete:
 		return v, nil
 	case v.Attempt.State == AttemptCalling:
-		return s.retry(ctx, k, session)
+		return s.retry(ctx, k, a)
 	}
-	if v, err = s.ask(ctx, k, v, session); err != nil || !v.record.claimed {
+	if v, err = s.ask(ctx, k, v, a.ID); err != nil || !v.record.claimed {
 		return v, err
 	}
 	return s.call(ctx, k, v)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -76,7 +77,7 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 
 // AskAgainAsStaff asks the PMS again at once. A checkIn call whose effect is not known is repeated under its key.
 func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
-	return s.askAgain(context.WithoutCancel(ctx), k, "")
+	return s.askAgain(context.WithoutCancel(ctx), k, actor.Actor{})
 }
 
 // EndCall ends a checkIn call whose effect is not known, because a member of staff saw at the PMS that the guest is not checked in.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"latchkey.dev/internal/actor"
 )
 
 // Starts wakes the presses of this process that wait until the PMS starts a stay. It is safe for concurrent use.
@@ -46,11 +48,11 @@ func (s *Starts) Notify(reservationID string) {
 
 // completeAndWait is complete, and then waits a moment for the PMS to start the stay, so that the answer to the press brings the PIN. Most
 // PMSs start it at once. If another process stores the change, this one is not notified, and finds it when the wait ends.
-func (s *Service) completeAndWait(ctx context.Context, k Key, session string) (View, error) {
+func (s *Service) completeAndWait(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	started, forget := s.Starts.expect(k.ReservationID) // before the call, so that no change is missed
 	defer forget()
 	undisturbed := context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
-	v, err := s.complete(undisturbed, k, session)
+	v, err := s.complete(undisturbed, k, a)
 	if err != nil || v.Stage != Waiting || v.Attempt.State != AttemptAccepted {
 		return v, err
 	}

@@ -110,6 +110,15 @@ const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s
 	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 
+// IsSessionActive reports whether a session goes on.
+func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
+	found, err := view.GuestSession.Query().Where(active(view, propertyID, []predicate.GuestSession{guestsession.ID(sessionID)})...).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("find whether a guest's session goes on: %w", err)
+	}
+	return found, nil
+}
+
 // EndSessions ends one session of a reservation, or all of them if sessionID is empty.
 func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	which := []predicate.GuestSession{guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID)}
