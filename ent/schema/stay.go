@@ -80,9 +80,9 @@ type StatusAnswer struct {
 	GoodAt      string `json:"goodAt,omitempty"` // when the PMS last answered without an error, RFC 3339
 	// Since says since when the PMS has answered with a reason to stop, RFC 3339 by reason.
 	Since map[string]string `json:"since,omitempty"`
-	// Said is the PMS's text about an error, sealed with the property's key, because it may name the guest. It is deleted when the
+	// ErrorText is the PMS's text about an error, sealed with the property's key, because it may name the guest. It is deleted when the
 	// check-in ends.
-	Said []byte `json:"said,omitempty"`
+	ErrorText []byte `json:"errorText,omitempty"`
 }
 
 // Guest is one person of a stay.

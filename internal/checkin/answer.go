@@ -33,7 +33,7 @@ func answerOf(a schema.StatusAnswer) *Answer {
 }
 
 // storedAnswer converts the result of getCheckInStatus about a version of the reservation, with the sealed text of its error.
-func storedAnswer(at, about time.Time, status Status, err error, said []byte) schema.StatusAnswer {
+func storedAnswer(at, about time.Time, status Status, err error, sealed []byte) schema.StatusAnswer {
 	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Reservation: about.UTC().Format(time.RFC3339Nano), Source: fromPMS}
 	switch {
 	case errors.Is(err, ErrNotRegistered):
@@ -43,7 +43,7 @@ func storedAnswer(at, about time.Time, status Status, err error, said []byte) sc
 		if fault.Has(err, PartnerUnavailable) {
 			a.Reason = string(StopPartnerUnavailable)
 		}
-		a.Status, a.Call, a.Said = statusOf(err), callOf(err), said
+		a.Status, a.Call, a.ErrorText = statusOf(err), callOf(err), sealed
 	default:
 		a.OwingMinor, a.Currency, a.RoomReady = &status.Owing.Minor, status.Owing.Currency, &status.RoomReady
 	}
@@ -71,8 +71,8 @@ func outcomeOf(err error) AttemptState {
 }
 
 // refusalOf returns why a checkIn call did not succeed, with the sealed text of the PMS.
-func refusalOf(at time.Time, state AttemptState, err error, said []byte) schema.StatusAnswer {
-	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused), Status: statusOf(err), Call: callOf(err), Said: said}
+func refusalOf(at time.Time, state AttemptState, err error, sealed []byte) schema.StatusAnswer {
+	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused), Status: statusOf(err), Call: callOf(err), ErrorText: sealed}
 	if state == AttemptCalling {
 		a.Reason = string(StopNoAnswer)
 	}
@@ -100,9 +100,9 @@ func callOf(err error) string {
 
 const maxCallID = 128
 
-// after returns an answer with what earlier ones say: what was known of the room if the PMS fails, when it last answered, and since when
-// each reason lasts.
-func after(before, a schema.StatusAnswer) schema.StatusAnswer {
+// mergeAnswer completes a new answer with what only the earlier ones know: whether the room was ready, if the PMS fails now; when the PMS last
+// answered; and since when each reason lasts.
+func mergeAnswer(before, a schema.StatusAnswer) schema.StatusAnswer {
 	a.GoodAt = before.GoodAt
 	switch {
 	case a.Reason != "":

@@ -27,15 +27,15 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	if err != nil {
 		return View{}, fmt.Errorf("find the PMS of %s: %w", k.ReservationID, err)
 	}
-	if err := s.reach("before getCheckInStatus"); err != nil {
+	if err := s.testPoint("before getCheckInStatus"); err != nil {
 		return View{}, err
 	}
 	asked := s.DB.Clock().Now()
 	status, failure := pms.CheckInStatus(ctx, row.PmsID)
-	if err := s.reach("after getCheckInStatus"); err != nil {
+	if err := s.testPoint("after getCheckInStatus"); err != nil {
 		return View{}, err
 	}
-	said, err := s.sealSaid(ctx, k, failure)
+	sealed, err := s.sealErrorText(ctx, k, failure)
 	if err != nil {
 		return View{}, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 		if !r.view(now).mayAsk() {
 			return // the PMS changed the reservation, or another guest of the stay was faster
 		}
-		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure, said))
+		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure, sealed))
 		r.pms = pms
 		if pressedBy != "" {
 			r.claim(now, pressedBy)
@@ -87,7 +87,7 @@ func passesTo(tx *db.Tx, pressed string, by actor.Actor) (bool, error) {
 // call calls checkIn for the attempt of a check-in and stores the result. The check-in is as the transaction that claimed the call left it,
 // so the reservation was confirmed then.
 func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
-	if err := s.reach("before checkIn"); err != nil {
+	if err := s.testPoint("before checkIn"); err != nil {
 		return View{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
@@ -104,18 +104,18 @@ func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 		return View{}, err
 	}
 	failure := pms.CheckIn(ctx, a.Key, body)
-	if err := s.reach("after checkIn"); err != nil {
+	if err := s.testPoint("after checkIn"); err != nil {
 		return View{}, err
 	}
-	said, err := s.sealSaid(ctx, k, failure)
+	sealed, err := s.sealErrorText(ctx, k, failure)
 	if err != nil {
 		return View{}, err
 	}
-	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure, said) })
+	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure, sealed) })
 }
 
 // storeOutcome records the result of a call. A late result of an earlier call under the key counts only if it is definite.
-func (r *record) storeOutcome(a Attempt, now time.Time, failure error, said []byte) {
+func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []byte) {
 	state := outcomeOf(failure)
 	if r.stay.AttemptKey != a.Key || r.stay.AttemptState != string(AttemptCalling) || state == AttemptCalling && r.stay.Attempts != a.Calls {
 		return
@@ -128,7 +128,7 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error, said []by
 		r.stay.AcceptedAt = &now
 		return
 	}
-	r.stay.Refusal = refusalOf(now, state, failure, said)
+	r.stay.Refusal = refusalOf(now, state, failure, sealed)
 }
 
 // writeCall is write for the result of a call. It also records the health of the endpoint.
@@ -154,8 +154,8 @@ func healthOf(failure error) string {
 	return f.Message
 }
 
-// reach interrupts the service at a point, in tests.
-func (s *Service) reach(point string) error {
+// testPoint interrupts the service at a point, in tests.
+func (s *Service) testPoint(point string) error {
 	if s.interrupt == nil {
 		return nil
 	}

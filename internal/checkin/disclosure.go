@@ -12,7 +12,8 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// disclosure returns the body of a checkIn call, and what it discloses of whom. The caller has pressed "check in now" at the property.
+// disclosure returns the body of a checkIn call, and what it discloses of whom. Callers use it only after the guest pressed
+// "check in now" at the property.
 func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	d := Disclosure{ReservationID: r.reservation.PmsID}
 	var disclosed []guest.Disclosed

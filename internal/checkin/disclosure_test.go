@@ -118,17 +118,17 @@ func TestTextOfThePMSIsSealed(t *testing.T) {
 					if strings.Contains(string(raw), "ilva") {
 						x.Errorf("stored in the open: %s", raw)
 					}
-					if row.Answer.Said != nil {
+					if row.Answer.ErrorText != nil {
 						return row.Answer
 					}
 					return row.Refusal
 				}
-				if len(stored().Said) == 0 {
+				if len(stored().ErrorText) == 0 {
 					x.Error("the text is not stored")
 				}
 				x.push(reservation.Patch{reservation.State: "started"})
 				x.sweep()
-				if a := stored(); len(a.Said) != 0 {
+				if a := stored(); len(a.ErrorText) != 0 {
 					x.Error("the text is kept after the end")
 				}
 			})

@@ -28,7 +28,7 @@ func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 	if err != nil || times < foundOften {
 		return err
 	}
-	_, err = s.change(tx, k, func(tx *db.Tx, r *record) error {
+	_, err = s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		n := r.notice(repeatedNotice, message.Params{"number": r.reservation.PmsNumber, "place": place})
 		open, err := r.openNotices(tx)
 		if err != nil {

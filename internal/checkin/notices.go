@@ -109,7 +109,7 @@ func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
 	for name, value := range text.Params {
 		params[name] = fmt.Sprint(value)
 	}
-	return s.mail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: params})
+	return s.orderMail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: params})
 }
 
 // reasonOf returns the reason of a stop that a kind of notice is about, or "".

@@ -49,14 +49,14 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	}
 	f.LastAnsweredAt, _ = time.Parse(time.RFC3339Nano, v.Row.Answer.GoodAt)
 	f.Call = answer.Call
-	words, err := s.openSaid(ctx, v.Row, answer.Said)
+	words, err := s.openErrorText(ctx, v.Row, answer.ErrorText)
 	f.PartnerReason, f.PartnerMessage, f.Status = words.Reason, words.Message, answer.Status
 	return f, err
 }
 
 // ClearStage records that a member of staff cleared a stage of the law, or refused it with a reason.
 func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) (View, error) {
-	return s.change(tx, k, func(tx *db.Tx, r *record) error {
+	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		f := r.facts(tx.Now())
 		switch stage := Next(f).Stage; {
 		case stage == CheckedIn, stage == Ended:
@@ -83,7 +83,7 @@ func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 // EndCall ends a checkIn call whose effect is not known, because a member of staff saw at the PMS that the guest is not checked in.
 // The guest's next press calls under another key.
 func (s *Service) EndCall(tx *db.Tx, k Key, by string) (View, error) {
-	return s.change(tx, k, func(tx *db.Tx, r *record) error {
+	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		unanswered := func(stop Stop) bool { return stop.Reason == StopNoAnswer }
 		if !slices.ContainsFunc(Next(r.facts(tx.Now())).Stops, unanswered) {
 			return fault.New(fault.Precondition, fault.NoUnansweredCall,

@@ -56,7 +56,7 @@ func (s *Service) completeAndWait(ctx context.Context, k Key, a actor.Actor) (Vi
 	if err != nil || v.Stage != Waiting || v.Attempt.State != AttemptAccepted {
 		return v, err
 	}
-	if err := s.reach("waits for the start"); err != nil {
+	if err := s.testPoint("waits for the start"); err != nil {
 		return View{}, err
 	}
 	limit := time.NewTimer(s.Starts.Wait)

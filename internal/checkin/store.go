@@ -26,13 +26,13 @@ func (s *Service) write(ctx context.Context, k Key, change func(r *record, now t
 
 func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *record) error) (v View, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		v, err = s.change(tx, k, change)
+		v, err = s.applyChange(tx, k, change)
 		return err
 	})
 	return v, err
 }
 
-func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
+func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
 	r, err := s.loadForChange(tx, k)
 	if err != nil {
 		return View{}, err
@@ -40,7 +40,7 @@ func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) err
 	if err := change(tx, r); err != nil {
 		return View{}, err
 	}
-	if err := s.follow(tx, r); err != nil {
+	if err := s.storeDecision(tx, r); err != nil {
 		return View{}, err
 	}
 	if r.claimed && len(r.stay.AttemptBody) == 0 {
@@ -57,27 +57,32 @@ func (s *Service) change(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) err
 // storeAnswer replaces the answer of the PMS.
 func (r *record) storeAnswer(a schema.StatusAnswer) {
 	before := r.stay.Answer.RoomReady
-	r.stay.Answer = after(r.stay.Answer, a)
+	r.stay.Answer = mergeAnswer(r.stay.Answer, a)
 	r.roomBecameReady = before != nil && !*before && r.stay.Answer.RoomReady != nil && *r.stay.Answer.RoomReady
 }
 
-// order orders the mail about the room, once for each beginning, and ends the links and sessions of a canceled stay.
-// Mails of a canceled stay that were not sent yet are dropped when they are due.
-func (s *Service) order(tx *db.Tx, r *record) error {
-	if r.roomBecameReady && r.stay.RoomReadyMailedAt == nil {
-		r.stay.RoomReadyMailedAt = new(tx.Now())
-		return s.mail(tx, mail.Mail{
-			PropertyID: r.stay.PropertyID, Kind: mail.RoomReady, ReservationID: r.stay.ReservationID,
-			OnceKey: r.stay.ReservationID + "/" + string(mail.RoomReady) + "/" + r.stay.BeganAt.Format(time.RFC3339),
-		})
+// orderRoomReadyMail orders the mail about the room, once for each beginning.
+func (s *Service) orderRoomReadyMail(tx *db.Tx, r *record) error {
+	if !r.roomBecameReady || r.stay.RoomReadyMailedAt != nil {
+		return nil
 	}
+	r.stay.RoomReadyMailedAt = new(tx.Now())
+	return s.orderMail(tx, mail.Mail{
+		PropertyID: r.stay.PropertyID, Kind: mail.RoomReady, ReservationID: r.stay.ReservationID,
+		OnceKey: r.stay.ReservationID + "/" + string(mail.RoomReady) + "/" + r.stay.BeganAt.Format(time.RFC3339),
+	})
+}
+
+// endLinksIfCanceled ends the links and sessions of a stay when it is canceled. Mails of the stay that were not sent yet are dropped when they
+// are due.
+func endLinksIfCanceled(tx *db.Tx, r *record) error {
 	if r.stay.EndedBy != endedByCanceled || r.stored.EndedBy == endedByCanceled {
 		return nil
 	}
 	return guest.EndLinksAndSessions(tx, r.stay.PropertyID, r.stay.ReservationID)
 }
 
-func (s *Service) mail(tx *db.Tx, m mail.Mail) error {
+func (s *Service) orderMail(tx *db.Tx, m mail.Mail) error {
 	if _, err := mail.Order(tx, s.Keys, s.Queue, m); err != nil {
 		return fmt.Errorf("order a mail about %s: %w", m.ReservationID, err)
 	}
@@ -94,8 +99,8 @@ const (
 // clearedByPMS is who cleared the stages that were open when the PMS started the stay.
 const clearedByPMS = "pms"
 
-// follow stores what follows from the facts: the end, the stages that the PMS cleared, the next evaluation and the notices.
-func (s *Service) follow(tx *db.Tx, r *record) error {
+// storeDecision decides about the check-in and stores the consequences: the end, the stages that the PMS cleared, the next evaluation and the notices.
+func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	now := tx.Now()
 	f := r.facts(now)
 	step := Next(f)
@@ -103,9 +108,12 @@ func (s *Service) follow(tx *db.Tx, r *record) error {
 		r.end(f, step, now)
 	}
 	if r.stay.EndedBy != "" { // also if the result of a call arrives after the end
-		r.stay.AttemptBody, r.stay.Answer.Said, r.stay.Refusal.Said = nil, nil, nil
+		r.stay.AttemptBody, r.stay.Answer.ErrorText, r.stay.Refusal.ErrorText = nil, nil, nil
 	}
-	if err := s.order(tx, r); err != nil {
+	if err := s.orderRoomReadyMail(tx, r); err != nil {
+		return err
+	}
+	if err := endLinksIfCanceled(tx, r); err != nil {
 		return err
 	}
 	open, err := r.openNotices(tx)
