@@ -38,7 +38,7 @@ func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
 	if open {
 		return ToOpenMailbox, nil
 	}
-	row, err := Settings(view, propertyID)
+	row, err := loadSettings(view, propertyID)
 	if err != nil {
 		return 0, err
 	}
@@ -48,7 +48,7 @@ func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
 	return ToServer, nil
 }
 
-// DeliveryOf returns how far a mail is for the guest.
+// DeliveryOf returns what a page says about the delivery of a mail in a state.
 func DeliveryOf(s State, o Outlet) Delivery {
 	switch {
 	case s == InBox && o != ToOpenMailbox, s == Waiting && !o.Reaches():

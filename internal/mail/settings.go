@@ -27,7 +27,7 @@ const passwordPurpose = "mailPassword"
 
 // SettingsOf returns the mail settings of a property, or the defaults.
 func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
-	row, err := Settings(view, propertyID)
+	row, err := loadSettings(view, propertyID)
 	if err == nil && row == nil {
 		row = &ent.MailSettings{ID: propertyID, PropertyID: propertyID, Port: 587, Security: StartTLS}
 	}
@@ -74,13 +74,13 @@ func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string,
 	return row, store(tx, propertyID, row)
 }
 
-// sendsElsewhere reports whether the password would go to another server, or to the same less safely.
+// sendsElsewhere reports whether a change sends the stored password to another server or user, or over a connection with other security.
 func sendsElsewhere(former, row ent.MailSettings) bool {
 	return former.Host != row.Host || former.Port != row.Port || former.Security != row.Security || former.User != row.User
 }
 
 func store(tx *db.Tx, propertyID string, row *ent.MailSettings) error {
-	former, err := Settings(tx, propertyID)
+	former, err := loadSettings(tx, propertyID)
 	if err != nil {
 		return err
 	}

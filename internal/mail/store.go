@@ -41,8 +41,8 @@ func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
-// CountUnsent returns how many mails of a property are in its mailbox.
-func CountUnsent(view *db.Tx, propertyID string) (int, error) {
+// CountInMailbox returns how many mails of a property are in its mailbox.
+func CountInMailbox(view *db.Tx, propertyID string) (int, error) {
 	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.State(string(InBox))).Count(view.Context())
 	if err != nil {
 		return 0, fmt.Errorf("count the mails in the mailbox: %w", err)
@@ -56,8 +56,8 @@ const NoticeNoServer = "mailsNotSent"
 // NoServerKey identifies the notice of a property without a mail server.
 func NoServerKey(propertyID string) string { return propertyID + "/" + NoticeNoServer }
 
-// Settings returns the mail settings of a property, or nil if it has none.
-func Settings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
+// loadSettings returns the mail settings of a property, or nil if it has none.
+func loadSettings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	row, err := view.MailSettings.Query().Where(mailsettings.PropertyID(propertyID), mailsettings.ID(propertyID)).Only(view.Context())
 	if ent.IsNotFound(err) {
 		return nil, nil

@@ -170,7 +170,7 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 }
 
 func settingsMessage(view *db.Tx, row *mail.SettingsRow) (*propertyv1.MailSettings, error) {
-	unsent, err := mail.CountUnsent(view, row.PropertyID)
+	unsent, err := mail.CountInMailbox(view, row.PropertyID)
 	if err != nil {
 		return nil, err
 	}
