@@ -67,7 +67,7 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 	if err != nil {
 		return err
 	}
-	if err := endGuest(tx, m); err != nil {
+	if err := deleteGuest(tx, m); err != nil {
 		return err
 	}
 	adults, children := p.Adults, p.Children
@@ -95,8 +95,8 @@ func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string)
 	return p, m, err
 }
 
-// endGuest deletes a guest and ends the guest's links and sessions.
-func endGuest(tx *db.Tx, m Member) error {
+// deleteGuest deletes a guest and ends the guest's links and sessions.
+func deleteGuest(tx *db.Tx, m Member) error {
 	if err := RevokeLinks(tx, m.Row.PropertyID, m.Row.ReservationID, m.Row.ID, false); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (c CheckIns) Sweep() Sweep {
 		run.service.DB = d
 		defer run.all.Wait()
 		for {
-			if err := run.look(ctx); err != nil {
+			if err := run.evaluateDue(ctx); err != nil {
 				return err
 			}
 			if !clock.Sleep(ctx, withJitter(every)) {
@@ -58,9 +58,9 @@ type checkInRun struct {
 	limits  map[string]chan struct{} // limits has the running calls by integration; it is used only by look
 }
 
-// look evaluates the check-ins that are due, and begins the calls that they need. A check-in whose call waits for its turn is
+// evaluateDue evaluates the check-ins that are due, and begins the calls that they need. A check-in whose call waits for its turn is
 // evaluated again only if the PMS has changed the reservation.
-func (run *checkInRun) look(ctx context.Context) error {
+func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	changed, due, err := checkin.Due(run.service.DB.View(ctx), checkInBatch)
 	if err != nil {
 		return err

@@ -145,12 +145,12 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 		}
 		return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: mail.NoticeNoServer, OnceKey: mail.NoServerKey(row.PropertyID)})
 	})
-	m.ended(row, mail.InBox, moved, err)
+	m.countEnded(row, mail.InBox, moved, err)
 	return err
 }
 
-// ended counts a mail that a committed transaction moved to its last state.
-func (m Mails) ended(row *mail.Row, state mail.State, moved bool, err error) {
+// countEnded counts a mail that a committed transaction moved to its last state.
+func (m Mails) countEnded(row *mail.Row, state mail.State, moved bool, err error) {
 	if err == nil && moved && m.Ended != nil {
 		m.Ended(mail.Kind(row.Kind), state)
 	}
@@ -166,7 +166,7 @@ func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 		}
 		return unlist(tx, row, nil)
 	})
-	m.ended(row, mail.Canceled, moved, err)
+	m.countEnded(row, mail.Canceled, moved, err)
 	return err
 }
 
@@ -184,7 +184,7 @@ func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mai
 		}
 		return m.notifyFailure(tx, row, why)
 	})
-	m.ended(row, to, moved, err)
+	m.countEnded(row, to, moved, err)
 	return err
 }
 

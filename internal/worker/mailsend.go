@@ -45,7 +45,7 @@ func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r re
 		return m.afterProblem(ctx, row, mail.Sending, problem)
 	}
 	moved, err := m.move(ctx, row, mail.Sending, mail.Sent)
-	m.ended(row, mail.Sent, moved, err)
+	m.countEnded(row, mail.Sent, moved, err)
 	return 0, err
 }
 
