@@ -89,14 +89,17 @@ type Days struct {
 	Arrival time.Time
 }
 
-// Clean returns an answer in the form that is stored. It trims spaces, and removes invisible characters that change the direction of
-// text, and spaces, dots and dashes from numbers. An empty
-// answer is always right: [Missing] finds required fields without an answer.
+// Clean returns an answer in the form that is stored. It trims spaces, and removes invisible characters, and spaces, dots and dashes from
+// numbers. An answer in which nothing can be seen is empty. An empty answer is always right: [Missing] finds required fields without an
+// answer.
 func Clean(f Field, answer string, days Days) (string, Problem) {
 	if !utf8.ValidString(answer) {
 		return "", BadCharacter
 	}
-	answer = strings.Join(strings.Fields(strings.Map(withoutDirection, answer)), " ")
+	answer = strings.Join(strings.Fields(strings.Map(withoutInvisible, answer)), " ")
+	if !strings.ContainsFunc(answer, isVisible) && !strings.ContainsFunc(answer, unicode.IsControl) {
+		answer = ""
+	}
 	s := ShapeOf(f)
 	switch {
 	case answer == "", answer == None && s.NoneAllowed:
@@ -134,12 +137,20 @@ func Clean(f Field, answer string, days Days) (string, Problem) {
 	return answer, ""
 }
 
-// withoutDirection drops the invisible characters that change the direction of text: an answer must not disguise what staff read.
-func withoutDirection(r rune) rune {
-	if unicode.Is(unicode.Bidi_Control, r) {
+// withoutInvisible drops invisible characters, such as those that change the direction of text: an answer must not disguise what staff
+// read. Some scripts need the joiners.
+func withoutInvisible(r rune) rune {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	if unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && r != nonJoiner && r != joiner {
 		return -1
 	}
 	return r
+}
+
+// isVisible reports whether a character alone can be seen. Marks need a letter, and fillers are letters to Unicode.
+func isVisible(r rune) bool {
+	const blankBraille = '\u2800'
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) && r != blankBraille && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
 // cleanNumber removes the signs that only group the characters of a number.
