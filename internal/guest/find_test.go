@@ -109,6 +109,33 @@ func TestWrongAndUnknownAlike(t *testing.T) {
 	})
 }
 
+// A PMS that sends the same text for every booking without a channel must not make the name the only fact.
+func TestNumberOfManyBookersFindsNothing(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		names := []string{"Silva", "Meyer", "Smith", "Wang", "Rossi", "Dupont"}
+		for i, name := range names {
+			h.book(hotel, fmt.Sprint(i), name, reservation.ChannelNumber, "none")
+			h.book(hotel, fmt.Sprint("group", i), "Silva", reservation.ChannelNumber, "BK-7")
+		}
+		h.book(hotel, "own", "Okafor", reservation.Number, "NONE")
+		for _, c := range []struct {
+			number, name string
+			found        bool
+		}{
+			{"none", "Silva", false}, {" NONE", "Dupont", false}, {"none", "Okafor", true}, {"N-0", "Silva", true}, {"BK-7", "Silva", true},
+		} {
+			found, _ := h.find(guest.Search{Number: c.number, FamilyName: c.name})
+			if got := found.Session != nil || len(found.Choices) > 0; got != c.found {
+				t.Errorf("%q, %q: found %t", c.number, c.name, got)
+			}
+		}
+		h.book(hotel, "5", "Dupont", reservation.ChannelNumber, "BK-8")
+		if found, _ := h.find(guest.Search{Number: "none", FamilyName: "Meyer"}); found.Session == nil {
+			t.Error("a number of five bookers finds no stay")
+		}
+	})
+}
+
 func TestFindOneOfSeveralRooms(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		one := h.book(hotel, "A", "Silva", reservation.Number, "G-1")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
@@ -22,6 +23,9 @@ const (
 	// workUnit is what the work of a search is rounded up to, in persons who are decrypted and compared. So the time of an answer does not
 	// tell whether a number is known, nor how many guests its stay has.
 	workUnit = 16
+	// maxBookers is how many different bookers can have one number of a channel. Some PMSs send the same text, such as "0" or "none", for
+	// every booking without a channel: with it, a name alone would find a stay.
+	maxBookers = 5
 )
 
 type match struct {
@@ -88,12 +92,29 @@ func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) 
 	if err := q.compareDecoys(ctx, keys, workUnit-work%workUnit, func(last string) { compare("", last, "") }); err != nil {
 		return nil, 0, err
 	}
+	meaningless := q.isMeaningless(rows, bookers)
 	for i, row := range rows {
-		if same[row.ID] {
+		if same[row.ID] && !(meaningless && q.isOnlyOfChannel(row)) {
 			out = append(out, match{row, bookers[i]})
 		}
 	}
 	return out, work, nil
+}
+
+// isMeaningless reports whether too many different bookers have the typed number as the number of a channel.
+func (q Search) isMeaningless(rows []*ent.Reservation, bookers []reservation.Booker) bool {
+	names := map[string]bool{}
+	for i, row := range rows {
+		if q.isOnlyOfChannel(row) {
+			names[strings.Join(foldName(bookers[i].LastName), " ")] = true
+		}
+	}
+	return len(names) > maxBookers
+}
+
+// isOnlyOfChannel reports whether a stay with the typed number has it from the channel, and another from the PMS.
+func (q Search) isOnlyOfChannel(row *ent.Reservation) bool {
+	return foldNumber(row.PmsNumber) != foldNumber(q.Number)
 }
 
 // guestsOf returns the guests of some stays who answered. It runs the same query if there are no stays.
