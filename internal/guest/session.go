@@ -52,9 +52,22 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 	return out, endOldest(tx, s)
 }
 
-// maxSessions bounds the sessions of mailed links for each guest of a stay, and the sessions that rest on two facts for each stay. So
-// strangers with two facts do not end the session of a guest with a link.
+// maxSessions bounds the sessions of a guest, or of a stay, that began alike: see [beganAlike].
 const maxSessions = 10
+
+// beganAlike selects the sessions that count together: those of mailed links, those from QR codes, and those from kiosks with the phones
+// that took the stay from them. So strangers with two facts end neither the session of a guest with a link nor, from afar, that of a guest
+// at the property.
+func beganAlike(s SessionSpec) predicate.GuestSession {
+	fromAfar := guestsession.And(guestsession.Origin(OriginDoor), guestsession.HandedBy(""))
+	switch {
+	case s.Origin == OriginMail:
+		return guestsession.Origin(OriginMail)
+	case s.Origin == OriginDoor && s.HandedBy == "":
+		return fromAfar
+	}
+	return guestsession.And(guestsession.OriginNEQ(OriginMail), guestsession.Not(fromAfar))
+}
 
 // endOldest ends the oldest sessions beyond the bound, but not the session that pressed check-in, nor the phone
 // that took the stay from it: their guest waits for the PIN.
@@ -65,12 +78,7 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 	}
 	alike := []predicate.GuestSession{
 		guestsession.PropertyID(s.PropertyID), guestsession.ReservationID(s.ReservationID), guestsession.GuestID(s.GuestID),
-		guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(tx.Now()),
-	}
-	if s.Origin == OriginMail {
-		alike = append(alike, guestsession.Origin(OriginMail))
-	} else {
-		alike = append(alike, guestsession.OriginNEQ(OriginMail))
+		guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(tx.Now()), beganAlike(s),
 	}
 	if stay != nil && stay.AttemptSession != "" {
 		alike = append(alike, guestsession.IDNEQ(stay.AttemptSession), guestsession.HandedByNEQ(stay.AttemptSession))

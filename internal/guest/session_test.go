@@ -17,6 +17,8 @@ func TestSessionsAreBounded(t *testing.T) {
 		for range 12 {
 			mailed = append(mailed, h.bind(h.link(id, "", "ana@example.com")))
 		}
+		atKiosk, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"})
+		h.must(refused)
 		for i := range 13 {
 			got, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.1"})
 			h.must(refused)
@@ -33,6 +35,9 @@ func TestSessionsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			return err == nil
+		}
+		if !lives(*atKiosk.Session) {
+			t.Error("searches from afar ended the session of the guest at the kiosk")
 		}
 		for i, s := range mailed {
 			if lives(s) != (i >= 2) {
