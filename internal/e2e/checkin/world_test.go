@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
+	"io"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,9 +28,10 @@ type world struct {
 	t *testing.T
 }
 
-func open(t *testing.T) *world {
+func open(t *testing.T, options ...e2etest.Option) *world {
 	t.Helper()
-	return &world{e2etest.Open(t, func(c *sandbox.Config) { c.Play = true }), t}
+	play := func(c *sandbox.Config) { c.Play = true }
+	return &world{e2etest.Open(t, append(options, play)...), t}
 }
 
 func (w *world) must(err error) {
@@ -74,9 +78,10 @@ func (w *world) linkMailedTo(email string) (link string) {
 
 // guest is a device of a guest with a session.
 type guest struct {
-	w    *world
-	as   context.Context
-	stay string // stay is the id of the reservation
+	w     *world
+	as    context.Context
+	token string // of the session
+	stay  string // stay is the id of the reservation
 }
 
 // bind opens a link on a device.
@@ -90,7 +95,7 @@ func (w *world) bind(link string) *guest {
 // guest returns the device with a session.
 func (w *world) guest(token string) *guest {
 	w.t.Helper()
-	g := &guest{w: w, as: e2etest.AsGuest(w.t.Context(), token)}
+	g := &guest{w: w, as: e2etest.AsGuest(w.t.Context(), token), token: token}
 	stay, err := guestv1.NewStayServiceClient(w.Public).GetStay(g.as, &guestv1.GetStayRequest{})
 	w.must(err)
 	g.stay = stay.GetData().GetId()
@@ -177,6 +182,20 @@ func (g *guest) awaitsCode() {
 		}
 		return confirmed > 0 && confirmed == len(stay.GetData().GetDoors()), err
 	})
+}
+
+// page returns the status and the text of a page of the stay on the guest's phone. path begins below the stay.
+func (g *guest) page(path string) (status int, text string) {
+	g.w.t.Helper()
+	r, err := http.NewRequestWithContext(g.w.t.Context(), http.MethodGet, "http://"+g.w.Server.HTTPAddr()+"/g/stays/"+g.stay+path, nil)
+	g.w.must(err)
+	r.AddCookie(&http.Cookie{Name: "lk-stay-" + g.stay, Value: g.token})
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	g.w.must(err)
+	defer func() { _ = answer.Body.Close() }()
+	raw, err := io.ReadAll(answer.Body)
+	g.w.must(err)
+	return answer.StatusCode, html.UnescapeString(string(raw))
 }
 
 // notices returns the kinds of the open notices about a stay.
