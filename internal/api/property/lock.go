@@ -25,11 +25,7 @@ type locks struct {
 }
 
 func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (*propertyv1.ListLocksResponse, error) {
-	propertyID, err := callerProperty(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage(r.GetPageSize(), r.GetPageToken())
+	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
 		return nil, err
 	}

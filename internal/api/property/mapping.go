@@ -21,11 +21,7 @@ type mappings struct {
 }
 
 func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.ListPartnerSpacesResponse, error) {
-	propertyID, err := callerProperty(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage(r.GetPageSize(), r.GetPageToken())
+	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -211,11 +207,7 @@ func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 }
 
 func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {
-	propertyID, err := callerProperty(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage(r.GetPageSize(), r.GetPageToken())
+	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -141,6 +141,18 @@ const defaultPage = 50
 // maxPageNumber bounds page numbers in page tokens.
 const maxPageNumber = 1_000_000
 
+// callerPage returns the caller's property and the page that a list request asks for.
+func callerPage(ctx context.Context, r interface {
+	GetPageSize() int32
+	GetPageToken() string
+}) (propertyID string, p space.Page, err error) {
+	if propertyID, err = callerProperty(ctx); err != nil {
+		return "", space.Page{}, err
+	}
+	p, err = readPage(r.GetPageSize(), r.GetPageToken())
+	return propertyID, p, err
+}
+
 // readPage parses a page size and a page token, which is a page number.
 func readPage(size int32, token string) (space.Page, error) {
 	p := space.Page{Limit: int(size)}

@@ -22,11 +22,7 @@ type spaces struct {
 }
 
 func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest) (*propertyv1.ListSpacesResponse, error) {
-	propertyID, err := callerProperty(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage(r.GetPageSize(), r.GetPageToken())
+	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
 		return nil, err
 	}
