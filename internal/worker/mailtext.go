@@ -88,10 +88,21 @@ func followsGuest(row *mail.Row) bool {
 	return row.GuestID == "" && kind != mail.Staff && !listsRooms(kind)
 }
 
+// renderer collects what one mail says.
+type renderer struct {
+	Mails
+	view     *db.Tx
+	row      *mail.Row
+	property *property.Row
+	occasion mail.Occasion
+	to       string // the recipient; empty if no address reaches the guest
+	out      rendered
+}
+
 // render collects what a mail says and puts it into words.
 func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	view := m.DB.View(ctx)
-	house, err := property.Get(view, row.PropertyID)
+	in, err := property.Get(view, row.PropertyID)
 	if err != nil {
 		return rendered{}, err
 	}
@@ -99,105 +110,132 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if err != nil {
 		return rendered{}, err
 	}
-	zone, err := clock.Zone(house.TimeZone)
+	zone, err := clock.Zone(in.TimeZone)
 	if err != nil {
 		zone = time.UTC // an unknown time zone must not hold back mails
 	}
-	o := mail.Occasion{
-		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: look.Language, Zone: zone}, Property: house.Name, Accent: look.Accent,
-		DeskPhone: look.DeskPhone, Address: look.Address, Directions: look.Directions, Now: view.Now(),
-	}
-	out := rendered{property: house.Name}
 	to, err := mail.Recipient(view, m.Keys, row)
 	if err != nil {
 		return rendered{}, err
 	}
+	r := &renderer{Mails: m, view: view, row: row, property: in, to: to, out: rendered{property: in.Name}, occasion: mail.Occasion{
+		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: look.Language, Zone: zone}, Property: in.Name, Accent: look.Accent,
+		DeskPhone: look.DeskPhone, Address: look.Address, Directions: look.Directions, Now: view.Now(),
+	}}
 	if row.ReservationID != "" {
-		if err := m.addStay(view, row, house, &o, &out, &to); err != nil || out.canceled || out.wait > 0 {
-			return out, err
+		if err := r.addStay(); err != nil || r.out.canceled || r.out.wait > 0 {
+			return r.out, err
 		}
 	}
-	if o.Kind == mail.Staff {
-		o.Stop = mail.StaffText(row.Parameters)
+	if r.occasion.Kind == mail.Staff {
+		r.occasion.Stop = mail.StaffText(row.Parameters)
 	}
-	out.text, err = mail.Compose(to, o.Letter())
-	return out, err
+	r.out.text, err = mail.Compose(r.to, r.occasion.Letter())
+	return r.out, err
 }
 
-// addStay adds a stay to a mail: its dates, its room, and links or PINs.
-func (m Mails) addStay(view *db.Tx, row *mail.Row, house *property.Row, o *mail.Occasion, out *rendered, to *string) error {
-	stay, err := reservation.Get(view, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
+// addStay adds a stay to the mail: its dates, its room, and links or PINs.
+func (r *renderer) addStay() error {
+	stay, err := reservation.Get(r.view, reservation.Scope{PropertyID: r.row.PropertyID}, r.row.ReservationID)
 	if fault.Has(err, fault.ReservationNotFound) {
-		out.canceled = true
+		r.out.canceled = true
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if o.Kind != mail.Staff && !listsRooms(o.Kind) && hasEnded(stay, o.Kind, view.Now()) {
-		out.canceled = true
-		return nil
-	}
-	if o.Kind == mail.Departure {
-		p, _, err := guest.ViewParty(view, m.Keys, row.PropertyID, row.ReservationID)
-		if err != nil {
-			return err
-		}
-		if out.canceled = !isOpenAtDeparture(p); out.canceled {
-			return nil
-		}
-	}
-	booker, err := m.Reservations.Booker(view.Context(), stay)
-	if err != nil {
+	if r.out.canceled, err = r.isPointless(stay); err != nil || r.out.canceled {
 		return err
 	}
-	if row.GuestID == "" && o.Kind != mail.Staff {
-		if booker.FirstName != nil {
-			o.FirstName = *booker.FirstName
-		}
-		present, err := m.GuestAddress(view, stay)
-		if err != nil {
+	if r.row.GuestID == "" && r.occasion.Kind != mail.Staff {
+		if err := r.addressBooker(stay); err != nil || r.out.canceled {
 			return err
-		}
-		// A code and the message of a ready room follow the guest, also after an attempt for a former address.
-		if *to == "" || strings.EqualFold(*to, present) || o.Kind.HasPIN() || o.Kind == mail.RoomReady {
-			*to = present
-		}
-		// A former address gets no link. The sweep invites the present one.
-		if o.Kind.HasLink() && !listsRooms(o.Kind) && *to != present {
-			out.canceled = true
-			return nil
 		}
 	}
 	stays := []*ent.Reservation{stay}
-	if listsRooms(o.Kind) {
-		if stays, err = m.listedRooms(view, row, stay, *to); err != nil {
+	if listsRooms(r.occasion.Kind) {
+		if stays, err = r.selectRooms(stay); err != nil {
 			return err
 		}
-		out.canceled = len(stays) == 0
-		out.listed = idsOf(stays)
-		if o.More = max(0, len(stays)-mail.MaxLinks); o.More > 0 {
-			stays = stays[:mail.MaxLinks]
-		}
 	}
-	if o.Kind != mail.Staff {
-		out.stays = stays
+	if r.occasion.Kind != mail.Staff {
+		r.out.stays = stays
 	}
 	for _, stay := range stays {
-		one := mail.OccasionStay{Number: stay.PmsNumber, From: stay.FromAt, To: stay.ToAt}
-		if one.Room, err = roomName(view, stay); err != nil {
+		if err := r.addRoom(stay); err != nil {
 			return err
 		}
-		if o.Kind.HasLink() {
-			secret := mail.LinkSecret(m.Keys, row.ID, stay.ID)
-			one.Link = m.BaseURL() + "/g/l/" + secret
-			out.links = append(out.links, guest.MailedLink{Stay: stay, GuestID: row.GuestID, Secret: secret, Address: *to})
-		}
-		o.Stays = append(o.Stays, one)
 	}
-	if o.Kind.HasPIN() {
-		return m.addCodes(view, row, stay, house, o, out)
+	if r.occasion.Kind.HasPIN() {
+		return r.addCodes(stay)
 	}
+	return nil
+}
+
+// isPointless reports whether the mail has lost its reason since it was ordered.
+func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
+	kind := r.occasion.Kind
+	if kind != mail.Staff && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
+		return true, nil
+	}
+	if kind != mail.Departure {
+		return false, nil
+	}
+	p, _, err := guest.ViewParty(r.view, r.Keys, r.row.PropertyID, r.row.ReservationID)
+	if err != nil {
+		return false, err
+	}
+	return !isOpenAtDeparture(p), nil
+}
+
+// addressBooker addresses the mail to the booker, by the present name and address. A former address gets no link: the mail is canceled, and the
+// sweep invites the present address.
+func (r *renderer) addressBooker(stay *ent.Reservation) error {
+	booker, err := r.Reservations.Booker(r.view.Context(), stay)
+	if err != nil {
+		return err
+	}
+	if booker.FirstName != nil {
+		r.occasion.FirstName = *booker.FirstName
+	}
+	present, err := r.GuestAddress(r.view, stay)
+	if err != nil {
+		return err
+	}
+	kind := r.occasion.Kind
+	// A code and the message of a ready room follow the guest, also after an attempt for a former address.
+	if r.to == "" || strings.EqualFold(r.to, present) || kind.HasPIN() || kind == mail.RoomReady {
+		r.to = present
+	}
+	r.out.canceled = kind.HasLink() && !listsRooms(kind) && r.to != present
+	return nil
+}
+
+// selectRooms returns the rooms of the booking that the mail lists with a link. It counts the others.
+func (r *renderer) selectRooms(stay *ent.Reservation) ([]*ent.Reservation, error) {
+	stays, err := r.listedRooms(r.view, r.row, stay, r.to)
+	if err != nil {
+		return nil, err
+	}
+	r.out.canceled = len(stays) == 0
+	r.out.listed = idsOf(stays)
+	r.occasion.More = max(0, len(stays)-mail.MaxLinks)
+	return stays[:len(stays)-r.occasion.More], nil
+}
+
+// addRoom adds one reservation, with its link if the mail has links.
+func (r *renderer) addRoom(stay *ent.Reservation) error {
+	room, err := roomName(r.view, stay)
+	if err != nil {
+		return err
+	}
+	one := mail.OccasionStay{Number: stay.PmsNumber, From: stay.FromAt, To: stay.ToAt, Room: room}
+	if r.occasion.Kind.HasLink() {
+		secret := mail.LinkSecret(r.Keys, r.row.ID, stay.ID)
+		one.Link = r.BaseURL() + "/g/l/" + secret
+		r.out.links = append(r.out.links, guest.MailedLink{Stay: stay, GuestID: r.row.GuestID, Secret: secret, Address: r.to})
+	}
+	r.occasion.Stays = append(r.occasion.Stays, one)
 	return nil
 }
 
@@ -237,28 +275,28 @@ const (
 )
 
 // addCodes adds the PINs of a stay. They exist only here and in the text that is sent.
-func (m Mails) addCodes(view *db.Tx, row *mail.Row, stay *ent.Reservation, house *property.Row, o *mail.Occasion, out *rendered) error {
-	shown, err := access.RevealPINs(access.Reconciler{Tx: view, Keys: m.Keys}, row.PropertyID, stay.ID)
+func (r *renderer) addCodes(stay *ent.Reservation) error {
+	shown, err := access.RevealPINs(access.Reconciler{Tx: r.view, Keys: r.Keys}, r.row.PropertyID, stay.ID)
 	if err != nil {
 		return err
 	}
-	plan, err := m.Reservations.Plan(view, stay, house)
+	plan, err := r.Reservations.Plan(r.view, stay, r.property)
 	if err != nil {
 		return err
 	}
-	o.Confirmed = shown.PIN != "" && isConfirmed(plan)
-	if !o.Confirmed && view.Now().Before(row.CreatedAt.Add(keyPatience)) {
-		out.wait = keyInterval
+	r.occasion.Confirmed = shown.PIN != "" && isConfirmed(plan)
+	if !r.occasion.Confirmed && r.view.Now().Before(r.row.CreatedAt.Add(keyPatience)) {
+		r.out.wait = keyInterval
 		return nil
 	}
 	if shown.PIN == "" {
-		out.canceled = true // the stay has no code, such as in a room without a lock
+		r.out.canceled = true // the stay has no code, such as in a room without a lock
 		return nil
 	}
-	o.Codes = append(o.Codes, mail.DoorCode{Digits: shown.PIN})
+	r.occasion.Codes = append(r.occasion.Codes, mail.DoorCode{Digits: shown.PIN})
 	for _, g := range shown.Gates {
 		if g.PIN != shown.PIN {
-			o.Codes = append(o.Codes, mail.DoorCode{Door: g.Name, Digits: g.PIN})
+			r.occasion.Codes = append(r.occasion.Codes, mail.DoorCode{Door: g.Name, Digits: g.PIN})
 		}
 	}
 	return nil
