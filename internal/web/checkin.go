@@ -32,7 +32,7 @@ func (s *site) showStage(x *exchange) error {
 		want = x.flow.Home()
 	}
 	if want != x.r.URL.Path {
-		return x.move(want)
+		return x.redirect(want)
 	}
 	return x.stage(http.StatusOK, c)
 }
@@ -84,13 +84,13 @@ func stageTitle(c *guestv1.CheckIn) string {
 	return "web.stage.other"
 }
 
-// act takes the guest's next step of the check-in. It reads the stay only if the answer needs it, because the last press should be quick.
-func (s *site) act(x *exchange) error {
+// takeStep takes the guest's next step of the check-in. It reads the stay only if the answer needs it, because the last press should be quick.
+func (s *site) takeStep(x *exchange) error {
 	do := x.value("do")
 	c, err := x.doStep(do)
 	asksForMail := do == "start" && c.GetStage() != "notToday"
 	if err == nil && !asksForMail {
-		return x.move(x.flow.stagePage(c))
+		return x.redirect(x.flow.stagePage(c))
 	}
 	if unread := x.loadStay(); unread != nil {
 		return unread
@@ -99,9 +99,9 @@ func (s *site) act(x *exchange) error {
 		return x.showRefused(do, err)
 	}
 	if x.flow.Stay.GetNeedsMailAddress() {
-		return x.move(x.flow.Email())
+		return x.redirect(x.flow.Email())
 	}
-	return x.move(x.flow.stagePage(c))
+	return x.redirect(x.flow.stagePage(c))
 }
 
 // showRefused answers a step that the API refused.
@@ -110,7 +110,7 @@ func (x *exchange) showRefused(do string, err error) error {
 	case do == "sign" && f.Kind == fault.Invalid:
 		return x.stage(http.StatusUnprocessableEntity, x.flow.Stay.GetCheckIn())
 	case f.Kind == fault.Precondition, f.Kind == fault.Aborted, f.Kind == fault.Exists:
-		return x.move(x.flow.CheckIn()) // the check-in went on meanwhile: show where it is
+		return x.redirect(x.flow.CheckIn()) // the check-in went on meanwhile: show where it is
 	}
 	return err
 }
@@ -119,27 +119,27 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 	api := x.site.api
 	switch do {
 	case "start":
-		a, err := api.CheckIns.StartCheckIn(x.as(), &guestv1.StartCheckInRequest{})
+		a, err := api.CheckIns.StartCheckIn(x.callContext(), &guestv1.StartCheckInRequest{})
 		return a.GetData(), err
 	case "again":
-		a, err := api.CheckIns.AskAgain(x.as(), &guestv1.AskAgainRequest{})
+		a, err := api.CheckIns.AskAgain(x.callContext(), &guestv1.AskAgainRequest{})
 		return a.GetData(), err
 	case "confirm":
-		a, err := api.CheckIns.ConfirmDetails(x.as(), &guestv1.ConfirmDetailsRequest{})
+		a, err := api.CheckIns.ConfirmDetails(x.callContext(), &guestv1.ConfirmDetailsRequest{})
 		return a.GetData(), err
 	case "complete":
-		a, err := api.CheckIns.CompleteCheckIn(x.as(), &guestv1.CompleteCheckInRequest{})
+		a, err := api.CheckIns.CompleteCheckIn(x.callContext(), &guestv1.CompleteCheckInRequest{})
 		return a.GetData(), err
 	case "sign":
 		if err := x.sign(); err != nil {
 			return nil, err
 		}
 	case "rules":
-		if _, err := api.Forms.AcceptHouseRules(x.as(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
+		if _, err := api.Forms.AcceptHouseRules(x.callContext(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
 			return nil, err
 		}
 	}
-	a, err := api.CheckIns.GetCheckIn(x.as(), &guestv1.GetCheckInRequest{})
+	a, err := api.CheckIns.GetCheckIn(x.callContext(), &guestv1.GetCheckInRequest{})
 	return a.GetData(), err
 }
 
@@ -153,19 +153,19 @@ type keyView struct {
 	Phone  qrCode // at a kiosk: with which the guest continues on a phone
 }
 
-// works reports whether the code is on the door, as far as the lock can say.
-func works(d *guestv1.StayDoor) bool {
+// isCodeOnDoor reports whether the code is on the door, as far as the lock can say.
+func isCodeOnDoor(d *guestv1.StayDoor) bool {
 	return d.GetReason() == "" && slices.Contains([]string{"accepted", "verified", "used"}, d.GetPin())
 }
 
 // Unsure returns the doors that the code may not open. They are shown before the code.
 func (v keyView) Unsure() []*guestv1.StayDoor {
-	return slices.DeleteFunc(slices.Clone(v.Doors), works)
+	return slices.DeleteFunc(slices.Clone(v.Doors), isCodeOnDoor)
 }
 
 // Sure returns the other doors.
 func (v keyView) Sure() []*guestv1.StayDoor {
-	return slices.DeleteFunc(slices.Clone(v.Doors), func(d *guestv1.StayDoor) bool { return !works(d) })
+	return slices.DeleteFunc(slices.Clone(v.Doors), func(d *guestv1.StayDoor) bool { return !isCodeOnDoor(d) })
 }
 
 // Doubtful reports whether the code may not open the room. The page then shows it smaller than this state.
@@ -183,13 +183,13 @@ func (v keyView) Call() bool {
 // showKey shows the codes and what is known about each door.
 func (s *site) showKey(x *exchange) error {
 	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
-		return x.move(want)
+		return x.redirect(want)
 	}
 	v := keyView{Doors: x.doors()}
 	if x.flow.Kiosk {
 		v.Phone = x.phoneQR() // before the code is shown: a copied cookie gets neither afterwards
 	}
-	pins, err := s.api.Stays.RevealPin(x.as(), &guestv1.RevealPinRequest{})
+	pins, err := s.api.Stays.RevealPin(x.callContext(), &guestv1.RevealPinRequest{})
 	if err == nil {
 		v.Pins = pins.GetData()
 		v.Gates = slices.DeleteFunc(v.Pins.GetGates(), func(g *guestv1.GatePin) bool { return g.GetPin() == v.Pins.GetPin() })
@@ -214,7 +214,7 @@ func (x *exchange) doors() []*guestv1.StayDoor {
 func (s *site) showDoors(x *exchange) error {
 	v := keyView{Doors: x.doors(), Wait: x.r.URL.Query().Has("wait")}
 	if v.Wait && len(v.Doors) > 0 {
-		return x.move(x.flow.Key())
+		return x.redirect(x.flow.Key())
 	}
 	return x.keyPage(v)
 }

@@ -33,7 +33,7 @@ type devicesView struct {
 
 // showDevices lists the devices that open the guest's stay.
 func (s *site) showDevices(x *exchange) error {
-	found, err := s.api.Stays.ListDevices(x.as(), &guestv1.ListDevicesRequest{})
+	found, err := s.api.Stays.ListDevices(x.callContext(), &guestv1.ListDevicesRequest{})
 	if err != nil {
 		return err
 	}
@@ -57,10 +57,10 @@ func (s *site) endDevices(x *exchange) error {
 		req.Others = x.value("others") == "yes"
 	}
 	if req.DeviceId == "" && !req.Others {
-		return x.move(x.flow.Below("devices")) // without a choice the API would end this device
+		return x.redirect(x.flow.Below("devices")) // without a choice the API would end this device
 	}
-	if _, err := s.api.Stays.EndSession(x.as(), req); err != nil && s.api.Fault(err).Kind != fault.NotFound {
+	if _, err := s.api.Stays.EndSession(x.callContext(), req); err != nil && s.api.Fault(err).Kind != fault.NotFound {
 		return err
 	}
-	return x.move(x.flow.Below("devices"))
+	return x.redirect(x.flow.Below("devices"))
 }

@@ -21,7 +21,7 @@ type findView struct {
 }
 
 func (s *site) showDoor(x *exchange) error {
-	door, err := s.api.Links.GetDoor(x.as(), &guestv1.GetDoorRequest{Door: x.r.PathValue("door")})
+	door, err := s.api.Links.GetDoor(x.callContext(), &guestv1.GetDoorRequest{Door: x.r.PathValue("door")})
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 	if len(v.Choices) > 0 {
 		title, name = "web.which.title", "which"
 	}
-	p := x.new(face, title)
+	p := x.newPage(face, title)
 	switch {
 	case v.TooMany:
 		p.Wrong = []wrong{{ID: "f-number", Text: p.tooMany(v.Wait)}}
@@ -58,7 +58,7 @@ func (p *page) tooMany(wait time.Duration) template.HTML {
 
 func (s *site) findAtDoor(x *exchange) error {
 	path := x.r.PathValue("door")
-	door, err := s.api.Links.GetDoor(x.as(), &guestv1.GetDoorRequest{Door: path})
+	door, err := s.api.Links.GetDoor(x.callContext(), &guestv1.GetDoorRequest{Door: path})
 	if err != nil {
 		return err
 	}
@@ -67,14 +67,14 @@ func (s *site) findAtDoor(x *exchange) error {
 		v.NotFound = true
 		return x.find(http.StatusUnprocessableEntity, door.GetData(), v)
 	}
-	found, err := s.api.Links.FindStay(x.as(), &guestv1.FindStayRequest{Door: path, Number: v.Number, FamilyName: v.Name, Choice: x.value("choice"), Device: deviceOf(x.r.UserAgent())})
+	found, err := s.api.Links.FindStay(x.callContext(), &guestv1.FindStayRequest{Door: path, Number: v.Number, FamilyName: v.Name, Choice: x.value("choice"), Device: deviceOf(x.r.UserAgent())})
 	if err != nil {
 		return x.notFoundHere(err, door.GetData(), v)
 	}
 	if v.Choices = found.GetData().GetChoices(); len(v.Choices) > 0 {
 		return x.find(http.StatusOK, door.GetData(), v)
 	}
-	return x.begin(found.GetData().GetSession())
+	return x.openSession(found.GetData().GetSession())
 }
 
 // notFoundHere shows the two facts again. Wrong and unknown ones read alike.

@@ -10,7 +10,7 @@ import (
 // showEmail asks for the guest's own address, because the PMS has none that reaches the guest.
 func (s *site) showEmail(x *exchange) error {
 	if !x.flow.Stay.GetNeedsMailAddress() {
-		return x.move(x.flow.CheckIn())
+		return x.redirect(x.flow.CheckIn())
 	}
 	return x.emailPage(http.StatusOK, "", "")
 }
@@ -27,15 +27,15 @@ func (x *exchange) emailPage(status int, typed, problem string) error {
 // saveEmail stores the guest's own address, unless the guest has none.
 func (s *site) saveEmail(x *exchange) error {
 	if x.value("do") == "skip" {
-		return x.move(x.flow.CheckIn())
+		return x.redirect(x.flow.CheckIn())
 	}
 	address := x.value("email")
-	_, err := s.api.Forms.SetMailAddress(x.as(), &guestv1.SetMailAddressRequest{Email: address})
+	_, err := s.api.Forms.SetMailAddress(x.callContext(), &guestv1.SetMailAddressRequest{Email: address})
 	if err != nil && s.api.Fault(err).Kind == fault.Invalid {
 		return x.emailPage(http.StatusUnprocessableEntity, address, "web.email.wrong")
 	}
 	if err != nil {
 		return err
 	}
-	return x.move(x.flow.CheckIn())
+	return x.redirect(x.flow.CheckIn())
 }

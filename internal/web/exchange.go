@@ -30,28 +30,28 @@ type exchange struct {
 // maxForm is the most bytes of a posted form.
 const maxForm = 64 << 10
 
-// page makes an HTTP handler of a handler.
-func (s *site) page(h handler) http.Handler {
+// httpHandler adapts a page handler to net/http: it parses the posted form, and renders the error as a page.
+func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{site: s, w: w, r: r, nonce: rand.Text()}
 		x.setHeaders()
 		if r.Method == http.MethodPost {
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 			if err := r.ParseForm(); err != nil {
-				x.problem(http.StatusBadRequest, "web.problem.form")
+				x.renderProblem(http.StatusBadRequest, "web.problem.form")
 				return
 			}
 		}
 		if err := h(x); err != nil {
-			x.fail(err)
+			x.renderError(err)
 		}
 	})
 }
 
-// as returns the context of a call with the session of the exchange.
-func (x *exchange) as() context.Context { return x.asToken(x.token) }
+// callContext returns the context for an API call as the session of the exchange.
+func (x *exchange) callContext() context.Context { return x.callContextOf(x.token) }
 
-func (x *exchange) asToken(token string) context.Context {
+func (x *exchange) callContextOf(token string) context.Context {
 	return x.site.api.As(x.r.Context(), x.r, token, x.callKey())
 }
 
@@ -91,8 +91,8 @@ func (x *exchange) value(name string) string {
 // that follows a redirect would load the next page twice, and a kiosk shows a code only once.
 func (x *exchange) scripted() bool { return x.r.Header.Get("Latchkey-Script") != "" }
 
-// move sends the browser to another page.
-func (x *exchange) move(url string) error {
+// redirect sends the browser to another page. The script of a page follows a header in place of a redirect, see [exchange.scripted].
+func (x *exchange) redirect(url string) error {
 	if x.scripted() {
 		x.w.Header().Set("Latchkey-Location", url)
 		x.w.WriteHeader(http.StatusNoContent)
@@ -103,8 +103,8 @@ func (x *exchange) move(url string) error {
 	return nil
 }
 
-// new returns a page for the exchange. Its title is a message.
-func (x *exchange) new(face *guestv1.PropertyFace, title string, kv ...any) *page {
+// newPage returns a page for the exchange. Its title is a message.
+func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) *page {
 	p := &page{Nonce: x.nonce, Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow, Key: rand.Text(), Path: x.r.URL.Path, files: x.site.files, now: x.site.now(),
 		Look: x.theme(), LookURL: x.lookURL(), Languages: x.site.languages.names}
 	if p.Kiosk {
@@ -127,9 +127,9 @@ func (x *exchange) render(status int, name string, p *page) error {
 	return nil
 }
 
-// problem answers with a page that says what is wrong.
-func (x *exchange) problem(status int, kind string) {
-	p := x.new(x.flow.Stay.GetProperty(), kind)
+// renderProblem answers with a page that says what is wrong.
+func (x *exchange) renderProblem(status int, kind string) {
+	p := x.newPage(x.flow.Stay.GetProperty(), kind)
 	v := problemView{Text: p.T(kind + ".text")}
 	v.URL, v.Label = x.wayOn(status)
 	p.Data = v
@@ -170,28 +170,28 @@ func (x *exchange) notFound() error {
 	case strings.HasPrefix(path, "/q/"):
 		kind = "web.problem.door"
 	}
-	x.problem(http.StatusNotFound, kind)
+	x.renderProblem(http.StatusNotFound, kind)
 	return nil
 }
 
-// fail answers with the page of an error.
-func (x *exchange) fail(err error) {
+// renderError answers with the page of an error.
+func (x *exchange) renderError(err error) {
 	f := x.site.api.Fault(err)
 	switch f.Kind {
 	case fault.Unauthenticated, fault.Denied, fault.NotFound:
 		if x.flow.Kiosk {
-			_ = x.move("/k/")
+			_ = x.redirect("/k/")
 			return
 		}
 		_ = x.notFound()
 	case fault.Exhausted:
-		x.problem(http.StatusTooManyRequests, "web.problem.tooMany")
+		x.renderProblem(http.StatusTooManyRequests, "web.problem.tooMany")
 	case fault.Invalid, fault.Precondition, fault.Aborted, fault.Exists:
-		x.problem(http.StatusConflict, "web.problem.changed")
+		x.renderProblem(http.StatusConflict, "web.problem.changed")
 	case fault.Unavailable, fault.Deadline, fault.Canceled:
-		x.problem(http.StatusServiceUnavailable, "web.problem.away")
+		x.renderProblem(http.StatusServiceUnavailable, "web.problem.away")
 	default:
 		x.site.log.ErrorContext(x.r.Context(), "a page failed", "kind", f.Kind.String(), "reason", f.Reason)
-		x.problem(http.StatusInternalServerError, "web.problem.away")
+		x.renderProblem(http.StatusInternalServerError, "web.problem.away")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// flow is where the pages of a stay are: below the stay on the guest's own device, without any id at a kiosk.
+// flow builds the URLs of the pages of a stay. On the guest's own device they contain the id of the stay; at a kiosk they contain no id.
 type flow struct {
 	Kiosk bool
 	Stay  *guestv1.Stay

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// target returns the guest and the step of the path.
-func (x *exchange) target() (guest, step string) {
+// guestAndStep returns the guest and the step of the path.
+func (x *exchange) guestAndStep() (guest, step string) {
 	if x.flow.Kiosk {
 		return x.flow.stepOf(x.r.PathValue("step"))
 	}
@@ -25,7 +25,7 @@ func (s *site) openForm(x *exchange) error {
 	if x.flow.Kiosk {
 		missing := x.flow.Stay.GetCheckIn().GetMissingGuestIds()
 		if len(missing) == 0 {
-			return x.move(x.flow.CheckIn())
+			return x.redirect(x.flow.CheckIn())
 		}
 		id = missing[0]
 	}
@@ -35,17 +35,17 @@ func (s *site) openForm(x *exchange) error {
 	}
 	switch {
 	case f.GetFromProfile() && f.GetNext() == "":
-		return x.move(x.flow.Below("form/check"))
+		return x.redirect(x.flow.Below("form/check"))
 	case f.GetNext() != "":
-		return x.move(x.flow.Step(id, f.GetNext()))
+		return x.redirect(x.flow.Step(id, f.GetNext()))
 	case len(f.GetSteps()) > 0:
-		return x.move(x.flow.Step(id, f.GetSteps()[0].GetName()))
+		return x.redirect(x.flow.Step(id, f.GetSteps()[0].GetName()))
 	}
-	return x.move(x.flow.Home())
+	return x.redirect(x.flow.Home())
 }
 
 func (x *exchange) form(guest string) (*guestv1.Form, error) {
-	found, err := x.site.api.Forms.GetForm(x.as(), &guestv1.GetFormRequest{GuestId: guest})
+	found, err := x.site.api.Forms.GetForm(x.callContext(), &guestv1.GetFormRequest{GuestId: guest})
 	x.translate(found.GetData())
 	return found.GetData(), err
 }
@@ -84,7 +84,7 @@ type stepView struct {
 }
 
 func (s *site) showStep(x *exchange) error {
-	guest, step := x.target()
+	guest, step := x.guestAndStep()
 	f, err := x.form(guest)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	step := f.GetSteps()[at]
 	p := x.stayPage("form." + name)
 	p.Back = x.backFrom(f, at)
-	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.returns()}
+	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck()}
 	if isCountCertain(f) && len(f.GetSteps()) > 1 {
 		v.Number, v.Count = at+1, len(f.GetSteps())
 	}
@@ -162,12 +162,12 @@ func isCountCertain(f *guestv1.Form) bool {
 	return true
 }
 
-// returns reports whether the page was opened from the check of all answers.
-func (x *exchange) returns() bool { return x.r.URL.Query().Has("check") || x.value("check") != "" }
+// isFromCheck reports whether the page was opened from the check of all answers.
+func (x *exchange) isFromCheck() bool { return x.r.URL.Query().Has("check") || x.value("check") != "" }
 
 func (x *exchange) backFrom(f *guestv1.Form, at int) string {
 	switch {
-	case x.returns():
+	case x.isFromCheck():
 		return x.checkPage()
 	case at > 0:
 		return x.flow.Step(f.GetGuestId(), f.GetSteps()[at-1].GetName())
@@ -191,7 +191,7 @@ func answerOf(path string) string {
 
 // saveStep saves the answers of one step and moves to the next.
 func (s *site) saveStep(x *exchange) error {
-	guest, step := x.target()
+	guest, step := x.guestAndStep()
 	f, err := x.form(guest)
 	if err != nil {
 		return err
@@ -215,22 +215,22 @@ func (s *site) saveStep(x *exchange) error {
 	if address, ok := x.sameAddress(guest, step); ok && x.value("do") == "same" {
 		posted = address
 	}
-	saved, err := s.api.Forms.SaveStep(x.as(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted})
+	saved, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted})
 	if err != nil {
 		if wrong := s.api.Fault(err); wrong.Kind == fault.Invalid && len(wrong.Fields) > 0 {
 			return x.step(http.StatusUnprocessableEntity, f, step, posted, wrong.Fields)
 		}
 		return err
 	}
-	return x.move(x.after(saved.GetData(), step))
+	return x.redirect(x.pageAfterStep(saved.GetData(), step))
 }
 
-// after returns the page after a saved step.
-func (x *exchange) after(f *guestv1.Form, step string) string {
-	if x.returns() && f.GetNext() == "" {
+// pageAfterStep returns the page after a saved step.
+func (x *exchange) pageAfterStep(f *guestv1.Form, step string) string {
+	if x.isFromCheck() && f.GetNext() == "" {
 		return x.checkPage()
 	}
-	if x.returns() {
+	if x.isFromCheck() {
 		return x.flow.Step(f.GetGuestId(), f.GetNext())
 	}
 	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == step })
@@ -337,16 +337,16 @@ func (s *site) confirmAnswers(x *exchange) error {
 		for _, q := range first.GetFields() {
 			same[q.GetName()] = q.GetValue()
 		}
-		if _, err := s.api.Forms.SaveStep(x.as(), &guestv1.SaveStepRequest{GuestId: a.Form.GetGuestId(), Step: first.GetName(), Answers: same}); err != nil {
+		if _, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: a.Form.GetGuestId(), Step: first.GetName(), Answers: same}); err != nil {
 			return err
 		}
 	}
-	return x.move(x.flow.Home())
+	return x.redirect(x.flow.Home())
 }
 
 // answers returns the forms of all guests that this session may read.
 func (x *exchange) answers() (all []answers, err error) {
-	found, err := x.site.api.Forms.ListForms(x.as(), &guestv1.ListFormsRequest{})
+	found, err := x.site.api.Forms.ListForms(x.callContext(), &guestv1.ListFormsRequest{})
 	if err != nil {
 		return nil, err
 	}

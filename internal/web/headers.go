@@ -34,8 +34,8 @@ func permissions(kiosk bool) string {
 // protect refuses requests that another site's page makes with this site's cookies.
 func (s *site) protect(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(s.page(func(x *exchange) error {
-		x.problem(http.StatusForbidden, "web.problem.form")
+	guard.SetDenyHandler(s.httpHandler(func(x *exchange) error {
+		x.renderProblem(http.StatusForbidden, "web.problem.form")
 		return nil
 	}))
 	return guard.Handler(next)

@@ -15,7 +15,7 @@ func (s *site) tablet(h handler) handler {
 	return func(x *exchange) error {
 		x.flow.Kiosk = true
 		if x.token = x.cookie(kioskCookie); x.token == "" {
-			return x.move("/k/enrol")
+			return x.redirect("/k/enrol")
 		}
 		return h(x)
 	}
@@ -28,7 +28,7 @@ func (s *site) visit(h handler) handler { return s.guest(withStay(h)) }
 func (s *site) guest(h handler) handler {
 	return s.tablet(func(x *exchange) error {
 		if x.token = x.cookie(visitCookie); x.token == "" {
-			return x.move("/k/")
+			return x.redirect("/k/")
 		}
 		return h(x)
 	})
@@ -40,7 +40,7 @@ func (s *site) showEnrol(x *exchange) error { return x.enrolPage(http.StatusOK, 
 
 func (x *exchange) enrolPage(status int, v enrolView) error {
 	x.flow.Kiosk = true
-	p := x.new(nil, "web.enrol.title")
+	p := x.newPage(nil, "web.enrol.title")
 	if v.Wrong {
 		p.Wrong = []wrong{{ID: "f-code", Text: p.T("web.enrol.wrong")}}
 	}
@@ -55,7 +55,7 @@ func (s *site) enrol(x *exchange) error {
 	if err != nil {
 		return x.enrolPage(http.StatusUnprocessableEntity, enrolView{Wrong: true})
 	}
-	made, err := s.api.Kiosks.EnrolKiosk(x.as(), &kioskv1.EnrolKioskRequest{Code: x.value("code"), PublicKey: key})
+	made, err := s.api.Kiosks.EnrolKiosk(x.callContext(), &kioskv1.EnrolKioskRequest{Code: x.value("code"), PublicKey: key})
 	if err != nil {
 		switch s.api.Fault(err).Kind {
 		case fault.Invalid, fault.NotFound, fault.Precondition, fault.Unauthenticated, fault.Denied:
@@ -64,7 +64,7 @@ func (s *site) enrol(x *exchange) error {
 		return err
 	}
 	x.setCookie(kioskCookie, made.GetData().GetToken(), s.now().Add(kioskAge))
-	return x.move("/k/")
+	return x.redirect("/k/")
 }
 
 type kioskView struct {
@@ -73,7 +73,7 @@ type kioskView struct {
 }
 
 func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
-	found, err := x.site.api.Kiosks.GetKiosk(x.as(), &kioskv1.GetKioskRequest{})
+	found, err := x.site.api.Kiosks.GetKiosk(x.callContext(), &kioskv1.GetKioskRequest{})
 	if err != nil {
 		if k := x.site.api.Fault(err).Kind; k == fault.Unauthenticated || k == fault.Denied {
 			x.dropCookie(kioskCookie)
@@ -92,18 +92,18 @@ const (
 )
 
 func (s *site) showKiosk(x *exchange) error {
-	x.endGuest()
+	x.endGuestSession()
 	if x.r.URL.RawQuery != chosenQuery {
 		x.forgetLanguage()
 	}
 	k, err := x.kiosk()
 	if err != nil {
 		if kind := s.api.Fault(err).Kind; kind == fault.Unauthenticated || kind == fault.Denied {
-			return x.move("/k/enrol")
+			return x.redirect("/k/enrol")
 		}
 		return s.showClosed(x)
 	}
-	p := x.new(k.GetProperty(), "web.kiosk.title", "property", k.GetProperty().GetName())
+	p := x.newPage(k.GetProperty(), "web.kiosk.title", "property", k.GetProperty().GetName())
 	p.Idle, p.Refresh, p.LookURL = "start", startSeconds, "?"+lookQuery+"&"+chosenQuery
 	p.Data = kioskView{Kiosk: k, QR: x.qr(k.GetDoor())}
 	return x.render(http.StatusOK, "kiosk", p)
@@ -121,14 +121,14 @@ func (x *exchange) forgetLanguage() {
 	x.ownLanguage = true
 }
 
-// endGuest ends the session of the guest at the tablet, if there is one.
-func (x *exchange) endGuest() {
+// endGuestSession ends the session of the guest at the tablet, if there is one.
+func (x *exchange) endGuestSession() {
 	token := x.cookie(visitCookie)
 	if token == "" {
 		return
 	}
 	// A session that cannot be ended now ends by itself.
-	_, _ = x.site.api.Stays.EndSession(x.asToken(token), &guestv1.EndSessionRequest{})
+	_, _ = x.site.api.Stays.EndSession(x.callContextOf(token), &guestv1.EndSessionRequest{})
 	x.dropCookie(visitCookie)
 	x.w.Header().Set("Clear-Site-Data", `"cache"`)
 }
@@ -153,11 +153,11 @@ func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	x.ownLanguage = x.r.URL.Path == "/k/closed" // the service worker keeps it for the next guests
 	var k *kioskv1.Kiosk
 	if token := x.cookie(kioskCookie); token != "" {
-		if found, err := x.site.api.Kiosks.GetKiosk(x.asToken(token), &kioskv1.GetKioskRequest{}); err == nil {
+		if found, err := x.site.api.Kiosks.GetKiosk(x.callContextOf(token), &kioskv1.GetKioskRequest{}); err == nil {
 			k = found.GetData()
 		}
 	}
-	p := x.new(k.GetProperty(), title)
+	p := x.newPage(k.GetProperty(), title)
 	p.Refresh, p.Idle = seconds, idle
 	p.Data = closedView{Text: text, QR: x.qr(k.GetDoor())}
 	return x.render(http.StatusOK, "closed", p)
@@ -165,7 +165,7 @@ func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 
 func (s *site) showFind(x *exchange) error {
 	if x.r.URL.Path == "/k/which" {
-		return x.move("/k/find")
+		return x.redirect("/k/find")
 	}
 	return x.findPage(http.StatusOK, findView{})
 }
@@ -187,7 +187,7 @@ func (s *site) findAtKiosk(x *exchange) error {
 		v.NotFound = true
 		return x.findPage(http.StatusUnprocessableEntity, v)
 	}
-	found, err := s.api.Kiosks.FindStay(x.as(), &kioskv1.FindStayRequest{
+	found, err := s.api.Kiosks.FindStay(x.callContext(), &kioskv1.FindStayRequest{
 		Number: v.Number, FamilyName: v.Name, Choice: x.value("choice"), Challenge: x.value("challenge"), Signature: signature,
 	})
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *site) findAtKiosk(x *exchange) error {
 		return x.findPage(http.StatusOK, v)
 	}
 	x.setCookie(visitCookie, found.GetData().GetSession().GetToken(), time.Time{})
-	return x.move("/k/you")
+	return x.redirect("/k/you")
 }
 
 // showYou asks whether the found reservation is the guest's.
@@ -223,14 +223,14 @@ func (s *site) kioskHelp(x *exchange) error {
 		return err
 	}
 	if visit := x.cookie(visitCookie); visit != "" {
-		_, err = s.api.CheckIns.RequestHelp(x.asToken(visit), &guestv1.RequestHelpRequest{})
+		_, err = s.api.CheckIns.RequestHelp(x.callContextOf(visit), &guestv1.RequestHelpRequest{})
 	} else {
-		_, err = s.api.Kiosks.RequestHelp(x.as(), &kioskv1.RequestHelpRequest{})
+		_, err = s.api.Kiosks.RequestHelp(x.callContext(), &kioskv1.RequestHelpRequest{})
 	}
 	if err != nil {
 		return err
 	}
-	p := x.new(k.GetProperty(), "web.help.title")
+	p := x.newPage(k.GetProperty(), "web.help.title")
 	p.Back, p.Idle = "/k/", "guest"
 	return x.render(http.StatusOK, "help", p)
 }
@@ -245,6 +245,6 @@ func (s *site) showPhone(x *exchange) error {
 
 // endVisit ends the visit of a guest.
 func (s *site) endVisit(x *exchange) error {
-	x.endGuest()
-	return x.move("/k/")
+	x.endGuestSession()
+	return x.redirect("/k/")
 }

@@ -14,7 +14,7 @@ type linkView struct {
 
 // showLink shows what a mail's link leads to. It changes nothing: mail scanners open links.
 func (s *site) showLink(x *exchange) error {
-	found, err := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")})
+	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")})
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *site) showLink(x *exchange) error {
 }
 
 func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
-	p := x.new(link.GetProperty(), "web.link.title", "property", link.GetProperty().GetName())
+	p := x.newPage(link.GetProperty(), "web.link.title", "property", link.GetProperty().GetName())
 	p.Data = linkView{Link: link, Path: "/g/l/" + x.r.PathValue("secret"), Sent: sent}
 	return x.render(http.StatusOK, "link", p)
 }
@@ -33,15 +33,15 @@ func (s *site) bindLink(x *exchange) error {
 	if x.key() == "" {
 		return s.showLink(x)
 	}
-	bound, err := s.api.Links.BindLink(x.as(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret"), Device: deviceOf(x.r.UserAgent())})
+	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret"), Device: deviceOf(x.r.UserAgent())})
 	if err != nil {
 		// Another device may have bound it meanwhile: its page says so.
-		if again, e := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")}); e == nil && again.GetData().GetBound() {
+		if again, e := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")}); e == nil && again.GetData().GetBound() {
 			return x.showLink(again.GetData(), false)
 		}
 		return err
 	}
-	return x.begin(bound.GetData())
+	return x.openSession(bound.GetData())
 }
 
 // renewLink mails a new link to the same address.
@@ -50,21 +50,21 @@ func (s *site) renewLink(x *exchange) error {
 		return s.showLink(x)
 	}
 	secret := x.r.PathValue("secret")
-	found, err := s.api.Links.GetLink(x.as(), &guestv1.GetLinkRequest{Link: secret})
+	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: secret})
 	if err != nil {
 		return err
 	}
-	if _, err := s.api.Links.RenewLink(x.as(), &guestv1.RenewLinkRequest{Link: secret}); err != nil {
+	if _, err := s.api.Links.RenewLink(x.callContext(), &guestv1.RenewLinkRequest{Link: secret}); err != nil {
 		return err
 	}
 	return x.showLink(found.GetData(), true)
 }
 
-// begin keeps a session on the guest's own device and moves to its stay.
-func (x *exchange) begin(session *guestv1.Session) error {
+// openSession keeps a session on the guest's own device and moves to its stay.
+func (x *exchange) openSession(session *guestv1.Session) error {
 	if !cookieID.MatchString(session.GetStayId()) {
 		return x.notFound()
 	}
 	x.setCookie(stayCookie+session.GetStayId(), session.GetToken(), session.GetExpiresAt().AsTime())
-	return x.move("/g/stays/" + session.GetStayId())
+	return x.redirect("/g/stays/" + session.GetStayId())
 }

@@ -44,7 +44,7 @@ func (x *exchange) lookURL() string {
 
 // handleLook serves the forms that change how pages look. They change nothing else and need no session.
 func (s *site) handleLook(next http.Handler) http.Handler {
-	save := s.page(s.saveLook)
+	save := s.httpHandler(s.saveLook)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(r.URL.RawQuery, "&")
 		if r.Method == http.MethodPost && name == lookQuery {
@@ -75,5 +75,5 @@ func (s *site) saveLook(x *exchange) error {
 		x.setCookie(languageCookie, lang, until)
 	}
 	_, query, _ := strings.Cut(x.r.URL.RawQuery, "&")
-	return x.move((&url.URL{Path: path, RawQuery: query}).String())
+	return x.redirect((&url.URL{Path: path, RawQuery: query}).String())
 }

@@ -33,7 +33,7 @@ func (x *exchange) qr(door string) qrCode {
 // phoneQR returns the code of a link with which the guest at a kiosk continues on a phone. It returns none if the stay cannot be handed
 // over, such as after a phone has taken it.
 func (x *exchange) phoneQR() qrCode {
-	made, err := x.site.api.Stays.HandOver(x.as(), &guestv1.HandOverRequest{})
+	made, err := x.site.api.Stays.HandOver(x.callContext(), &guestv1.HandOverRequest{})
 	if err != nil {
 		return qrCode{}
 	}

@@ -40,6 +40,6 @@ func (x *exchange) toSign(c *guestv1.CheckIn) (*signView, error) {
 
 // sign stores what a guest drew.
 func (x *exchange) sign() error {
-	_, err := x.site.api.Forms.SignForm(x.as(), &guestv1.SignFormRequest{GuestId: x.value("guest"), Shown: x.value("shown"), Drawing: x.value("drawing")})
+	_, err := x.site.api.Forms.SignForm(x.callContext(), &guestv1.SignFormRequest{GuestId: x.value("guest"), Shown: x.value("shown"), Drawing: x.value("drawing")})
 	return err
 }

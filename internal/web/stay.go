@@ -44,7 +44,7 @@ func withStay(h handler) handler {
 // showFirst moves to a stay that this device has.
 func (s *site) showFirst(x *exchange) error {
 	if id := x.keptStay(); id != "" {
-		return x.move("/g/stays/" + id)
+		return x.redirect("/g/stays/" + id)
 	}
 	return x.notFound()
 }
@@ -62,7 +62,7 @@ func (x *exchange) keptStay() string {
 // loadStay reads the stay of the exchange's session.
 func (x *exchange) loadStay() error {
 	x.flow.Stay = nil
-	found, err := x.site.api.Stays.GetStay(x.as(), &guestv1.GetStayRequest{})
+	found, err := x.site.api.Stays.GetStay(x.callContext(), &guestv1.GetStayRequest{})
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (x *exchange) loadStay() error {
 }
 
 func (x *exchange) stayPage(title string, kv ...any) *page {
-	p := x.new(x.flow.Stay.GetProperty(), title, kv...)
+	p := x.newPage(x.flow.Stay.GetProperty(), title, kv...)
 	p.Back = x.flow.Home()
 	return p
 }
@@ -143,10 +143,10 @@ func (s *site) showArrival(x *exchange) error {
 }
 
 func (s *site) saveArrival(x *exchange) error {
-	if _, err := s.api.Forms.SetArrival(x.as(), &guestv1.SetArrivalRequest{Time: x.value("time")}); err != nil {
+	if _, err := s.api.Forms.SetArrival(x.callContext(), &guestv1.SetArrivalRequest{Time: x.value("time")}); err != nil {
 		return err
 	}
-	return x.move(x.flow.Home())
+	return x.redirect(x.flow.Home())
 }
 
 func (s *site) showRules(x *exchange) error {
@@ -154,10 +154,10 @@ func (s *site) showRules(x *exchange) error {
 }
 
 func (s *site) acceptRules(x *exchange) error {
-	if _, err := s.api.Forms.AcceptHouseRules(x.as(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
+	if _, err := s.api.Forms.AcceptHouseRules(x.callContext(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
 		return err
 	}
-	return x.move(x.flow.Home())
+	return x.redirect(x.flow.Home())
 }
 
 // minors returns the companions for whom the guest decides what is shared.
@@ -234,10 +234,10 @@ func (s *site) saveSharing(x *exchange) error {
 		}
 		req.Minors = append(req.Minors, of)
 	}
-	if _, err := s.api.Forms.SetSharing(x.as(), req); err != nil {
+	if _, err := s.api.Forms.SetSharing(x.callContext(), req); err != nil {
 		return err
 	}
-	return x.move(x.flow.Home())
+	return x.redirect(x.flow.Home())
 }
 
 type peopleView struct {
@@ -259,14 +259,14 @@ func (x *exchange) people(status int, v peopleView) error {
 }
 
 func (s *site) saveParty(x *exchange) error {
-	if _, err := s.api.Forms.SetParty(x.as(), &guestv1.SetPartyRequest{AdultCount: small(x.value("adults")), ChildCount: small(x.value("children"))}); err != nil {
+	if _, err := s.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{AdultCount: parseCount(x.value("adults")), ChildCount: parseCount(x.value("children"))}); err != nil {
 		return err
 	}
-	return x.move(x.flow.Below("people"))
+	return x.redirect(x.flow.Below("people"))
 }
 
-// small reads a count of people. Anything else is -1, which the API refuses.
-func small(text string) int32 {
+// parseCount reads a count of people. Anything else is -1, which the API refuses.
+func parseCount(text string) int32 {
 	n := int32(0)
 	for _, c := range text {
 		if c < '0' || c > '9' || n > 99 {
@@ -284,12 +284,12 @@ func small(text string) int32 {
 func (s *site) changePerson(x *exchange) error {
 	id := x.r.PathValue("guest")
 	if x.value("do") == "remove" {
-		if _, err := s.api.Forms.RemoveCompanion(x.as(), &guestv1.RemoveCompanionRequest{GuestId: id}); err != nil {
+		if _, err := s.api.Forms.RemoveCompanion(x.callContext(), &guestv1.RemoveCompanionRequest{GuestId: id}); err != nil {
 			return err
 		}
-		return x.move(x.flow.Below("people"))
+		return x.redirect(x.flow.Below("people"))
 	}
-	_, err := s.api.Forms.InviteCompanion(x.as(), &guestv1.InviteCompanionRequest{GuestId: id, Email: x.value("email")})
+	_, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: id, Email: x.value("email")})
 	if err != nil && s.api.Fault(err).Kind == fault.Invalid {
 		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id})
 	}
@@ -301,7 +301,7 @@ func (s *site) changePerson(x *exchange) error {
 
 // help calls a member of staff.
 func (s *site) help(x *exchange) error {
-	if _, err := s.api.CheckIns.RequestHelp(x.as(), &guestv1.RequestHelpRequest{}); err != nil {
+	if _, err := s.api.CheckIns.RequestHelp(x.callContext(), &guestv1.RequestHelpRequest{}); err != nil {
 		return err
 	}
 	return x.render(http.StatusOK, "help", x.stayPage("web.help.title"))
@@ -309,10 +309,10 @@ func (s *site) help(x *exchange) error {
 
 // endSession forgets the stay on this device.
 func (s *site) endSession(x *exchange) error {
-	if _, err := s.api.Stays.EndSession(x.as(), &guestv1.EndSessionRequest{}); err != nil {
+	if _, err := s.api.Stays.EndSession(x.callContext(), &guestv1.EndSessionRequest{}); err != nil {
 		return err
 	}
 	x.dropCookie(stayCookie + x.flow.Stay.GetId())
 	x.w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
-	return x.render(http.StatusOK, "forgotten", x.new(x.flow.Stay.GetProperty(), "web.forgotten.title"))
+	return x.render(http.StatusOK, "forgotten", x.newPage(x.flow.Stay.GetProperty(), "web.forgotten.title"))
 }

@@ -68,12 +68,12 @@ func New(api API, o Options) (http.Handler, error) {
 	}
 	s := &site{api: api, log: o.Logger, secure: o.Secure, now: o.Now, pages: pages, files: files, mux: http.NewServeMux(), languages: newLanguages()}
 	for pattern, h := range s.routes() {
-		s.mux.Handle(pattern, s.page(h))
+		s.mux.Handle(pattern, s.httpHandler(h))
 	}
 	s.mux.HandleFunc("GET /static/{name}", files.serve)
 	s.mux.HandleFunc("GET /theme/{name}", serveTheme)
 	s.mux.HandleFunc("GET /k/sw.js", files.serveWorker)
-	s.mux.Handle("/", s.page(func(x *exchange) error { return x.notFound() }))
+	s.mux.Handle("/", s.httpHandler(func(x *exchange) error { return x.notFound() }))
 	return s.protect(s.handleLook(s.mux)), nil
 }
 
@@ -103,7 +103,7 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/people":              s.own(s.saveParty),
 		"POST /g/stays/{id}/people/{guest}":      s.own(s.changePerson),
 		"GET /g/stays/{id}/checkin":              s.own(s.showStage),
-		"POST /g/stays/{id}/checkin":             s.device(s.act),
+		"POST /g/stays/{id}/checkin":             s.device(s.takeStep),
 		"GET /g/stays/{id}/email":                s.own(s.showEmail),
 		"POST /g/stays/{id}/email":               s.own(s.saveEmail),
 		"GET /g/stays/{id}/key":                  s.own(s.showKey),
@@ -132,7 +132,7 @@ func (s *site) routes() map[string]handler {
 		"GET /k/form/{step}":  s.visit(s.showStep),
 		"POST /k/form/{step}": s.visit(s.saveStep),
 		"GET /k/confirm":      s.visit(s.showStage),
-		"POST /k/confirm":     s.guest(s.act),
+		"POST /k/confirm":     s.guest(s.takeStep),
 		"GET /k/email":        s.visit(s.showEmail),
 		"POST /k/email":       s.visit(s.saveEmail),
 		"GET /k/asking":       s.visit(s.showStage),
