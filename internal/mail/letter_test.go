@@ -39,6 +39,28 @@ func TestLetters(t *testing.T) {
 	}
 }
 
+// A code works from the moment of the check-in, also if the stay begins later on that day.
+func TestLetterSaysWhenTheCodeWorks(t *testing.T) {
+	now := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
+	begin := now.Add(4 * time.Hour)
+	for name, c := range map[string]struct {
+		opens time.Time
+		want  string
+	}{
+		"checked in early":          {now.Add(-time.Minute), "The code works."},
+		"started on an earlier day": {begin, "The code works from"},
+	} {
+		o := Occasion{
+			Kind: Key, Now: now, OpensAt: c.opens, Confirmed: true, Codes: []DoorCode{{Digits: "480271"}},
+			Stays: []OccasionStay{{From: begin, To: begin.Add(44 * time.Hour)}},
+		}
+		text, err := Compose("ana@example.com", o.Letter())
+		if err != nil || !strings.Contains(text.Text, c.want) {
+			t.Errorf("%s: %s, %v", name, text.Text, err)
+		}
+	}
+}
+
 func TestHeadersHaveOneLine(t *testing.T) {
 	text, err := Compose("ana@example.com", Letter{Subject: "Room\r\nBcc: all@example.com", Property: "A\u2028B"})
 	if err != nil || strings.ContainsAny(text.Subject, "\r\n") || strings.Contains(text.Text, "\u2028") {

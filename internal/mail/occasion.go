@@ -22,7 +22,9 @@ type Occasion struct {
 	Codes      []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
 	// Confirmed means that each lock has confirmed the code.
 	Confirmed bool
-	Now       time.Time
+	// OpensAt is from when the codes open the doors. The PMS may check a guest in before the stay begins.
+	OpensAt time.Time
+	Now     time.Time
 	// Stop is the message of a mail to staff.
 	Stop message.Message
 }
@@ -58,7 +60,7 @@ func (o Occasion) Letter() Letter {
 	params["from"] = first.From
 	l.Paragraphs = append(l.Paragraphs, o.text("text", params))
 	l.Facts = o.facts(first)
-	o.addCodes(&l, first)
+	o.addCodes(&l)
 	o.addButtons(&l)
 	o.addClosing(&l)
 	return l
@@ -100,7 +102,7 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	return all
 }
 
-func (o Occasion) addCodes(l *Letter, s OccasionStay) {
+func (o Occasion) addCodes(l *Letter) {
 	if !o.Kind.HasPIN() || len(o.Codes) == 0 {
 		return
 	}
@@ -114,8 +116,8 @@ func (o Occasion) addCodes(l *Letter, s OccasionStay) {
 	switch {
 	case !o.Confirmed:
 		l.Closing = append(l.Closing, o.common("codeLikely", nil))
-	case s.From.After(o.Now):
-		l.Closing = append(l.Closing, o.common("codeWorks", message.Params{"from": s.From}))
+	case o.OpensAt.After(o.Now):
+		l.Closing = append(l.Closing, o.common("codeWorks", message.Params{"from": o.OpensAt}))
 	default:
 		l.Closing = append(l.Closing, o.common("codeWorksNow", nil))
 	}

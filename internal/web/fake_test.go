@@ -302,6 +302,6 @@ func (f *fakeAPI) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpRequest
 
 // start makes the PMS's update arrive.
 func (f *fakeAPI) start(pin string) {
-	f.stay.State, f.stay.CheckIn.Stage = "started", "checkedIn"
+	f.stay.State, f.stay.CheckIn.Stage, f.stay.OpensAt = "started", "checkedIn", f.stay.GetFrom()
 	f.stay.Doors = []*guestv1.StayDoor{{Id: "door_1", Name: "Room 204", Kind: "room", Pin: pin, PinConfirmedAt: f.stay.GetFrom()}, {Id: "gat_1", Name: "Gate", Kind: "gate"}}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
 )
@@ -397,6 +398,9 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("%s: the state leads: %t\n%s", pin, leads, page.body)
 		}
 	}
+	f.start("verified")
+	f.stay.OpensAt = timestamppb.New(f.now) // checked in before the stay begins
+	b.shows("/g/stays/rsv_1/key", "Your code works. ")
 	f.start("queued")
 	f.stay.Doors[0].Reason = "lockOffline"
 	b.shows("/g/stays/rsv_1/key", "Your code is not on the door. Staff have been told; call the property.")

@@ -293,6 +293,9 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 		r.out.canceled = true // the stay has no code, such as in a room without a lock
 		return nil
 	}
+	if plan.Window != nil {
+		r.occasion.OpensAt = plan.Window.From
+	}
 	r.occasion.Codes = append(r.occasion.Codes, mail.DoorCode{Digits: shown.PIN})
 	for _, g := range shown.Gates {
 		if g.PIN != shown.PIN {

@@ -152,6 +152,9 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	if err != nil {
 		return err
 	}
+	if plan.Window != nil {
+		out.OpensAt = timestamppb.New(plan.Window.From)
+	}
 	for _, d := range plan.Doors {
 		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: convert.Time(d.ConfirmedAt)})
 	}

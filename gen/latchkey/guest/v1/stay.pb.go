@@ -262,7 +262,10 @@ type Stay struct {
 	// The property has no mail server, so no mail reaches a guest now.
 	SendsNoMail bool `protobuf:"varint,26,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
 	// Whether the property keeps the answers of the main guest for the next stay. Absent if this session does not decide it.
-	KeepProfile   *bool `protobuf:"varint,27,opt,name=keep_profile,json=keepProfile,proto3,oneof" json:"keep_profile,omitempty"`
+	KeepProfile *bool `protobuf:"varint,27,opt,name=keep_profile,json=keepProfile,proto3,oneof" json:"keep_profile,omitempty"`
+	// From when the codes open the doors: the moment of the check-in, or the begin of a stay that the PMS started on an earlier day. Absent
+	// before the PMS has checked the guest in.
+	OpensAt       *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -484,6 +487,13 @@ func (x *Stay) GetKeepProfile() bool {
 		return *x.KeepProfile
 	}
 	return false
+}
+
+func (x *Stay) GetOpensAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OpensAt
+	}
+	return nil
 }
 
 // StayMail is how far a mail to the guest is.
@@ -1542,7 +1552,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x10HandOverResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x92\t\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xc9\t\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1575,7 +1585,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x12needs_mail_address\x18\x18 \x01(\bR\x10needsMailAddress\x12!\n" +
 	"\fpin_withheld\x18\x19 \x01(\tR\vpinWithheld\x12\"\n" +
 	"\rsends_no_mail\x18\x1a \x01(\bR\vsendsNoMail\x12&\n" +
-	"\fkeep_profile\x18\x1b \x01(\bH\x00R\vkeepProfile\x88\x01\x01B\x0f\n" +
+	"\fkeep_profile\x18\x1b \x01(\bH\x00R\vkeepProfile\x88\x01\x01\x125\n" +
+	"\bopens_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\aopensAtB\x0f\n" +
 	"\r_keep_profile\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
@@ -1711,31 +1722,32 @@ var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
 	10, // 10: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
 	5,  // 11: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
 	6,  // 12: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
-	21, // 13: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	21, // 14: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	21, // 15: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	13, // 16: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	14, // 17: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	17, // 18: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	18, // 19: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	21, // 20: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	21, // 21: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	21, // 22: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 23: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	11, // 24: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	15, // 25: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	2,  // 26: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
-	19, // 27: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 28: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	12, // 29: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	16, // 30: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	3,  // 31: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
-	20, // 32: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	28, // [28:33] is the sub-list for method output_type
-	23, // [23:28] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	21, // 13: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
+	21, // 14: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	21, // 15: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	21, // 16: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	13, // 17: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	14, // 18: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	17, // 19: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	18, // 20: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	21, // 21: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	21, // 22: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	21, // 23: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 24: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	11, // 25: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	15, // 26: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	2,  // 27: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	19, // 28: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 29: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	12, // 30: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	16, // 31: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	3,  // 32: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	20, // 33: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	29, // [29:34] is the sub-list for method output_type
+	24, // [24:29] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
