@@ -99,7 +99,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 		return x.notFound()
 	}
 	step := f.GetSteps()[at]
-	p := x.stayPage("form." + name)
+	p := x.stayPage(stepTitle(step))
 	p.Back = x.backFrom(f, at)
 	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck()}
 	if isCountCertain(f) && len(f.GetSteps()) > 1 {
@@ -121,7 +121,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 		}
 		for _, wrongField := range faults {
 			if answerOf(wrongField.Path) == asked.GetName() {
-				p.Wrong = append(p.Wrong, wrong{ID: q.ID, Text: p.Or("problem."+string(wrongField.Reason), "problem.required")})
+				p.Wrong = append(p.Wrong, wrong{ID: q.ID, Label: p.label(asked), Text: p.Or("problem."+string(wrongField.Reason), "problem.required")})
 				break
 			}
 		}
@@ -129,6 +129,15 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	}
 	p.Data = v
 	return x.render(status, "step", p)
+}
+
+// stepTitle returns the message of a step's question. Only some laws ask for the place of birth.
+func stepTitle(step *guestv1.FormStep) string {
+	places := []string{"birthPlace", "birthProvince", "birthCountry"}
+	if step.GetName() == "birth" && !slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(places, f.GetName()) }) {
+		return "form.birth.date"
+	}
+	return "form." + step.GetName()
 }
 
 // sameAddress returns the address of the main guest, for the form of a companion. ok is false if there is none that this session may read.
@@ -282,77 +291,4 @@ func (w words) monthNamed(name string) int {
 		}
 	}
 	return 0
-}
-
-// answers are the answers of one guest, for the page that checks them.
-type answers struct {
-	Guest *guestv1.StayGuest
-	Form  *guestv1.Form
-}
-
-// unanswered is a question without an answer.
-type unanswered struct {
-	Step  string
-	Field *guestv1.FormField
-}
-
-// Unanswered returns the questions without an answer.
-func (a answers) Unanswered() (all []unanswered) {
-	for _, step := range a.Form.GetSteps() {
-		for _, f := range step.GetFields() {
-			if f.GetValue() == "" && !f.GetWithheld() {
-				all = append(all, unanswered{step.GetName(), f})
-			}
-		}
-	}
-	return all
-}
-
-type checkView struct {
-	Guests []answers
-	Kept   bool // the answers are from a former stay, and the guest has not confirmed them
-}
-
-func (s *site) showAnswers(x *exchange) error {
-	p := x.stayPage("web.check.title")
-	all, err := x.answers()
-	if err != nil {
-		return err
-	}
-	p.Data = checkView{Guests: all, Kept: slices.ContainsFunc(all, func(a answers) bool { return a.Form.GetFromProfile() })}
-	return x.render(http.StatusOK, "check", p)
-}
-
-// confirmAnswers confirms answers of a former stay: it saves a step of the form unchanged.
-func (s *site) confirmAnswers(x *exchange) error {
-	all, err := x.answers()
-	if err != nil {
-		return err
-	}
-	for _, a := range all {
-		if !a.Form.GetFromProfile() || len(a.Form.GetSteps()) == 0 {
-			continue
-		}
-		first, same := a.Form.GetSteps()[0], map[string]string{}
-		for _, q := range first.GetFields() {
-			same[q.GetName()] = q.GetValue()
-		}
-		if _, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: a.Form.GetGuestId(), Step: first.GetName(), Answers: same}); err != nil {
-			return err
-		}
-	}
-	return x.redirect(x.flow.Home())
-}
-
-// answers returns the forms of all guests that this session may read.
-func (x *exchange) answers() (all []answers, err error) {
-	found, err := x.site.api.Forms.ListForms(x.callContext(), &guestv1.ListFormsRequest{})
-	if err != nil {
-		return nil, err
-	}
-	x.translate(found.GetData()...)
-	for _, f := range found.GetData() {
-		all = append(all, answers{Guest: x.flow.guest(f.GetGuestId()), Form: f})
-	}
-	return all, nil
 }

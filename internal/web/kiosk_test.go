@@ -179,7 +179,7 @@ func TestKioskAsksForAnAddress(t *testing.T) {
 	b.enrol()
 	b.moves("/k/find", form(facts("8790", "SILVA")...), "/k/you")
 	b.moves("/k/confirm", form("do", "start"), "/k/email")
-	b.shows("/k/email", "What is your e-mail address?")
+	b.shows("/k/email", "What is your email address?")
 	b.do(http.MethodPost, "/k/email", form("r~email", "x.1@guest.booking.com")).contains(t, "Enter your own address")
 	b.moves("/k/email", form("do", "skip"), "/k/confirm")
 	b.shows("/k/confirm", "Is this still right?")

@@ -41,8 +41,17 @@ type page struct {
 
 // wrong is one line of the error summary.
 type wrong struct {
-	ID   string // of the field
-	Text template.HTML
+	ID    string        // of the field
+	Label template.HTML // of the field; "" if the text says what it is about
+	Text  template.HTML
+}
+
+// label is the name of a question.
+func (p *page) label(f *guestv1.FormField) template.HTML {
+	if f.GetLabel() != "" {
+		return template.HTML(template.HTMLEscapeString(f.GetLabel()))
+	}
+	return p.Or("field."+f.GetName(), "web.question")
 }
 
 // Name returns the name of an input. At a kiosk it has a random prefix, so that the browser remembers nothing.
@@ -137,8 +146,11 @@ var functions = template.FuncMap{
 	"option": func(field, value string) message.Entry {
 		return message.Entry{Kind: "choice." + field + "." + value, Text: value}
 	},
-	"grouped": grouped,
-	"spoken":  spoken,
+	"grouped":  grouped,
+	"spoken":   spoken,
+	"answered": answered,
+	"missing":  missing,
+	"left":     left,
 }
 
 // grouped splits a code into groups of three, and each into its characters.

@@ -82,7 +82,7 @@ func TestEveryPageRenders(t *testing.T) {
 					f.start("failed")
 					p.Property, p.Back, p.Refresh, p.Title = theProperty, "/back", 2, "Title"
 					p.Flow = flow{Kiosk: kiosk, Stay: f.stay}
-					p.Wrong = []wrong{{"f-number", "Wrong"}, {"email-gst_2", "Wrong"}}
+					p.Wrong = []wrong{{ID: "f-number", Text: "Wrong"}, {ID: "email-gst_2", Label: "Email", Text: "Wrong"}}
 				}
 				var b bytes.Buffer
 				if err := tmpl.ExecuteTemplate(&b, "layout", p); err != nil {
