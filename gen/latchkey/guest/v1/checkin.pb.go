@@ -24,7 +24,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CheckIn is where a check-in is.
+// CheckIn is the state of a check-in.
 type CheckIn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What comes next: notToday, start, details, confirmDetails, identityCheck, signature, houseRules, stopped, ready, calling, waiting, atDesk,
@@ -34,13 +34,13 @@ type CheckIn struct {
 	Stops []*CheckInStop `protobuf:"bytes,2,rep,name=stops,proto3" json:"stops,omitempty"`
 	// When the PMS was last asked.
 	AskedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=asked_at,json=askedAt,proto3" json:"asked_at,omitempty"`
-	// When it is asked again without the guest. Absent: only on request.
+	// When the service asks the PMS again by itself. Absent: it asks only on request.
 	NextAskAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=next_ask_at,json=nextAskAt,proto3" json:"next_ask_at,omitempty"`
 	// The guests with missing answers.
 	MissingGuestIds []string `protobuf:"bytes,5,rep,name=missing_guest_ids,json=missingGuestIds,proto3" json:"missing_guest_ids,omitempty"`
-	// When the PMS took the check-in.
+	// When the PMS accepted the checkIn call.
 	AcceptedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=accepted_at,json=acceptedAt,proto3" json:"accepted_at,omitempty"`
-	// The PMS took the check-in, but has not sent the reservation as started for a minute.
+	// The PMS accepted the checkIn call more than a minute ago and has not sent the reservation as started.
 	Late bool `protobuf:"varint,7,opt,name=late,proto3" json:"late,omitempty"`
 	// When the stay starts, YYYY-MM-DD in the property's zone. The check-in is open on that day.
 	OpensOn string `protobuf:"bytes,8,opt,name=opens_on,json=opensOn,proto3" json:"opens_on,omitempty"`
@@ -151,13 +151,13 @@ type CheckInStop struct {
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What the guest reads, in English.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// With owing: the amount, such as "84.00", or empty if unknown.
+	// If the reason is owing: the amount, such as "84.00", or empty if it is not known.
 	Amount string `protobuf:"bytes,3,opt,name=amount,proto3" json:"amount,omitempty"`
-	// With owing: its currency, ISO 4217.
+	// If the reason is owing: the currency of the amount, ISO 4217.
 	Currency string `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	// Trying again can help.
 	Retry bool `protobuf:"varint,5,opt,name=retry,proto3" json:"retry,omitempty"`
-	// With roomNotReady: the caller gets a mail when the room is ready.
+	// If the reason is roomNotReady: the caller gets a mail when the room is ready.
 	Mailed        bool `protobuf:"varint,6,opt,name=mailed,proto3" json:"mailed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

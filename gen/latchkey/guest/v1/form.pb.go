@@ -297,11 +297,11 @@ type FormSignature struct {
 	// incomplete (required answers are missing), later (the law wants it on the day of arrival), atDesk (this session may not see all that is
 	// signed), open (SignForm can be called now) or signed.
 	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
-	// With open: the version of the answers, for SignForm. Show all of them before the guest signs.
+	// If the state is open: the version of the answers, for SignForm. Show all of them before the guest signs.
 	Shown string `protobuf:"bytes,2,opt,name=shown,proto3" json:"shown,omitempty"`
-	// With open and signed: the names of the fields that are signed.
+	// If the state is open or signed: the names of the fields that the signature covers.
 	Fields []string `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty"`
-	// With signed: when.
+	// If the state is signed: when the guest signed.
 	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -455,7 +455,7 @@ type FormField struct {
 	Autocomplete string `protobuf:"bytes,6,opt,name=autocomplete,proto3" json:"autocomplete,omitempty"`
 	// The label of a property's own field. Labels of other fields are in the catalogue by their name.
 	Label string `protobuf:"bytes,7,opt,name=label,proto3" json:"label,omitempty"`
-	// The most characters.
+	// The largest number of characters of an answer.
 	MaxLength int32 `protobuf:"varint,8,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
 	// There is an answer, which this session may not see: it was given in another session, and this one rests on two facts only, or an adult
 	// companion gave it on a link of their own. An empty answer keeps it.
@@ -472,7 +472,7 @@ type FormField struct {
 	Why string `protobuf:"bytes,14,opt,name=why,proto3" json:"why,omitempty"`
 	// The law wants the answer before the guest leaves. It is not required at the check-in.
 	ByDeparture bool `protobuf:"varint,15,opt,name=by_departure,json=byDeparture,proto3" json:"by_departure,omitempty"`
-	// Of a country: those that guests of the property choose often, to show before all others.
+	// If the kind is country: the countries that guests of the property choose often. Show them before all others.
 	Often []string `protobuf:"bytes,16,rep,name=often,proto3" json:"often,omitempty"`
 	// How the answer was given that this session may not change: mailLink (the main guest, with the link of the mail) or guest (a companion, on
 	// a link of their own). Empty: it may change the answer. SaveStep refuses a change with notYourAnswer.
@@ -927,9 +927,9 @@ func (x *SignFormResponse) GetData() *Form {
 // SetPartyRequest says who stays.
 type SetPartyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Adults, with the main guest.
+	// The number of adults, including the main guest.
 	AdultCount int32 `protobuf:"varint,1,opt,name=adult_count,json=adultCount,proto3" json:"adult_count,omitempty"`
-	// Children.
+	// The number of children.
 	ChildCount    int32 `protobuf:"varint,2,opt,name=child_count,json=childCount,proto3" json:"child_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1021,7 +1021,7 @@ type InviteCompanionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A companion of the stay.
 	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
-	// Where the link goes.
+	// The address to which the link is mailed.
 	Email         string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

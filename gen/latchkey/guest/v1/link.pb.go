@@ -675,7 +675,7 @@ type FindStayRequest struct {
 	Number string `protobuf:"bytes,2,opt,name=number,proto3" json:"number,omitempty"`
 	// A family name of the booker or of a guest. Case and accents do not count.
 	FamilyName string `protobuf:"bytes,3,opt,name=family_name,json=familyName,proto3" json:"family_name,omitempty"`
-	// If a former answer had choices: the id of one.
+	// The id of one of the choices in the answer before. Empty in a first search.
 	Choice string `protobuf:"bytes,4,opt,name=choice,proto3" json:"choice,omitempty"`
 	// What the device is, as it says itself, for the guest and staff. Empty: unknown.
 	Device        string `protobuf:"bytes,5,opt,name=device,proto3" json:"device,omitempty"`
@@ -852,7 +852,7 @@ func (x *Found) GetChoices() []*Choice {
 // Choice is one reservation of several with the same number and family name.
 type Choice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to send as choice.
+	// The value for FindStayRequest.choice.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The name of the room or bed, or empty if none is assigned.
 	SpaceName string `protobuf:"bytes,2,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`

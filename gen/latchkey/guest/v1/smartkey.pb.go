@@ -37,7 +37,7 @@ type SmartKey struct {
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// The end of its validity.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// When to ask for the next one.
+	// When the phone should renew the token.
 	RenewAfter *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=renew_after,json=renewAfter,proto3" json:"renew_after,omitempty"`
 	// The doors that it opens.
 	Doors         []*Door `protobuf:"bytes,5,rep,name=doors,proto3" json:"doors,omitempty"`
@@ -113,13 +113,13 @@ func (x *SmartKey) GetDoors() []*Door {
 // Door is one door of a token.
 type Door struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 8 bytes, as proofs name it.
+	// The id of the door in proofs, 8 bytes.
 	Door []byte `protobuf:"bytes,1,opt,name=door,proto3" json:"door,omitempty"`
 	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// room, bed or gate.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The bridge that drives it.
+	// The bridge that drives the door's lock.
 	BridgeId      string `protobuf:"bytes,4,opt,name=bridge_id,json=bridgeId,proto3" json:"bridge_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -232,11 +232,11 @@ func (x *GetEnrolmentRequest) GetLink() string {
 // GetEnrolmentResponse describes the link.
 type GetEnrolmentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The property: the audience of the possession.
+	// The property. It is the audience of the proof of possession.
 	PropertyId string `protobuf:"bytes,1,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
 	// Its name.
 	PropertyName string `protobuf:"bytes,2,opt,name=property_name,json=propertyName,proto3" json:"property_name,omitempty"`
-	// 32 bytes, to be answered within five minutes with a possession for enrolment.
+	// 32 bytes that the phone signs in its proof of possession. They are valid for five minutes.
 	Challenge []byte `protobuf:"bytes,3,opt,name=challenge,proto3" json:"challenge,omitempty"`
 	// When the link expires.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
@@ -307,7 +307,7 @@ type EnrolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The secret of the link.
 	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
-	// A possession for enrolment.
+	// The proof that the phone holds its key, for enrolment: a possession of docs/smartkey.md.
 	Possession []byte `protobuf:"bytes,2,opt,name=possession,proto3" json:"possession,omitempty"`
 	// The name of the phone, for staff and the guest.
 	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
@@ -470,9 +470,9 @@ func (x *ChallengeRequest) GetPhoneId() string {
 // ChallengeResponse carries the challenge.
 type ChallengeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The property: the audience of the possession.
+	// The property. It is the audience of the proof of possession.
 	PropertyId string `protobuf:"bytes,1,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
-	// 32 bytes, to be answered once, within five minutes, with a possession for renewal.
+	// 32 bytes that the phone signs in its proof of possession. They are valid once, for five minutes.
 	Challenge     []byte `protobuf:"bytes,2,opt,name=challenge,proto3" json:"challenge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -527,7 +527,7 @@ type RenewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the phone.
 	PhoneId string `protobuf:"bytes,1,opt,name=phone_id,json=phoneId,proto3" json:"phone_id,omitempty"`
-	// A possession for renewal.
+	// The proof that the phone holds its key, for renewal: a possession of docs/smartkey.md.
 	Possession    []byte `protobuf:"bytes,2,opt,name=possession,proto3" json:"possession,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -628,7 +628,7 @@ type GreetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The phone's token.
 	Token []byte `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// 8 bytes: a door of the token.
+	// The id of a door of the token, 8 bytes.
 	Door          []byte `protobuf:"bytes,2,opt,name=door,proto3" json:"door,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -211,9 +211,9 @@ type Stay struct {
 	Number string `protobuf:"bytes,3,opt,name=number,proto3" json:"number,omitempty"`
 	// The state of the reservation, such as confirmed or started.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// Its begin.
+	// When the stay begins.
 	From *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=from,proto3" json:"from,omitempty"`
-	// Its end.
+	// When the stay ends.
 	To *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=to,proto3" json:"to,omitempty"`
 	// The name of the room or bed, or empty if none is assigned.
 	SpaceName string `protobuf:"bytes,7,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
@@ -496,7 +496,7 @@ func (x *Stay) GetOpensAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// StayMail is how far a mail to the guest is.
+// StayMail is the state of a mail to the guest.
 type StayMail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// sent: the mail server took it. waiting: it will be sent. failed: it was not sent. held: the property has no mail server, so the mail stays
@@ -561,9 +561,9 @@ type Disclosure struct {
 	PartnerName string `protobuf:"bytes,2,opt,name=partner_name,json=partnerName,proto3" json:"partner_name,omitempty"`
 	// The groups of fields: identity, contact, home, document or birth.
 	Groups []string `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
-	// Why: checkIn. New ones may be added.
+	// The call to the PMS that contained the fields: checkIn. New ones may be added.
 	Why string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
-	// When.
+	// When the PMS got the fields.
 	At            *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -651,15 +651,15 @@ type StayGuest struct {
 	Child bool `protobuf:"varint,6,opt,name=child,proto3" json:"child,omitempty"`
 	// A link was ordered for this guest.
 	Invited bool `protobuf:"varint,7,opt,name=invited,proto3" json:"invited,omitempty"`
-	// How far the mail with the link is, as in StayMail: sent, waiting, failed or held. Empty if none was ordered.
+	// The state of the mail with the link, as in StayMail: sent, waiting, failed or held. Empty if none was ordered.
 	LinkMail string `protobuf:"bytes,8,opt,name=link_mail,json=linkMail,proto3" json:"link_mail,omitempty"`
 	// Under 18 on the day of arrival, as far as known. An adult main guest decides what is shared of a minor.
 	Minor bool `protobuf:"varint,12,opt,name=minor,proto3" json:"minor,omitempty"`
 	// The groups that the PMS may get of this guest.
 	SharedGroups []string `protobuf:"bytes,9,rep,name=shared_groups,json=sharedGroups,proto3" json:"shared_groups,omitempty"`
-	// When that was said last. Absent: nothing was said, and nothing is shared.
+	// When the last decision about sharing was made. Absent: there is no decision, and nothing is shared.
 	SharingSetAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=sharing_set_at,json=sharingSetAt,proto3" json:"sharing_set_at,omitempty"`
-	// The caller decides what is shared of this guest.
+	// The caller may decide which groups the PMS gets of this guest.
 	MayShare      bool `protobuf:"varint,11,opt,name=may_share,json=mayShare,proto3" json:"may_share,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -786,9 +786,9 @@ type Task struct {
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// done, todo or blocked.
 	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	// With departure: the guest and the step of the form with the open answer.
+	// If the kind is departure: the guest whose form has the open answer. Otherwise empty.
 	GuestId string `protobuf:"bytes,3,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
-	// See guest_id.
+	// If the kind is departure: the step of the form with the open answer. Otherwise empty.
 	Step          string `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1442,11 +1442,12 @@ func (x *Device) GetCurrent() bool {
 // EndSessionRequest selects what ends. At most one field is set; none: the session of this call.
 type EndSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// End all sessions of the stay, also those of companions. Only by the link of the mail to the booker; other sessions end only themselves.
+	// Ends all sessions of the stay, also those of companions. Only a session of the link in the mail to the booker can do this; other sessions
+	// end only themselves.
 	All bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
-	// End all sessions that ListDevices shows, but this one.
+	// Ends all sessions that ListDevices shows, except the session of this call.
 	Others bool `protobuf:"varint,2,opt,name=others,proto3" json:"others,omitempty"`
-	// End this session, one that ListDevices shows.
+	// The id of one session that ListDevices shows. The session ends.
 	DeviceId      string `protobuf:"bytes,3,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -377,11 +377,11 @@ type FindStayRequest struct {
 	Number string `protobuf:"bytes,1,opt,name=number,proto3" json:"number,omitempty"`
 	// A family name of the booker or of a guest.
 	FamilyName string `protobuf:"bytes,2,opt,name=family_name,json=familyName,proto3" json:"family_name,omitempty"`
-	// If a former answer had choices: the id of one.
+	// The id of one of the choices in the answer before. Empty in a first search.
 	Choice string `protobuf:"bytes,3,opt,name=choice,proto3" json:"choice,omitempty"`
 	// The challenge.
 	Challenge string `protobuf:"bytes,4,opt,name=challenge,proto3" json:"challenge,omitempty"`
-	// Its signature by the tablet's key.
+	// The signature of the challenge by the tablet's key.
 	Signature     []byte `protobuf:"bytes,5,opt,name=signature,proto3" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

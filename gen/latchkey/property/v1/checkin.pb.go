@@ -36,9 +36,9 @@ type CheckInSettings struct {
 	// Groups of fields that the property marks mandatory, and which a guest may share with the PMS: identity, contact, home,
 	// document, birth.
 	MandatoryGroups []string `protobuf:"bytes,3,rep,name=mandatory_groups,json=mandatoryGroups,proto3" json:"mandatory_groups,omitempty"`
-	// none, compareAtDesk or live.
+	// How staff check the identity of guests: none, compareAtDesk or live.
 	IdentityCheck string `protobuf:"bytes,4,opt,name=identity_check,json=identityCheck,proto3" json:"identity_check,omitempty"`
-	// none, drawn, paper or external.
+	// How guests sign: none, drawn, paper or external.
 	Signature string `protobuf:"bytes,5,opt,name=signature,proto3" json:"signature,omitempty"`
 	// The house rules, in lines. Empty: guests accept none.
 	HouseRules string `protobuf:"bytes,6,opt,name=house_rules,json=houseRules,proto3" json:"house_rules,omitempty"`
@@ -60,7 +60,7 @@ type CheckInSettings struct {
 	Directions string `protobuf:"bytes,14,opt,name=directions,proto3" json:"directions,omitempty"`
 	// Who fills in the form: lead, adults or all.
 	WhoFills string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
-	// Why the rule's needs are not met by this service alone, in English, or empty.
+	// The parts of the country's law that this service does not cover, in English, or empty.
 	Limits string `protobuf:"bytes,16,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The countries that lists of countries show first: ISO 3166-1 alpha-2. Empty: the country of the rule.
 	OftenCountries []string `protobuf:"bytes,17,rep,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
@@ -953,7 +953,7 @@ type CheckInRule struct {
 	Url string `protobuf:"bytes,4,opt,name=url,proto3" json:"url,omitempty"`
 	// The day on which the source was read.
 	ReadOn string `protobuf:"bytes,5,opt,name=read_on,json=readOn,proto3" json:"read_on,omitempty"`
-	// What this service does not do of it, in English, or empty.
+	// The parts of the law that this service does not cover, in English, or empty.
 	Limits string `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The law's form must hold nothing else than what the law lists.
 	Closed bool `protobuf:"varint,7,opt,name=closed,proto3" json:"closed,omitempty"`
@@ -1191,7 +1191,7 @@ type StaffCheckIn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The stage, as the guest area names it.
 	Stage string `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
-	// What holds it back.
+	// What holds the check-in back.
 	Stops []*StaffStop `protobuf:"bytes,2,rep,name=stops,proto3" json:"stops,omitempty"`
 	// Where it began: mail, door or kiosk, and the kiosk's id. Empty before it began.
 	BeganBy string `protobuf:"bytes,3,opt,name=began_by,json=beganBy,proto3" json:"began_by,omitempty"`
@@ -1199,7 +1199,7 @@ type StaffCheckIn struct {
 	BeganAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
 	// When the PMS was last asked.
 	AskedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=asked_at,json=askedAt,proto3" json:"asked_at,omitempty"`
-	// When it is asked or called again without the guest. Absent: only on request.
+	// When the service asks or calls the PMS again by itself. Absent: it does so only on request.
 	NextAskAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=next_ask_at,json=nextAskAt,proto3" json:"next_ask_at,omitempty"`
 	// The PMS said that the room is ready. Absent: not known.
 	RoomReady *bool `protobuf:"varint,7,opt,name=room_ready,json=roomReady,proto3,oneof" json:"room_ready,omitempty"`
@@ -1362,7 +1362,7 @@ type StaffStop struct {
 	PartnerMessage string `protobuf:"bytes,4,opt,name=partner_message,json=partnerMessage,proto3" json:"partner_message,omitempty"`
 	// The HTTP status of the PMS, or 0.
 	PartnerStatus int32 `protobuf:"varint,5,opt,name=partner_status,json=partnerStatus,proto3" json:"partner_status,omitempty"`
-	// Since when.
+	// Since when the stop lasts.
 	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
 	// The endpoint of the PMS that is the reason, getCheckInStatus or checkIn, or empty.
 	Endpoint string `protobuf:"bytes,7,opt,name=endpoint,proto3" json:"endpoint,omitempty"`

@@ -953,7 +953,7 @@ type GetMailResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mail.
 	Data *Mail `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	// Its text, if it went to the mailbox.
+	// The text of the mail, if it went to the mailbox.
 	Text          *MailText `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1263,7 +1263,7 @@ func (x *PreviewInvitationsResponse) GetData() *Invitations {
 // Invitations say whether an integration's guests are invited, and how many would be.
 type Invitations struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// They are switched on.
+	// The invitations are switched on.
 	Enabled bool `protobuf:"varint,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
 	// Bookers who would get a mail at once.
 	DueNow int32 `protobuf:"varint,2,opt,name=due_now,json=dueNow,proto3" json:"due_now,omitempty"`
@@ -1338,7 +1338,7 @@ type SetInvitationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// On or off.
+	// True switches the invitations on.
 	Enabled       bool `protobuf:"varint,2,opt,name=enabled,proto3" json:"enabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
