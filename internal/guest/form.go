@@ -108,7 +108,7 @@ var lockedTexts = map[AnsweredBy]string{
 
 // answer returns a guest with the answers of a step, or all wrong fields.
 func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
-	m, who := form.Member, callerOf(form.viewer, form.Member.Row)
+	m := form.Member
 	m.Answers, m.by, m.own, m.mailed = maps.Clone(m.Answers), maps.Clone(m.by), maps.Clone(m.own), maps.Clone(m.mailed)
 	zone, err := clock.Zone(p.Property.TimeZone)
 	if err != nil {
@@ -120,30 +120,8 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 		field := rule.Field(name)
 		if in, ok := rule.StepOf(field); !ok || in != step {
 			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.Unsupported, Message: "is not a field of this step"})
-			continue
-		}
-		value, problem := rule.Clean(field, answers[name], days)
-		if problem != "" {
-			text := message.Reader{Language: message.English}.Text(message.Message{Kind: "problem." + string(problem)})
-			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: problemReasons[problem], Message: text})
-			continue
-		}
-		shown, withheld := form.Value(field)
-		if value == "" && withheld {
-			continue // the caller does not see the answer, so an empty field keeps it
-		}
-		if locked := form.LockedBy(field); locked != "" {
-			if withheld || value != shown {
-				wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.NotYourAnswer, Message: lockedTexts[locked]})
-			}
-			continue
-		}
-		m.Answers[field], m.by[field] = value, form.viewer.ID
-		if who == theGuest && m.Row.Role == Companion {
-			m.own[field] = true
-		}
-		if form.viewer.Origin == OriginMail {
-			m.mailed[field] = true
+		} else if w := form.setAnswer(m, field, answers[name], days); w != nil {
+			wrong = append(wrong, *w)
 		}
 	}
 	asks := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty())
@@ -156,19 +134,54 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 		return Member{}, fault.Fields(wrong...)
 	}
 	dropUnasked(m, asks)
-	for field := range form.Member.Answers {
-		if m.Answers[field] != "" {
-			continue
-		}
-		switch form.LockedBy(field) {
-		case ByGuest:
-			return Member{}, errOwnAnswers
-		case ByMailLink:
-			return Member{}, errMailedAnswers
-		}
+	if err := form.checkKept(m); err != nil {
+		return Member{}, err
 	}
 	p.findMissing(&m)
 	return m, nil
+}
+
+// setAnswer sets one answer of m, a copy of the form's guest, and how it was given. It returns what is wrong with the answer, or nil.
+func (f Form) setAnswer(m Member, field rule.Field, answer string, days rule.Days) *fault.Field {
+	value, problem := rule.Clean(field, answer, days)
+	if problem != "" {
+		text := message.Reader{Language: message.English}.Text(message.Message{Kind: "problem." + string(problem)})
+		return &fault.Field{Path: answerPath(field), Reason: problemReasons[problem], Message: text}
+	}
+	shown, withheld := f.Value(field)
+	if value == "" && withheld {
+		return nil // the caller does not see the answer, so an empty field keeps it
+	}
+	if locked := f.LockedBy(field); locked != "" {
+		if withheld || value != shown {
+			return &fault.Field{Path: answerPath(field), Reason: fault.NotYourAnswer, Message: lockedTexts[locked]}
+		}
+		return nil
+	}
+	m.Answers[field], m.by[field] = value, f.viewer.ID
+	if m.Row.Role == Companion && callerOf(f.viewer, m.Row) == theGuest {
+		m.own[field] = true
+	}
+	if f.viewer.Origin == OriginMail {
+		m.mailed[field] = true
+	}
+	return nil
+}
+
+// checkKept returns an error if m, a copy of the form's guest with other answers, lost an answer that the session may not change.
+func (f Form) checkKept(m Member) error {
+	for field := range f.Member.Answers {
+		if m.Answers[field] != "" {
+			continue
+		}
+		switch f.LockedBy(field) {
+		case ByGuest:
+			return errOwnAnswers
+		case ByMailLink:
+			return errMailedAnswers
+		}
+	}
+	return nil
 }
 
 // dropUnasked removes empty answers, and answers that a changed answer made needless: a closed list must not hold them.
