@@ -523,7 +523,23 @@ type Person struct {
 	// Driving licence.
 	DriversLicense *Document `protobuf:"bytes,10,opt,name=drivers_license,json=driversLicense,proto3,oneof" json:"drivers_license,omitempty"`
 	// National identity card.
-	IdCard        *Document `protobuf:"bytes,11,opt,name=id_card,json=idCard,proto3,oneof" json:"id_card,omitempty"`
+	IdCard *Document `protobuf:"bytes,11,opt,name=id_card,json=idCard,proto3,oneof" json:"id_card,omitempty"`
+	// Second family name.
+	SecondLastName *string `protobuf:"bytes,12,opt,name=second_last_name,json=secondLastName,proto3,oneof" json:"second_last_name,omitempty"`
+	// F, M or X.
+	Sex *string `protobuf:"bytes,13,opt,name=sex,proto3,oneof" json:"sex,omitempty"`
+	// Of a minor: the relation to an adult of the party, such as parent.
+	Kinship *string `protobuf:"bytes,14,opt,name=kinship,proto3,oneof" json:"kinship,omitempty"`
+	// Town of birth.
+	BirthPlace *string `protobuf:"bytes,15,opt,name=birth_place,json=birthPlace,proto3,oneof" json:"birth_place,omitempty"`
+	// Country of birth, ISO 3166-1 alpha-2.
+	BirthCountry *string `protobuf:"bytes,16,opt,name=birth_country,json=birthCountry,proto3,oneof" json:"birth_country,omitempty"`
+	// Further countries of citizenship, ISO 3166-1 alpha-2.
+	FurtherNationalities []string `protobuf:"bytes,17,rep,name=further_nationalities,json=furtherNationalities,proto3" json:"further_nationalities,omitempty"`
+	// Country that the guest comes from, ISO 3166-1 alpha-2.
+	CountryComingFrom *string `protobuf:"bytes,18,opt,name=country_coming_from,json=countryComingFrom,proto3,oneof" json:"country_coming_from,omitempty"`
+	// What the three documents above have no field for.
+	Document      *DocumentDetails `protobuf:"bytes,19,opt,name=document,proto3,oneof" json:"document,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -635,6 +651,162 @@ func (x *Person) GetIdCard() *Document {
 	return nil
 }
 
+func (x *Person) GetSecondLastName() string {
+	if x != nil && x.SecondLastName != nil {
+		return *x.SecondLastName
+	}
+	return ""
+}
+
+func (x *Person) GetSex() string {
+	if x != nil && x.Sex != nil {
+		return *x.Sex
+	}
+	return ""
+}
+
+func (x *Person) GetKinship() string {
+	if x != nil && x.Kinship != nil {
+		return *x.Kinship
+	}
+	return ""
+}
+
+func (x *Person) GetBirthPlace() string {
+	if x != nil && x.BirthPlace != nil {
+		return *x.BirthPlace
+	}
+	return ""
+}
+
+func (x *Person) GetBirthCountry() string {
+	if x != nil && x.BirthCountry != nil {
+		return *x.BirthCountry
+	}
+	return ""
+}
+
+func (x *Person) GetFurtherNationalities() []string {
+	if x != nil {
+		return x.FurtherNationalities
+	}
+	return nil
+}
+
+func (x *Person) GetCountryComingFrom() string {
+	if x != nil && x.CountryComingFrom != nil {
+		return *x.CountryComingFrom
+	}
+	return ""
+}
+
+func (x *Person) GetDocument() *DocumentDetails {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+// DocumentDetails are further fields of an identity document.
+type DocumentDetails struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// passport, idCard, driversLicense, or a kind that the law of the property's country names.
+	Type *string `protobuf:"bytes,1,opt,name=type,proto3,oneof" json:"type,omitempty"`
+	// Its number, if no field of Person has the kind of the document.
+	Number *string `protobuf:"bytes,2,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	// A second number, such as the support number of Spanish documents.
+	SupportNumber *string `protobuf:"bytes,3,opt,name=support_number,json=supportNumber,proto3,oneof" json:"support_number,omitempty"`
+	// Town that issued it.
+	IssuingPlace *string `protobuf:"bytes,4,opt,name=issuing_place,json=issuingPlace,proto3,oneof" json:"issuing_place,omitempty"`
+	// Country that issued it, ISO 3166-1 alpha-2.
+	IssuingCountry *string `protobuf:"bytes,5,opt,name=issuing_country,json=issuingCountry,proto3,oneof" json:"issuing_country,omitempty"`
+	// Authority that issued it.
+	IssuingAuthority *string `protobuf:"bytes,6,opt,name=issuing_authority,json=issuingAuthority,proto3,oneof" json:"issuing_authority,omitempty"`
+	// Day of issue, YYYY-MM-DD.
+	IssueDate     *string `protobuf:"bytes,7,opt,name=issue_date,json=issueDate,proto3,oneof" json:"issue_date,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DocumentDetails) Reset() {
+	*x = DocumentDetails{}
+	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DocumentDetails) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DocumentDetails) ProtoMessage() {}
+
+func (x *DocumentDetails) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DocumentDetails.ProtoReflect.Descriptor instead.
+func (*DocumentDetails) Descriptor() ([]byte, []int) {
+	return file_latchkey_pms_v1_pms_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DocumentDetails) GetType() string {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return ""
+}
+
+func (x *DocumentDetails) GetNumber() string {
+	if x != nil && x.Number != nil {
+		return *x.Number
+	}
+	return ""
+}
+
+func (x *DocumentDetails) GetSupportNumber() string {
+	if x != nil && x.SupportNumber != nil {
+		return *x.SupportNumber
+	}
+	return ""
+}
+
+func (x *DocumentDetails) GetIssuingPlace() string {
+	if x != nil && x.IssuingPlace != nil {
+		return *x.IssuingPlace
+	}
+	return ""
+}
+
+func (x *DocumentDetails) GetIssuingCountry() string {
+	if x != nil && x.IssuingCountry != nil {
+		return *x.IssuingCountry
+	}
+	return ""
+}
+
+func (x *DocumentDetails) GetIssuingAuthority() string {
+	if x != nil && x.IssuingAuthority != nil {
+		return *x.IssuingAuthority
+	}
+	return ""
+}
+
+func (x *DocumentDetails) GetIssueDate() string {
+	if x != nil && x.IssueDate != nil {
+		return *x.IssueDate
+	}
+	return ""
+}
+
 // Town is a city and its country.
 type Town struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -648,7 +820,7 @@ type Town struct {
 
 func (x *Town) Reset() {
 	*x = Town{}
-	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[9]
+	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -660,7 +832,7 @@ func (x *Town) String() string {
 func (*Town) ProtoMessage() {}
 
 func (x *Town) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[9]
+	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -673,7 +845,7 @@ func (x *Town) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Town.ProtoReflect.Descriptor instead.
 func (*Town) Descriptor() ([]byte, []int) {
-	return file_latchkey_pms_v1_pms_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_pms_v1_pms_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Town) GetCity() string {
@@ -703,7 +875,7 @@ type Document struct {
 
 func (x *Document) Reset() {
 	*x = Document{}
-	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[10]
+	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -715,7 +887,7 @@ func (x *Document) String() string {
 func (*Document) ProtoMessage() {}
 
 func (x *Document) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[10]
+	mi := &file_latchkey_pms_v1_pms_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -728,7 +900,7 @@ func (x *Document) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Document.ProtoReflect.Descriptor instead.
 func (*Document) Descriptor() ([]byte, []int) {
-	return file_latchkey_pms_v1_pms_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_pms_v1_pms_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Document) GetNumber() string {
@@ -783,7 +955,7 @@ const file_latchkey_pms_v1_pms_proto_rawDesc = "" +
 	"\x0fCheckInResponse\"=\n" +
 	"\tErrorBody\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xfd\x04\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\xcf\b\n" +
 	"\x06Person\x12\"\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12 \n" +
@@ -799,7 +971,16 @@ const file_latchkey_pms_v1_pms_proto_rawDesc = "" +
 	"\x0fdrivers_license\x18\n" +
 	" \x01(\v2\x19.latchkey.pms.v1.DocumentH\tR\x0edriversLicense\x88\x01\x01\x127\n" +
 	"\aid_card\x18\v \x01(\v2\x19.latchkey.pms.v1.DocumentH\n" +
-	"R\x06idCard\x88\x01\x01B\r\n" +
+	"R\x06idCard\x88\x01\x01\x12-\n" +
+	"\x10second_last_name\x18\f \x01(\tH\vR\x0esecondLastName\x88\x01\x01\x12\x15\n" +
+	"\x03sex\x18\r \x01(\tH\fR\x03sex\x88\x01\x01\x12\x1d\n" +
+	"\akinship\x18\x0e \x01(\tH\rR\akinship\x88\x01\x01\x12$\n" +
+	"\vbirth_place\x18\x0f \x01(\tH\x0eR\n" +
+	"birthPlace\x88\x01\x01\x12(\n" +
+	"\rbirth_country\x18\x10 \x01(\tH\x0fR\fbirthCountry\x88\x01\x01\x123\n" +
+	"\x15further_nationalities\x18\x11 \x03(\tR\x14furtherNationalities\x123\n" +
+	"\x13country_coming_from\x18\x12 \x01(\tH\x10R\x11countryComingFrom\x88\x01\x01\x12A\n" +
+	"\bdocument\x18\x13 \x01(\v2 .latchkey.pms.v1.DocumentDetailsH\x11R\bdocument\x88\x01\x01B\r\n" +
 	"\v_first_nameB\f\n" +
 	"\n" +
 	"_last_nameB\b\n" +
@@ -813,7 +994,31 @@ const file_latchkey_pms_v1_pms_proto_rawDesc = "" +
 	"\t_passportB\x12\n" +
 	"\x10_drivers_licenseB\n" +
 	"\n" +
-	"\b_id_card\"S\n" +
+	"\b_id_cardB\x13\n" +
+	"\x11_second_last_nameB\x06\n" +
+	"\x04_sexB\n" +
+	"\n" +
+	"\b_kinshipB\x0e\n" +
+	"\f_birth_placeB\x10\n" +
+	"\x0e_birth_countryB\x16\n" +
+	"\x14_country_coming_fromB\v\n" +
+	"\t_document\"\x93\x03\n" +
+	"\x0fDocumentDetails\x12\x17\n" +
+	"\x04type\x18\x01 \x01(\tH\x00R\x04type\x88\x01\x01\x12\x1b\n" +
+	"\x06number\x18\x02 \x01(\tH\x01R\x06number\x88\x01\x01\x12*\n" +
+	"\x0esupport_number\x18\x03 \x01(\tH\x02R\rsupportNumber\x88\x01\x01\x12(\n" +
+	"\rissuing_place\x18\x04 \x01(\tH\x03R\fissuingPlace\x88\x01\x01\x12,\n" +
+	"\x0fissuing_country\x18\x05 \x01(\tH\x04R\x0eissuingCountry\x88\x01\x01\x120\n" +
+	"\x11issuing_authority\x18\x06 \x01(\tH\x05R\x10issuingAuthority\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"issue_date\x18\a \x01(\tH\x06R\tissueDate\x88\x01\x01B\a\n" +
+	"\x05_typeB\t\n" +
+	"\a_numberB\x11\n" +
+	"\x0f_support_numberB\x10\n" +
+	"\x0e_issuing_placeB\x12\n" +
+	"\x10_issuing_countryB\x14\n" +
+	"\x12_issuing_authorityB\r\n" +
+	"\v_issue_date\"S\n" +
 	"\x04Town\x12\x17\n" +
 	"\x04city\x18\x01 \x01(\tH\x00R\x04city\x88\x01\x01\x12\x1d\n" +
 	"\acountry\x18\x02 \x01(\tH\x01R\acountry\x88\x01\x01B\a\n" +
@@ -838,7 +1043,7 @@ func file_latchkey_pms_v1_pms_proto_rawDescGZIP() []byte {
 	return file_latchkey_pms_v1_pms_proto_rawDescData
 }
 
-var file_latchkey_pms_v1_pms_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_latchkey_pms_v1_pms_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_latchkey_pms_v1_pms_proto_goTypes = []any{
 	(*GetSpacesRequest)(nil),         // 0: latchkey.pms.v1.GetSpacesRequest
 	(*GetSpacesResponse)(nil),        // 1: latchkey.pms.v1.GetSpacesResponse
@@ -849,22 +1054,24 @@ var file_latchkey_pms_v1_pms_proto_goTypes = []any{
 	(*CheckInResponse)(nil),          // 6: latchkey.pms.v1.CheckInResponse
 	(*ErrorBody)(nil),                // 7: latchkey.pms.v1.ErrorBody
 	(*Person)(nil),                   // 8: latchkey.pms.v1.Person
-	(*Town)(nil),                     // 9: latchkey.pms.v1.Town
-	(*Document)(nil),                 // 10: latchkey.pms.v1.Document
+	(*DocumentDetails)(nil),          // 9: latchkey.pms.v1.DocumentDetails
+	(*Town)(nil),                     // 10: latchkey.pms.v1.Town
+	(*Document)(nil),                 // 11: latchkey.pms.v1.Document
 }
 var file_latchkey_pms_v1_pms_proto_depIdxs = []int32{
 	2,  // 0: latchkey.pms.v1.GetSpacesResponse.data:type_name -> latchkey.pms.v1.Space
 	8,  // 1: latchkey.pms.v1.CheckInRequest.main_customer:type_name -> latchkey.pms.v1.Person
 	8,  // 2: latchkey.pms.v1.CheckInRequest.companions:type_name -> latchkey.pms.v1.Person
-	9,  // 3: latchkey.pms.v1.Person.hometown:type_name -> latchkey.pms.v1.Town
-	10, // 4: latchkey.pms.v1.Person.passport:type_name -> latchkey.pms.v1.Document
-	10, // 5: latchkey.pms.v1.Person.drivers_license:type_name -> latchkey.pms.v1.Document
-	10, // 6: latchkey.pms.v1.Person.id_card:type_name -> latchkey.pms.v1.Document
-	7,  // [7:7] is the sub-list for method output_type
-	7,  // [7:7] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	10, // 3: latchkey.pms.v1.Person.hometown:type_name -> latchkey.pms.v1.Town
+	11, // 4: latchkey.pms.v1.Person.passport:type_name -> latchkey.pms.v1.Document
+	11, // 5: latchkey.pms.v1.Person.drivers_license:type_name -> latchkey.pms.v1.Document
+	11, // 6: latchkey.pms.v1.Person.id_card:type_name -> latchkey.pms.v1.Document
+	9,  // 7: latchkey.pms.v1.Person.document:type_name -> latchkey.pms.v1.DocumentDetails
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_pms_v1_pms_proto_init() }
@@ -878,13 +1085,14 @@ func file_latchkey_pms_v1_pms_proto_init() {
 	file_latchkey_pms_v1_pms_proto_msgTypes[8].OneofWrappers = []any{}
 	file_latchkey_pms_v1_pms_proto_msgTypes[9].OneofWrappers = []any{}
 	file_latchkey_pms_v1_pms_proto_msgTypes[10].OneofWrappers = []any{}
+	file_latchkey_pms_v1_pms_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_pms_v1_pms_proto_rawDesc), len(file_latchkey_pms_v1_pms_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
