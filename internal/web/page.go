@@ -153,9 +153,13 @@ var functions = template.FuncMap{
 	"left":     left,
 }
 
-// grouped splits a code into groups of three, and each into its characters.
+// grouped splits a code into groups of three, or of four if that leaves no smaller one, and each into its characters.
 func grouped(code string) (groups [][]string) {
-	for chars := range slices.Chunk(strings.Split(code, ""), 3) {
+	size := 3
+	if len(code)%3 != 0 && len(code)%4 == 0 {
+		size = 4
+	}
+	for chars := range slices.Chunk(strings.Split(code, ""), size) {
 		groups = append(groups, chars)
 	}
 	return groups
