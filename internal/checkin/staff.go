@@ -60,10 +60,10 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 		f := r.facts(tx.Now())
 		switch stage := Next(f).Stage; {
 		case stage == CheckedIn, stage == Ended:
-			return fault.New(fault.Precondition, fault.StayEnded, "the check-in of this stay has ended")
+			return fault.New(fault.Precondition, fault.StayEnded, "the check-in of this stay has ended, so there is no stage to clear")
 		}
 		if !f.wants(stage) {
-			return fault.Fields(fault.Field{Path: "stage", Reason: fault.WrongValue, Message: "the check-in settings want no such stage for this stay"})
+			return fault.Fields(fault.Field{Path: "stage", Reason: fault.WrongValue, Message: "is no stage of this check-in: the settings of the property do not want it for this stay"})
 		}
 		r.stay.Cleared = append(slices.Clone(r.stay.Cleared), schema.ClearedStage{
 			Stage: string(stage), By: by, At: tx.Now().Format(time.RFC3339), Refused: refused,

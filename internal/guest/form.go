@@ -79,7 +79,7 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	if !slices.Contains(rule.Steps, step) {
 		return nil, unknownStep(form)
 	}
-	m, err := p.answer(tx, form, step, answers)
+	m, err := p.applyAnswers(tx, form, step, answers)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ var lockedTexts = map[AnsweredBy]string{
 	ByMailLink: "was answered with the link of the mail: open that link to change it, or ask staff",
 }
 
-// answer returns a guest with the answers of a step, or all wrong fields.
-func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
+// applyAnswers returns a copy of the form's guest with the answers of a step, or an error that names all wrong fields.
+func (p *Party) applyAnswers(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
 	m := form.Member
 	m.Answers, m.by, m.own, m.mailed = maps.Clone(m.Answers), maps.Clone(m.by), maps.Clone(m.own), maps.Clone(m.mailed)
 	zone, err := clock.Zone(p.Property.TimeZone)
@@ -119,7 +119,7 @@ func (p *Party) answer(tx *db.Tx, form Form, step rule.Step, answers map[string]
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		field := rule.Field(name)
 		if in, ok := rule.StepOf(field); !ok || in != step {
-			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.Unsupported, Message: "is not a field of this step"})
+			wrong = append(wrong, fault.Field{Path: answerPath(field), Reason: fault.Unsupported, Message: "is not a field of this step: read the form for the fields of each step"})
 		} else if w := form.setAnswer(m, field, answers[name], days); w != nil {
 			wrong = append(wrong, *w)
 		}

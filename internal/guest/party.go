@@ -51,7 +51,7 @@ func (m Member) person() person {
 	return person{Answers: m.Answers, By: m.by, Own: m.own, Mailed: m.mailed, InvitedTo: m.invitedTo, MailTo: m.mailTo, Signature: m.signature}
 }
 
-var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest")
+var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest: read the stay again for its guests")
 
 // LoadParty returns the party of a reservation and stores the guests that are missing.
 func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, error) {

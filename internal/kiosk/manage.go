@@ -30,7 +30,7 @@ const (
 )
 
 var (
-	errNotFound = fault.New(fault.NotFound, fault.KioskNotFound, "this property has no such kiosk")
+	errNotFound = fault.New(fault.NotFound, fault.KioskNotFound, "this property has no such kiosk: list the kiosks to find it")
 	errCode     = fault.New(fault.Invalid, fault.KioskCodeInvalid, "the code is not valid: it is mistyped, used, replaced or older than an hour; reset the kiosk to get a new one")
 )
 
@@ -58,7 +58,7 @@ func Create(tx *db.Tx, keys *keyring.Ring, propertyID, name string) (*ent.Kiosk,
 	}
 	for _, k := range all {
 		if k.Name == name {
-			return nil, Code{}, fault.New(fault.Exists, fault.AlreadyExists, "another kiosk has this name")
+			return nil, Code{}, fault.New(fault.Exists, fault.AlreadyExists, "another kiosk has this name: choose another one")
 		}
 	}
 	code := newCode(tx.Now())
