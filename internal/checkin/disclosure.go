@@ -63,7 +63,7 @@ func (s *Service) openBody(ctx context.Context, stay *ent.Stay) (body Disclosure
 	return body, nil
 }
 
-// personOf converts answers to the PMS's shape. The PMS's contract has no field for the others.
+// personOf converts answers to the person of the PMS's contract. Answers without a field in the contract are left out.
 func personOf(a rule.Answers) Person {
 	p := Person{
 		FirstName: a[rule.FirstName], LastName: a[rule.LastName], SecondLastName: a[rule.SecondLastName], Sex: a[rule.Sex], Kinship: a[rule.Kinship],

@@ -37,7 +37,7 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []string) (err er
 	for _, kind := range open {
 		params, still := want[kind]
 		switch {
-		case kind == repeatedNotice && r.isIn(step, tx.Now()):
+		case kind == repeatedNotice && r.isInHouse(step, tx.Now()):
 			// the next search that finds the stay changes it
 		case still:
 			err = notice.Renew(tx, r.notice(kind, params)) // the amount may have changed

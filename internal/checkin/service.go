@@ -37,8 +37,8 @@ type View struct {
 	record *record
 }
 
-// NextAsk returns when the PMS is asked or called again without the guest, or zero. The stored time of the next evaluation is another: the
-// departure is one too.
+// NextAsk returns when the service asks or calls the PMS again by itself, or zero. The stored NextAskAt is not the same: it also schedules the
+// evaluation at the departure, which calls nobody.
 func (v View) NextAsk() time.Time {
 	if v.Stage != Stopped {
 		return time.Time{}

@@ -122,7 +122,7 @@ func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	}
 	r.stay.NextAskAt = nil
 	switch {
-	case r.isIn(step, now) && slices.Contains(open, repeatedNotice):
+	case r.isInHouse(step, now) && slices.Contains(open, repeatedNotice):
 		r.stay.NextAskAt = &f.Reservation.To
 	case step.Do != DoNothing:
 		r.stay.NextAskAt = &step.At
@@ -141,8 +141,8 @@ func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	return s.notify(tx, r, step, open)
 }
 
-// isIn reports whether the guest is checked in and the stay is not over.
-func (r *record) isIn(step Step, now time.Time) bool {
+// isInHouse reports whether the guest is checked in and the stay is not over.
+func (r *record) isInHouse(step Step, now time.Time) bool {
 	return step.Stage == CheckedIn && now.Before(r.reservation.ToAt)
 }
 

@@ -52,13 +52,13 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 	return out, endOldest(tx, s)
 }
 
-// maxSessions bounds the sessions of a guest, or of a stay, that began alike: see [beganAlike].
+// maxSessions bounds the sessions of a guest, or of a stay, that began in the same way: see [sameOrigin].
 const maxSessions = 10
 
-// beganAlike selects the sessions that count together: those of mailed links, those from QR codes, and those from kiosks with the phones
+// sameOrigin selects the sessions that count together: those of mailed links, those from QR codes, and those from kiosks with the phones
 // that took the stay from them. So strangers with two facts end neither the session of a guest with a link nor, from afar, that of a guest
 // at the property.
-func beganAlike(s SessionSpec) predicate.GuestSession {
+func sameOrigin(s SessionSpec) predicate.GuestSession {
 	fromAfar := guestsession.And(guestsession.Origin(OriginDoor), guestsession.HandedBy(""))
 	switch {
 	case s.Origin == OriginMail:
@@ -78,7 +78,7 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 	}
 	alike := []predicate.GuestSession{
 		guestsession.PropertyID(s.PropertyID), guestsession.ReservationID(s.ReservationID), guestsession.GuestID(s.GuestID),
-		guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(tx.Now()), beganAlike(s),
+		guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(tx.Now()), sameOrigin(s),
 	}
 	if stay != nil && stay.AttemptSession != "" {
 		alike = append(alike, guestsession.IDNEQ(stay.AttemptSession), guestsession.HandedByNEQ(stay.AttemptSession))

@@ -46,7 +46,7 @@ func (s *site) showAnswers(x *exchange) error {
 	return x.render(http.StatusOK, "check", p)
 }
 
-// firstMissing returns the first step with a missing answer, which comes back to the check; "" if there is none.
+// firstMissing returns the URL of the first step with a missing answer, or "" if there is none. The step leads back to the check.
 func (x *exchange) firstMissing(all []answers) string {
 	for _, a := range all {
 		for _, step := range a.Form.GetSteps() {

@@ -16,7 +16,7 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if row, err = newestLike(tx, row); err != nil {
+	if row, err = newestAttempt(tx, row); err != nil {
 		return "", err
 	}
 	if s := mail.State(row.State); s == mail.Waiting || s == mail.Sending {
@@ -40,8 +40,9 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	return newID, relist(tx, row, newID)
 }
 
-// newestLike returns the newest mail that says the same to the same guest. Mails to staff and tests stand for themselves.
-func newestLike(tx *db.Tx, row *mail.Row) (*mail.Row, error) {
+// newestAttempt returns the newest mail of the same kind to the same guest. Mails to staff and test mails are never replaced by another,
+// so it returns them unchanged.
+func newestAttempt(tx *db.Tx, row *mail.Row) (*mail.Row, error) {
 	if row.ReservationID == "" || mail.Kind(row.Kind) == mail.Staff {
 		return row, nil
 	}
