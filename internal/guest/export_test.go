@@ -7,7 +7,7 @@ import (
 
 // WorkOf returns how many persons a search decrypts and compares.
 func WorkOf(tx *db.Tx, keys *keyring.Ring, q Search) (int, error) {
-	rows, err := q.named(tx)
+	rows, err := q.withNumber(tx)
 	if err != nil {
 		return 0, err
 	}

@@ -61,7 +61,7 @@ type Matches struct {
 // Match finds the stays that a search matches. It changes nothing and decrypts and compares persons, so it runs outside of the write that
 // counts the search: see [Find].
 func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
-	rows, err := q.named(view)
+	rows, err := q.withNumber(view)
 	if err != nil {
 		return Matches{}, err
 	}

@@ -33,10 +33,10 @@ type match struct {
 	booker reservation.Booker
 }
 
-// named returns the stays with the typed number.
-func (q Search) named(tx *db.Tx) ([]*ent.Reservation, error) {
+// withNumber returns the stays with the typed number.
+func (q Search) withNumber(tx *db.Tx) ([]*ent.Reservation, error) {
 	spellings := numberSpellings(q.Number)
-	rows, err := q.current(tx).Where(entreservation.Or(entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...))).
+	rows, err := q.findable(tx).Where(entreservation.Or(entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...))).
 		Order(entreservation.ByID()).Limit(maxSameNumber).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("find a stay by its number: %w", err)
@@ -44,15 +44,15 @@ func (q Search) named(tx *db.Tx) ([]*ent.Reservation, error) {
 	return rows, nil
 }
 
-// current returns the query for the stays that a search can find.
-func (q Search) current(tx *db.Tx) *ent.ReservationQuery {
+// findable returns the query for the stays that a search can find.
+func (q Search) findable(tx *db.Tx) *ent.ReservationQuery {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(q.PropertyID),
 		entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(tx.Now()), entreservation.ErasedAtIsNil())
 }
 
 // reload returns a stay that matched, as stored now, or nil if a search can no longer find it.
 func (q Search) reload(tx *db.Tx, matched *ent.Reservation) (*ent.Reservation, error) {
-	row, err := q.current(tx).Where(entreservation.ID(matched.ID)).Only(tx.Context())
+	row, err := q.findable(tx).Where(entreservation.ID(matched.ID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, nil
 	}
@@ -112,7 +112,7 @@ func (q Search) isMeaningless(rows []*ent.Reservation, bookers []reservation.Boo
 	return len(names) > maxBookers
 }
 
-// isOnlyOfChannel reports whether a stay with the typed number has it from the channel, and another from the PMS.
+// isOnlyOfChannel reports whether the typed number is the stay's number of the channel, and not its number of the PMS.
 func (q Search) isOnlyOfChannel(row *ent.Reservation) bool {
 	return foldNumber(row.PmsNumber) != foldNumber(q.Number)
 }
@@ -130,7 +130,8 @@ func (q Search) guestsOf(tx *db.Tx, rows []*ent.Reservation) ([]*ent.Guest, erro
 	return guests, nil
 }
 
-// compareDecoys decrypts and compares a person who does not exist, n times.
+// compareDecoys decrypts and compares a person who does not exist, n times, so that a search for an unknown number takes as long as one for a
+// known number.
 func (q Search) compareDecoys(ctx context.Context, keys *keyring.Ring, n int, compare func(last string)) error {
 	const purpose = "decoy"
 	raw, err := json.Marshal(reservation.Booker{LastName: "Decoy"})

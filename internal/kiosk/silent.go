@@ -25,7 +25,7 @@ type Key struct{ PropertyID, ID string }
 const silent = `SELECT k.id, k.property_id FROM kiosks AS k WHERE k.id > $1 AND k.enrolled_at IS NOT NULL AND k.seen_at <= $2
 	AND NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = k.id || '/` + OfflineNotice + `') ORDER BY k.id LIMIT $3`
 
-// ListSilent lists tablets of all properties that count as offline and of which staff may have to be notified, by id and after a cursor.
+// ListSilent lists the offline tablets of all properties for which no notice is open, in the order of their ids and after a cursor.
 func ListSilent(view *db.Tx, after string, limit int) ([]Key, error) {
 	list, err := db.ReadList(view, func(k *Key) []any { return []any{&k.ID, &k.PropertyID} }, silent, after, view.Now().Add(-offlineAfter), limit)
 	if err != nil {
