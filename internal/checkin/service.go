@@ -25,6 +25,7 @@ type Service struct {
 	Log    *slog.Logger
 	Starts *Starts // Starts, if not nil, makes a press wait for the PMS to start the stay
 
+	turns     turns
 	interrupt func(point string) error // interrupt is a crash at a point between two steps, in tests
 }
 
@@ -104,7 +105,7 @@ func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 	if err != nil || !v.mayAsk() {
 		return v, err
 	}
-	return s.ask(ctx, k, v, "")
+	return s.inTurn(ctx, k, func() (View, error) { return s.ask(ctx, k, v, "") })
 }
 
 // begin records the beginning, and forgets a check-in that began before the PMS moved the stay to a later day.
@@ -136,7 +137,8 @@ func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	return s.askAgain(context.WithoutCancel(ctx), k, a) // a guest who closes the page does not interrupt a call
+	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
+	return s.inTurn(ctx, k, func() (View, error) { return s.askAgain(ctx, k, a) })
 }
 
 func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, error) {
@@ -178,6 +180,10 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 }
 
 func (s *Service) complete(ctx context.Context, k Key, a actor.Actor) (View, error) {
+	return s.inTurn(ctx, k, func() (View, error) { return s.completeInTurn(ctx, k, a) })
+}
+
+func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
 	case err != nil:
