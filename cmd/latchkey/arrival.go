@@ -24,22 +24,15 @@ func (arrivalsCommand) Help() string {
 
 func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 	return c.asStaff(ctx, io, func(s *session) error {
-		all := &propertyv1.ArrivalList{}
-		for token := ""; ; {
+		list, err := allPages(func(token string) (*propertyv1.ArrivalList, error) {
 			answer, err := propertyv1.NewReservationServiceClient(s.conn).ListArrivals(s, &propertyv1.ListArrivalsRequest{Date: c.Date, PageSize: 100, PageToken: token})
-			if err != nil {
-				return err
-			}
-			for _, a := range answer.GetData().GetList() {
-				if !c.Bad || a.GetVerdict() != "ready" {
-					all.List = append(all.List, a)
-				}
-			}
-			if token = answer.GetData().GetNextPageToken(); token == "" {
-				break
-			}
+			return answer.GetData(), err
+		})
+		if err != nil {
+			return err
 		}
-		all.List = worstFirst(all.GetList())
+		list = slices.DeleteFunc(list, func(a *propertyv1.Arrival) bool { return c.Bad && a.GetVerdict() == "ready" })
+		all := &propertyv1.ArrivalList{List: worstFirst(list)}
 		zone, err := s.loadZone()
 		if err != nil {
 			return err

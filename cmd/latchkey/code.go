@@ -45,17 +45,12 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 
 // allCodes loads all pages of codes.
 func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code, error) {
-	var all []*propertyv1.Code
-	for req.PageSize = 200; ; {
+	req.PageSize = 200
+	return allPages(func(token string) (*propertyv1.CodeList, error) {
+		req.PageToken = token
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).ListCodes(s, req)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, answer.GetData().GetList()...)
-		if req.PageToken = answer.GetData().GetNextPageToken(); req.PageToken == "" {
-			return all, nil
-		}
-	}
+		return answer.GetData(), err
+	})
 }
 
 // none returns the text for an empty list. It suggests no command for backup codes, because people do not create them.

@@ -43,17 +43,12 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 
 // allLocks loads all pages of locks.
 func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
-	var all []*propertyv1.Lock
-	for req.PageSize = 200; ; {
+	req.PageSize = 200
+	return allPages(func(token string) (*propertyv1.LockList, error) {
+		req.PageToken = token
 		answer, err := propertyv1.NewLockServiceClient(s.conn).ListLocks(s, req)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, answer.GetData().GetList()...)
-		if req.PageToken = answer.GetData().GetNextPageToken(); req.PageToken == "" {
-			return all, nil
-		}
-	}
+		return answer.GetData(), err
+	})
 }
 
 // none returns the text for an empty list of locks.

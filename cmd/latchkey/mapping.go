@@ -51,18 +51,15 @@ func suggestionOf(p *propertyv1.PartnerSpace) string {
 
 func (s *session) loadPartnerSpaces(integration string, unmapped bool) (*propertyv1.PartnerSpaceList, error) {
 	all := &propertyv1.PartnerSpaceList{}
-	for token := ""; ; {
+	var err error
+	all.List, err = allPages(func(token string) (*propertyv1.PartnerSpaceList, error) {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).ListPartnerSpaces(s, &propertyv1.ListPartnerSpacesRequest{
 			IntegrationId: integration, UnmappedOnly: unmapped, PageSize: 200, PageToken: token,
 		})
-		if err != nil {
-			return nil, err
-		}
-		all.List, all.Total = append(all.List, answer.GetData().GetList()...), answer.GetData().GetTotal()
-		if token = answer.GetData().GetNextPageToken(); token == "" {
-			return all, nil
-		}
-	}
+		all.Total = answer.GetData().GetTotal()
+		return answer.GetData(), err
+	})
+	return all, err
 }
 
 type mappingSuggest struct {
@@ -259,19 +256,15 @@ type mappingConflicts struct {
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}
-		for token := ""; ; {
+		var err error
+		all.List, err = allPages(func(token string) (*propertyv1.ConflictList, error) {
 			answer, err := propertyv1.NewMappingServiceClient(s.conn).ListConflicts(s, &propertyv1.ListConflictsRequest{
 				IntegrationId: c.ID, IncludeClosed: c.All, PageSize: 200, PageToken: token,
 			})
-			if err != nil {
-				return err
-			}
-			all.List, all.Total = append(all.List, answer.GetData().GetList()...), answer.GetData().GetTotal()
-			if token = answer.GetData().GetNextPageToken(); token == "" {
-				break
-			}
-		}
-		return s.printAnswer(&propertyv1.ListConflictsResponse{Data: all}, nil, func() {
+			all.Total = answer.GetData().GetTotal()
+			return answer.GetData(), err
+		})
+		return s.printAnswer(&propertyv1.ListConflictsResponse{Data: all}, err, func() {
 			var rows [][]string
 			for _, x := range all.GetList() {
 				rows = append(rows, []string{x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), formatTime(x.GetOpenedAt()), formatTime(x.GetClosedAt())})

@@ -90,17 +90,10 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 
 // allProperties loads all pages of properties.
 func (s *session) allProperties() ([]*propertyv1.Property, error) {
-	var all []*propertyv1.Property
-	for req := (&adminv1.ListPropertiesRequest{PageSize: 1000}); ; {
-		answer, err := adminv1.NewPropertyServiceClient(s.conn).ListProperties(s, req)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, answer.GetData().GetList()...)
-		if req.PageToken = answer.GetData().GetNextPageToken(); req.PageToken == "" {
-			return all, nil
-		}
-	}
+	return allPages(func(token string) (*adminv1.PropertyList, error) {
+		answer, err := adminv1.NewPropertyServiceClient(s.conn).ListProperties(s, &adminv1.ListPropertiesRequest{PageSize: 1000, PageToken: token})
+		return answer.GetData(), err
+	})
 }
 
 type propertyShow struct{}

@@ -23,19 +23,13 @@ Example:
 
 func (c *checkInRegister) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		all := &propertyv1.InspectRegisterResponse{Data: &propertyv1.RegisterPage{}}
-		api := propertyv1.NewGuestRegisterServiceClient(s.conn)
-		q := &propertyv1.InspectRegisterRequest{FirstArrivalOn: c.From, LastArrivalOn: c.To, Reason: c.Reason, PageSize: 200}
-		for {
-			page, err := api.InspectRegister(s, q)
-			if err != nil {
-				return err
-			}
-			all.Data.List = append(all.Data.List, page.GetData().GetList()...)
-			if q.PageToken = page.GetData().GetNextPageToken(); q.PageToken == "" {
-				return s.printAnswer(all, nil, func() { s.printRegister(all.GetData().GetList()) })
-			}
-		}
+		all, err := allPages(func(token string) (*propertyv1.RegisterPage, error) {
+			answer, err := propertyv1.NewGuestRegisterServiceClient(s.conn).InspectRegister(s, &propertyv1.InspectRegisterRequest{
+				FirstArrivalOn: c.From, LastArrivalOn: c.To, Reason: c.Reason, PageSize: 200, PageToken: token,
+			})
+			return answer.GetData(), err
+		})
+		return s.printAnswer(&propertyv1.InspectRegisterResponse{Data: &propertyv1.RegisterPage{List: all}}, err, func() { s.printRegister(all) })
 	})
 }
 

@@ -78,17 +78,10 @@ func (c *spaceList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 func (s *session) allSpaces(kind string) ([]*propertyv1.Space, error) {
-	var all []*propertyv1.Space
-	for token := ""; ; {
+	return allPages(func(token string) (*propertyv1.SpaceList, error) {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).ListSpaces(s, &propertyv1.ListSpacesRequest{Type: kind, PageSize: 200, PageToken: token})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, answer.GetData().GetList()...)
-		if token = answer.GetData().GetNextPageToken(); token == "" {
-			return all, nil
-		}
-	}
+		return answer.GetData(), err
+	})
 }
 
 type spaceSet struct {
