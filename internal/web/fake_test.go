@@ -37,6 +37,7 @@ type fakeAPI struct {
 	now         time.Time
 	bound       bool
 	sendsNoMail bool
+	canceled    bool // the PMS canceled the stay, which ended the session
 	stay        *guestv1.Stay
 	form        *guestv1.Form
 	answers     map[string]string
@@ -119,7 +120,7 @@ func (f *fakeAPI) call(ctx context.Context, token string) error {
 	if f.fails != nil {
 		return f.fails
 	}
-	if token != "" && c.token != token {
+	if token != "" && (c.token != token || f.canceled) {
 		return fault.New(fault.Unauthenticated, "", "wrong token")
 	}
 	if c.key != "" {
@@ -148,6 +149,9 @@ func (f *fakeAPI) GetLink(ctx context.Context, r *guestv1.GetLinkRequest, _ ...g
 	if r.GetLink() != linkSecret {
 		return nil, unknown()
 	}
+	if f.canceled {
+		return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Canceled: true}}, f.call(ctx, "")
+	}
 	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23", Bound: f.bound, SendsNoMail: f.sendsNoMail}}, f.call(ctx, "")
 }
 
@@ -156,7 +160,7 @@ func (f *fakeAPI) session() *guestv1.Session {
 }
 
 func (f *fakeAPI) BindLink(ctx context.Context, r *guestv1.BindLinkRequest, _ ...grpc.CallOption) (*guestv1.BindLinkResponse, error) {
-	if r.GetLink() != linkSecret || f.bound {
+	if r.GetLink() != linkSecret || f.bound || f.canceled {
 		return nil, unknown()
 	}
 	f.bound = true
@@ -165,6 +169,13 @@ func (f *fakeAPI) BindLink(ctx context.Context, r *guestv1.BindLinkRequest, _ ..
 
 func (f *fakeAPI) RenewLink(ctx context.Context, _ *guestv1.RenewLinkRequest, _ ...grpc.CallOption) (*guestv1.RenewLinkResponse, error) {
 	return &guestv1.RenewLinkResponse{}, f.call(ctx, "")
+}
+
+func (f *fakeAPI) GetCanceledStay(ctx context.Context, r *guestv1.GetCanceledStayRequest, _ ...grpc.CallOption) (*guestv1.GetCanceledStayResponse, error) {
+	if !f.canceled || r.GetToken() != staySession {
+		return nil, fault.New(fault.NotFound, fault.StayNotFound, "no canceled stay")
+	}
+	return &guestv1.GetCanceledStayResponse{Data: theProperty}, f.call(ctx, "")
 }
 
 func (f *fakeAPI) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest, _ ...grpc.CallOption) (*guestv1.GetDoorResponse, error) {

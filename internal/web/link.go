@@ -22,6 +22,9 @@ func (s *site) showLink(x *exchange) error {
 }
 
 func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
+	if link.GetCanceled() {
+		return x.renderCanceled(link.GetProperty())
+	}
 	p := x.newPage(link.GetProperty(), "web.link.title", "property", link.GetProperty().GetName())
 	p.Data = linkView{Link: link, Path: "/g/l/" + x.r.PathValue("secret"), Sent: sent}
 	return x.render(http.StatusOK, "link", p)
@@ -35,8 +38,8 @@ func (s *site) bindLink(x *exchange) error {
 	}
 	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret"), Device: deviceOf(x.r.UserAgent())})
 	if err != nil {
-		// Another device may have bound it meanwhile: its page says so.
-		if again, e := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")}); e == nil && again.GetData().GetBound() {
+		// Another device may have bound it meanwhile, or the stay was canceled: its page says so.
+		if again, e := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")}); e == nil && (again.GetData().GetBound() || again.GetData().GetCanceled()) {
 			return x.showLink(again.GetData(), false)
 		}
 		return err
@@ -53,6 +56,9 @@ func (s *site) renewLink(x *exchange) error {
 	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: secret})
 	if err != nil {
 		return err
+	}
+	if found.GetData().GetCanceled() {
+		return x.renderCanceled(found.GetData().GetProperty())
 	}
 	if _, err := s.api.Links.RenewLink(x.callContext(), &guestv1.RenewLinkRequest{Link: secret}); err != nil {
 		return err

@@ -24,11 +24,36 @@ func (s *site) device(h handler) handler {
 		}
 		x.flow.Stay = &guestv1.Stay{Id: id}
 		err := h(x)
-		if err != nil && s.api.Fault(err).Kind == fault.Unauthenticated {
-			x.dropCookie(stayCookie + id) // the session has ended
+		if err == nil || s.api.Fault(err).Kind != fault.Unauthenticated {
+			return err
 		}
+		return x.renderEnded(id, err)
+	}
+}
+
+// renderEnded answers for a session that has ended. The device keeps the session of a canceled stay, so that it says so until the stay would have
+// ended. It forgets another one.
+func (x *exchange) renderEnded(id string, refused error) error {
+	found, err := x.site.api.Links.GetCanceledStay(x.callContextOf(""), &guestv1.GetCanceledStayRequest{Token: x.token})
+	switch {
+	case err == nil:
+		return x.renderCanceled(found.GetData())
+	case x.site.api.Fault(err).Kind != fault.NotFound:
 		return err
 	}
+	x.dropCookie(stayCookie + id)
+	return refused
+}
+
+// renderCanceled says that the PMS canceled the stay, and whom to ask. It shows nothing of the stay.
+func (x *exchange) renderCanceled(face *guestv1.PropertyFace) error {
+	if id := x.r.PathValue("id"); id != "" && x.scripted() {
+		return x.redirect("/g/stays/" + id) // a script shows another page only if it is moved there
+	}
+	x.flow.Stay = nil
+	p := x.newPage(face, "web.canceled")
+	p.Data = problemView{Text: p.T("web.canceled.text", "property", face.GetName())}
+	return x.render(http.StatusGone, "problem", p)
 }
 
 // withStay reads the stay before the handler.

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/kiosk"
 	"latchkey.dev/internal/mail"
@@ -28,6 +29,9 @@ type Links struct {
 func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv1.GetLinkResponse, error) {
 	view := s.DB.View(ctx)
 	l, err := guest.LookUpLink(view, s.Keys, r.GetLink())
+	if fault.Has(err, fault.LinkNotFound) {
+		return s.canceledLink(view, r.GetLink())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +58,33 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 		}
 	}
 	return &guestv1.GetLinkResponse{Data: out}, nil
+}
+
+// canceledLink describes the link of a canceled stay, without anything about the stay.
+func (s *Links) canceledLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse, error) {
+	propertyID, err := guest.PropertyOfCanceledLink(view, s.Keys, secret)
+	if err != nil {
+		return nil, err
+	}
+	face, _, err := faceOf(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: face, Canceled: true}}, nil
+}
+
+// GetCanceledStay returns the property of the session of a canceled stay.
+func (s *Links) GetCanceledStay(ctx context.Context, r *guestv1.GetCanceledStayRequest) (*guestv1.GetCanceledStayResponse, error) {
+	view := s.DB.View(ctx)
+	propertyID, err := guest.PropertyOfCanceledStay(view, s.Keys, r.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	face, _, err := faceOf(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetCanceledStayResponse{Data: face}, nil
 }
 
 func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Location, error) {

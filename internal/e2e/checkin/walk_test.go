@@ -234,11 +234,7 @@ func TestCanceledEndsAll(t *testing.T) {
 					t.Errorf("the session of the %s after the cancelation: %v, %v", what, err, read)
 				}
 			}
-			links := guestv1.NewLinkServiceClient(w.Public)
-			w.Await("the link has ended", func(context.Context) (bool, error) {
-				_, err := links.GetLink(t.Context(), &guestv1.GetLinkRequest{Link: link})
-				return status.Code(err) == codes.NotFound, nil
-			})
+			readsCanceled(g, at, link)
 			if _, err := tablet.Find(t.Context(), "1001", "Lovelace"); status.Code(err) != codes.NotFound {
 				t.Errorf("the tablet finds a canceled stay: %v", err)
 			}
@@ -247,6 +243,34 @@ func TestCanceledEndsAll(t *testing.T) {
 				t.Errorf("the PMS was called %d times after the cancelation (%v)", n-asked, err)
 			}
 		})
+	}
+}
+
+// readsCanceled checks that the phone and the link of a canceled stay say whom to ask, and nothing of the stay. The link binds no device, and a
+// tablet does not say for whom it was used.
+func readsCanceled(phone, tablet *guest, link string) {
+	w := phone.w
+	w.t.Helper()
+	links := guestv1.NewLinkServiceClient(w.Public)
+	shown, err := links.GetLink(w.t.Context(), &guestv1.GetLinkRequest{Link: link})
+	w.must(err)
+	if l := shown.GetData(); !l.GetCanceled() || l.GetProperty().GetDeskPhone() == "" || l.GetInitial()+l.GetFromDate()+l.GetToDate() != "" {
+		w.t.Errorf("the link shows %v", l)
+	}
+	if _, err := links.BindLink(w.t.Context(), &guestv1.BindLinkRequest{Link: link}); status.Code(err) != codes.NotFound {
+		w.t.Errorf("the link of a canceled stay binds a device: %v", err)
+	}
+	face, err := links.GetCanceledStay(w.t.Context(), &guestv1.GetCanceledStayRequest{Token: phone.token})
+	w.must(err)
+	if face.GetData().GetName() == "" || face.GetData().GetDeskPhone() == "" {
+		w.t.Errorf("the phone reads %v", face)
+	}
+	if _, err := links.GetCanceledStay(w.t.Context(), &guestv1.GetCanceledStayRequest{Token: tablet.token}); status.Code(err) != codes.NotFound {
+		w.t.Errorf("the session of a tablet reads what became of the stay: %v", err)
+	}
+	code, page := phone.page("")
+	if code != http.StatusGone || !strings.Contains(page, "This booking is canceled") || strings.Contains(page, "1001") || strings.Contains(page, "Lovelace") {
+		w.t.Errorf("the phone reads %d %s", code, page)
 	}
 }
 

@@ -190,6 +190,7 @@ var guestStates = []state{
 	{name: "link-renewed", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Bound = true }, act: func(p *browser.Page) { p.Click("Send me a new link"); p.WaitText("on its way") }},
 	{name: "link-handed", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.HandedOver = true }},
 	{name: "link-handed-bound", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.HandedOver, s.link.Bound = true, true }},
+	{name: "link-canceled", path: "/g/l/lkl_x", given: func(s *scripted) { s.link = &guestv1.Link{Property: s.link.Property, Canceled: true} }},
 	{name: "unknown", path: "/g/l/lkl_x", given: func(s *scripted) { s.link = nil }, act: func(p *browser.Page) { p.Tolerate("status of 404") }},
 	{name: "stay", path: "/g/stays/stay1"},
 	{name: "stay-long", path: "/g/stays/stay1", given: long},
@@ -473,8 +474,8 @@ func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 	if strings.HasPrefix(s.path, "/k/find") && s.act != nil {
 		enrolScripted(p, address, script)
 	}
-	if s.name == "unknown" {
-		p.Tolerate("status of 404")
+	if status := map[string]string{"unknown": "404", "link-canceled": "410"}[s.name]; status != "" {
+		p.Tolerate("status of " + status)
 	}
 	if m.language != "" {
 		p.SetCookie(address, "lk-lang", m.language)

@@ -25,6 +25,8 @@ var acrossProperties = map[string]string{
 	"guest.DeleteRegister":                sweep,
 	"guest.listStays":                     sweep,
 	"guest.LookUpLink":                    secret,
+	"guest.PropertyOfCanceledLink":        secret,
+	"guest.PropertyOfCanceledStay":        secret,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
 	"access.Expire":                       sweep,

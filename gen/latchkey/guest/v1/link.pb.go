@@ -133,7 +133,9 @@ type Link struct {
 	// The link came from a kiosk. No new one can be mailed.
 	HandedOver bool `protobuf:"varint,6,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
 	// The property has no mail server, so no new link reaches the guest now.
-	SendsNoMail   bool `protobuf:"varint,7,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
+	SendsNoMail bool `protobuf:"varint,7,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
+	// The PMS canceled the stay. Only the property is set besides.
+	Canceled      bool `protobuf:"varint,8,opt,name=canceled,proto3" json:"canceled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -213,6 +215,13 @@ func (x *Link) GetHandedOver() bool {
 func (x *Link) GetSendsNoMail() bool {
 	if x != nil {
 		return x.SendsNoMail
+	}
+	return false
+}
+
+func (x *Link) GetCanceled() bool {
+	if x != nil {
+		return x.Canceled
 	}
 	return false
 }
@@ -574,6 +583,98 @@ func (*RenewLinkResponse) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{8}
 }
 
+// GetCanceledStayRequest carries the token of a session.
+type GetCanceledStayRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The token, "lks_...".
+	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCanceledStayRequest) Reset() {
+	*x = GetCanceledStayRequest{}
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCanceledStayRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCanceledStayRequest) ProtoMessage() {}
+
+func (x *GetCanceledStayRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCanceledStayRequest.ProtoReflect.Descriptor instead.
+func (*GetCanceledStayRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetCanceledStayRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// GetCanceledStayResponse answers with the property.
+type GetCanceledStayResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The property of the stay.
+	Data          *PropertyFace `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCanceledStayResponse) Reset() {
+	*x = GetCanceledStayResponse{}
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCanceledStayResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCanceledStayResponse) ProtoMessage() {}
+
+func (x *GetCanceledStayResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCanceledStayResponse.ProtoReflect.Descriptor instead.
+func (*GetCanceledStayResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetCanceledStayResponse) GetData() *PropertyFace {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // GetDoorRequest carries the code of a door's QR code.
 type GetDoorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -585,7 +686,7 @@ type GetDoorRequest struct {
 
 func (x *GetDoorRequest) Reset() {
 	*x = GetDoorRequest{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +698,7 @@ func (x *GetDoorRequest) String() string {
 func (*GetDoorRequest) ProtoMessage() {}
 
 func (x *GetDoorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +711,7 @@ func (x *GetDoorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDoorRequest.ProtoReflect.Descriptor instead.
 func (*GetDoorRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetDoorRequest) GetDoor() string {
@@ -631,7 +732,7 @@ type GetDoorResponse struct {
 
 func (x *GetDoorResponse) Reset() {
 	*x = GetDoorResponse{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +744,7 @@ func (x *GetDoorResponse) String() string {
 func (*GetDoorResponse) ProtoMessage() {}
 
 func (x *GetDoorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +757,7 @@ func (x *GetDoorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDoorResponse.ProtoReflect.Descriptor instead.
 func (*GetDoorResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetDoorResponse) GetData() *PropertyFace {
@@ -685,7 +786,7 @@ type FindStayRequest struct {
 
 func (x *FindStayRequest) Reset() {
 	*x = FindStayRequest{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -697,7 +798,7 @@ func (x *FindStayRequest) String() string {
 func (*FindStayRequest) ProtoMessage() {}
 
 func (x *FindStayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -710,7 +811,7 @@ func (x *FindStayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindStayRequest.ProtoReflect.Descriptor instead.
 func (*FindStayRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FindStayRequest) GetDoor() string {
@@ -759,7 +860,7 @@ type FindStayResponse struct {
 
 func (x *FindStayResponse) Reset() {
 	*x = FindStayResponse{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +872,7 @@ func (x *FindStayResponse) String() string {
 func (*FindStayResponse) ProtoMessage() {}
 
 func (x *FindStayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +885,7 @@ func (x *FindStayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindStayResponse.ProtoReflect.Descriptor instead.
 func (*FindStayResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FindStayResponse) GetData() *Found {
@@ -807,7 +908,7 @@ type Found struct {
 
 func (x *Found) Reset() {
 	*x = Found{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +920,7 @@ func (x *Found) String() string {
 func (*Found) ProtoMessage() {}
 
 func (x *Found) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +933,7 @@ func (x *Found) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Found.ProtoReflect.Descriptor instead.
 func (*Found) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Found) GetSession() *Session {
@@ -864,7 +965,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -876,7 +977,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -889,7 +990,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Choice) GetId() string {
@@ -921,7 +1022,7 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x0eGetLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\">\n" +
 	"\x0fGetLinkResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xee\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\x8a\x02\n" +
 	"\x04Link\x12;\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x18\n" +
 	"\ainitial\x18\x02 \x01(\tR\ainitial\x12\x1b\n" +
@@ -930,7 +1031,8 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x05bound\x18\x05 \x01(\bR\x05bound\x12\x1f\n" +
 	"\vhanded_over\x18\x06 \x01(\bR\n" +
 	"handedOver\x12\"\n" +
-	"\rsends_no_mail\x18\a \x01(\bR\vsendsNoMail\"\xdc\x01\n" +
+	"\rsends_no_mail\x18\a \x01(\bR\vsendsNoMail\x12\x1a\n" +
+	"\bcanceled\x18\b \x01(\bR\bcanceled\"\xdc\x01\n" +
 	"\fPropertyFace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -955,7 +1057,11 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"4\n" +
 	"\x10RenewLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\"\x13\n" +
-	"\x11RenewLinkResponse\"/\n" +
+	"\x11RenewLinkResponse\"<\n" +
+	"\x16GetCanceledStayRequest\x12\"\n" +
+	"\x05token\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x05token\"N\n" +
+	"\x17GetCanceledStayResponse\x123\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\x04data\"/\n" +
 	"\x0eGetDoorRequest\x12\x1d\n" +
 	"\x04door\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x04door\"F\n" +
 	"\x0fGetDoorResponse\x123\n" +
@@ -978,11 +1084,12 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
 	"space_name\x18\x02 \x01(\tR\tspaceName\x12\x1a\n" +
-	"\binitials\x18\x03 \x01(\tR\binitials2\xe8\x04\n" +
+	"\binitials\x18\x03 \x01(\tR\binitials2\xfd\x05\n" +
 	"\vLinkService\x12q\n" +
 	"\aGetLink\x12!.latchkey.guest.v1.GetLinkRequest\x1a\".latchkey.guest.v1.GetLinkResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/link\x12y\n" +
 	"\bBindLink\x12\".latchkey.guest.v1.BindLinkRequest\x1a#.latchkey.guest.v1.BindLinkResponse\"$\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/guest/link:bind\x12}\n" +
-	"\tRenewLink\x12#.latchkey.guest.v1.RenewLinkRequest\x1a$.latchkey.guest.v1.RenewLinkResponse\"%\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/guest/link:renew\x12q\n" +
+	"\tRenewLink\x12#.latchkey.guest.v1.RenewLinkRequest\x1a$.latchkey.guest.v1.RenewLinkResponse\"%\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/guest/link:renew\x12\x92\x01\n" +
+	"\x0fGetCanceledStay\x12).latchkey.guest.v1.GetCanceledStayRequest\x1a*.latchkey.guest.v1.GetCanceledStayResponse\"(\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:canceled\x12q\n" +
 	"\aGetDoor\x12!.latchkey.guest.v1.GetDoorRequest\x1a\".latchkey.guest.v1.GetDoorResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/door\x12y\n" +
 	"\bFindStay\x12\".latchkey.guest.v1.FindStayRequest\x1a#.latchkey.guest.v1.FindStayResponse\"$\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/guest/stay:findB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
@@ -998,49 +1105,54 @@ func file_latchkey_guest_v1_link_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_link_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_link_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_latchkey_guest_v1_link_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_latchkey_guest_v1_link_proto_goTypes = []any{
-	(*GetLinkRequest)(nil),        // 0: latchkey.guest.v1.GetLinkRequest
-	(*GetLinkResponse)(nil),       // 1: latchkey.guest.v1.GetLinkResponse
-	(*Link)(nil),                  // 2: latchkey.guest.v1.Link
-	(*PropertyFace)(nil),          // 3: latchkey.guest.v1.PropertyFace
-	(*BindLinkRequest)(nil),       // 4: latchkey.guest.v1.BindLinkRequest
-	(*BindLinkResponse)(nil),      // 5: latchkey.guest.v1.BindLinkResponse
-	(*Session)(nil),               // 6: latchkey.guest.v1.Session
-	(*RenewLinkRequest)(nil),      // 7: latchkey.guest.v1.RenewLinkRequest
-	(*RenewLinkResponse)(nil),     // 8: latchkey.guest.v1.RenewLinkResponse
-	(*GetDoorRequest)(nil),        // 9: latchkey.guest.v1.GetDoorRequest
-	(*GetDoorResponse)(nil),       // 10: latchkey.guest.v1.GetDoorResponse
-	(*FindStayRequest)(nil),       // 11: latchkey.guest.v1.FindStayRequest
-	(*FindStayResponse)(nil),      // 12: latchkey.guest.v1.FindStayResponse
-	(*Found)(nil),                 // 13: latchkey.guest.v1.Found
-	(*Choice)(nil),                // 14: latchkey.guest.v1.Choice
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*GetLinkRequest)(nil),          // 0: latchkey.guest.v1.GetLinkRequest
+	(*GetLinkResponse)(nil),         // 1: latchkey.guest.v1.GetLinkResponse
+	(*Link)(nil),                    // 2: latchkey.guest.v1.Link
+	(*PropertyFace)(nil),            // 3: latchkey.guest.v1.PropertyFace
+	(*BindLinkRequest)(nil),         // 4: latchkey.guest.v1.BindLinkRequest
+	(*BindLinkResponse)(nil),        // 5: latchkey.guest.v1.BindLinkResponse
+	(*Session)(nil),                 // 6: latchkey.guest.v1.Session
+	(*RenewLinkRequest)(nil),        // 7: latchkey.guest.v1.RenewLinkRequest
+	(*RenewLinkResponse)(nil),       // 8: latchkey.guest.v1.RenewLinkResponse
+	(*GetCanceledStayRequest)(nil),  // 9: latchkey.guest.v1.GetCanceledStayRequest
+	(*GetCanceledStayResponse)(nil), // 10: latchkey.guest.v1.GetCanceledStayResponse
+	(*GetDoorRequest)(nil),          // 11: latchkey.guest.v1.GetDoorRequest
+	(*GetDoorResponse)(nil),         // 12: latchkey.guest.v1.GetDoorResponse
+	(*FindStayRequest)(nil),         // 13: latchkey.guest.v1.FindStayRequest
+	(*FindStayResponse)(nil),        // 14: latchkey.guest.v1.FindStayResponse
+	(*Found)(nil),                   // 15: latchkey.guest.v1.Found
+	(*Choice)(nil),                  // 16: latchkey.guest.v1.Choice
+	(*timestamppb.Timestamp)(nil),   // 17: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_link_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetLinkResponse.data:type_name -> latchkey.guest.v1.Link
 	3,  // 1: latchkey.guest.v1.Link.property:type_name -> latchkey.guest.v1.PropertyFace
 	6,  // 2: latchkey.guest.v1.BindLinkResponse.data:type_name -> latchkey.guest.v1.Session
-	15, // 3: latchkey.guest.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
-	3,  // 4: latchkey.guest.v1.GetDoorResponse.data:type_name -> latchkey.guest.v1.PropertyFace
-	13, // 5: latchkey.guest.v1.FindStayResponse.data:type_name -> latchkey.guest.v1.Found
-	6,  // 6: latchkey.guest.v1.Found.session:type_name -> latchkey.guest.v1.Session
-	14, // 7: latchkey.guest.v1.Found.choices:type_name -> latchkey.guest.v1.Choice
-	0,  // 8: latchkey.guest.v1.LinkService.GetLink:input_type -> latchkey.guest.v1.GetLinkRequest
-	4,  // 9: latchkey.guest.v1.LinkService.BindLink:input_type -> latchkey.guest.v1.BindLinkRequest
-	7,  // 10: latchkey.guest.v1.LinkService.RenewLink:input_type -> latchkey.guest.v1.RenewLinkRequest
-	9,  // 11: latchkey.guest.v1.LinkService.GetDoor:input_type -> latchkey.guest.v1.GetDoorRequest
-	11, // 12: latchkey.guest.v1.LinkService.FindStay:input_type -> latchkey.guest.v1.FindStayRequest
-	1,  // 13: latchkey.guest.v1.LinkService.GetLink:output_type -> latchkey.guest.v1.GetLinkResponse
-	5,  // 14: latchkey.guest.v1.LinkService.BindLink:output_type -> latchkey.guest.v1.BindLinkResponse
-	8,  // 15: latchkey.guest.v1.LinkService.RenewLink:output_type -> latchkey.guest.v1.RenewLinkResponse
-	10, // 16: latchkey.guest.v1.LinkService.GetDoor:output_type -> latchkey.guest.v1.GetDoorResponse
-	12, // 17: latchkey.guest.v1.LinkService.FindStay:output_type -> latchkey.guest.v1.FindStayResponse
-	13, // [13:18] is the sub-list for method output_type
-	8,  // [8:13] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	17, // 3: latchkey.guest.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
+	3,  // 4: latchkey.guest.v1.GetCanceledStayResponse.data:type_name -> latchkey.guest.v1.PropertyFace
+	3,  // 5: latchkey.guest.v1.GetDoorResponse.data:type_name -> latchkey.guest.v1.PropertyFace
+	15, // 6: latchkey.guest.v1.FindStayResponse.data:type_name -> latchkey.guest.v1.Found
+	6,  // 7: latchkey.guest.v1.Found.session:type_name -> latchkey.guest.v1.Session
+	16, // 8: latchkey.guest.v1.Found.choices:type_name -> latchkey.guest.v1.Choice
+	0,  // 9: latchkey.guest.v1.LinkService.GetLink:input_type -> latchkey.guest.v1.GetLinkRequest
+	4,  // 10: latchkey.guest.v1.LinkService.BindLink:input_type -> latchkey.guest.v1.BindLinkRequest
+	7,  // 11: latchkey.guest.v1.LinkService.RenewLink:input_type -> latchkey.guest.v1.RenewLinkRequest
+	9,  // 12: latchkey.guest.v1.LinkService.GetCanceledStay:input_type -> latchkey.guest.v1.GetCanceledStayRequest
+	11, // 13: latchkey.guest.v1.LinkService.GetDoor:input_type -> latchkey.guest.v1.GetDoorRequest
+	13, // 14: latchkey.guest.v1.LinkService.FindStay:input_type -> latchkey.guest.v1.FindStayRequest
+	1,  // 15: latchkey.guest.v1.LinkService.GetLink:output_type -> latchkey.guest.v1.GetLinkResponse
+	5,  // 16: latchkey.guest.v1.LinkService.BindLink:output_type -> latchkey.guest.v1.BindLinkResponse
+	8,  // 17: latchkey.guest.v1.LinkService.RenewLink:output_type -> latchkey.guest.v1.RenewLinkResponse
+	10, // 18: latchkey.guest.v1.LinkService.GetCanceledStay:output_type -> latchkey.guest.v1.GetCanceledStayResponse
+	12, // 19: latchkey.guest.v1.LinkService.GetDoor:output_type -> latchkey.guest.v1.GetDoorResponse
+	14, // 20: latchkey.guest.v1.LinkService.FindStay:output_type -> latchkey.guest.v1.FindStayResponse
+	15, // [15:21] is the sub-list for method output_type
+	9,  // [9:15] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_link_proto_init() }
@@ -1054,7 +1166,7 @@ func file_latchkey_guest_v1_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_link_proto_rawDesc), len(file_latchkey_guest_v1_link_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,11 +19,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	LinkService_GetLink_FullMethodName   = "/latchkey.guest.v1.LinkService/GetLink"
-	LinkService_BindLink_FullMethodName  = "/latchkey.guest.v1.LinkService/BindLink"
-	LinkService_RenewLink_FullMethodName = "/latchkey.guest.v1.LinkService/RenewLink"
-	LinkService_GetDoor_FullMethodName   = "/latchkey.guest.v1.LinkService/GetDoor"
-	LinkService_FindStay_FullMethodName  = "/latchkey.guest.v1.LinkService/FindStay"
+	LinkService_GetLink_FullMethodName         = "/latchkey.guest.v1.LinkService/GetLink"
+	LinkService_BindLink_FullMethodName        = "/latchkey.guest.v1.LinkService/BindLink"
+	LinkService_RenewLink_FullMethodName       = "/latchkey.guest.v1.LinkService/RenewLink"
+	LinkService_GetCanceledStay_FullMethodName = "/latchkey.guest.v1.LinkService/GetCanceledStay"
+	LinkService_GetDoor_FullMethodName         = "/latchkey.guest.v1.LinkService/GetDoor"
+	LinkService_FindStay_FullMethodName        = "/latchkey.guest.v1.LinkService/FindStay"
 )
 
 // LinkServiceClient is the client API for LinkService service.
@@ -33,12 +34,16 @@ const (
 // LinkService turns a proof of the guest into a session: the link of a mail, or two facts about the reservation. A session
 // is a token (lks_...) that the other services of this area need as a bearer.
 type LinkServiceClient interface {
-	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links.
+	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links. The link of a stay that the PMS
+	// canceled answers with `canceled` and the property until it would have ended. Nothing else can be done with it.
 	GetLink(ctx context.Context, in *GetLinkRequest, opts ...grpc.CallOption) (*GetLinkResponse, error)
 	// Binds the link to the caller's device and answers with its session. A link binds one device.
 	BindLink(ctx context.Context, in *BindLinkRequest, opts ...grpc.CallOption) (*BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(ctx context.Context, in *RenewLinkRequest, opts ...grpc.CallOption) (*RenewLinkResponse, error)
+	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
+	// Only the token of such a session gets it, until the session would have ended. Others are not found.
+	GetCanceledStay(ctx context.Context, in *GetCanceledStayRequest, opts ...grpc.CallOption) (*GetCanceledStayResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(ctx context.Context, in *GetDoorRequest, opts ...grpc.CallOption) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -85,6 +90,16 @@ func (c *linkServiceClient) RenewLink(ctx context.Context, in *RenewLinkRequest,
 	return out, nil
 }
 
+func (c *linkServiceClient) GetCanceledStay(ctx context.Context, in *GetCanceledStayRequest, opts ...grpc.CallOption) (*GetCanceledStayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCanceledStayResponse)
+	err := c.cc.Invoke(ctx, LinkService_GetCanceledStay_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *linkServiceClient) GetDoor(ctx context.Context, in *GetDoorRequest, opts ...grpc.CallOption) (*GetDoorResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetDoorResponse)
@@ -112,12 +127,16 @@ func (c *linkServiceClient) FindStay(ctx context.Context, in *FindStayRequest, o
 // LinkService turns a proof of the guest into a session: the link of a mail, or two facts about the reservation. A session
 // is a token (lks_...) that the other services of this area need as a bearer.
 type LinkServiceServer interface {
-	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links.
+	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links. The link of a stay that the PMS
+	// canceled answers with `canceled` and the property until it would have ended. Nothing else can be done with it.
 	GetLink(context.Context, *GetLinkRequest) (*GetLinkResponse, error)
 	// Binds the link to the caller's device and answers with its session. A link binds one device.
 	BindLink(context.Context, *BindLinkRequest) (*BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(context.Context, *RenewLinkRequest) (*RenewLinkResponse, error)
+	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
+	// Only the token of such a session gets it, until the session would have ended. Others are not found.
+	GetCanceledStay(context.Context, *GetCanceledStayRequest) (*GetCanceledStayResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -142,6 +161,9 @@ func (UnimplementedLinkServiceServer) BindLink(context.Context, *BindLinkRequest
 }
 func (UnimplementedLinkServiceServer) RenewLink(context.Context, *RenewLinkRequest) (*RenewLinkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RenewLink not implemented")
+}
+func (UnimplementedLinkServiceServer) GetCanceledStay(context.Context, *GetCanceledStayRequest) (*GetCanceledStayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCanceledStay not implemented")
 }
 func (UnimplementedLinkServiceServer) GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetDoor not implemented")
@@ -224,6 +246,24 @@ func _LinkService_RenewLink_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LinkService_GetCanceledStay_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCanceledStayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LinkServiceServer).GetCanceledStay(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LinkService_GetCanceledStay_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LinkServiceServer).GetCanceledStay(ctx, req.(*GetCanceledStayRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _LinkService_GetDoor_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetDoorRequest)
 	if err := dec(in); err != nil {
@@ -278,6 +318,10 @@ var LinkService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RenewLink",
 			Handler:    _LinkService_RenewLink_Handler,
+		},
+		{
+			MethodName: "GetCanceledStay",
+			Handler:    _LinkService_GetCanceledStay_Handler,
 		},
 		{
 			MethodName: "GetDoor",

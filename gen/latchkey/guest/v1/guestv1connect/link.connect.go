@@ -39,6 +39,9 @@ const (
 	LinkServiceBindLinkProcedure = "/latchkey.guest.v1.LinkService/BindLink"
 	// LinkServiceRenewLinkProcedure is the fully-qualified name of the LinkService's RenewLink RPC.
 	LinkServiceRenewLinkProcedure = "/latchkey.guest.v1.LinkService/RenewLink"
+	// LinkServiceGetCanceledStayProcedure is the fully-qualified name of the LinkService's
+	// GetCanceledStay RPC.
+	LinkServiceGetCanceledStayProcedure = "/latchkey.guest.v1.LinkService/GetCanceledStay"
 	// LinkServiceGetDoorProcedure is the fully-qualified name of the LinkService's GetDoor RPC.
 	LinkServiceGetDoorProcedure = "/latchkey.guest.v1.LinkService/GetDoor"
 	// LinkServiceFindStayProcedure is the fully-qualified name of the LinkService's FindStay RPC.
@@ -47,12 +50,16 @@ const (
 
 // LinkServiceClient is a client for the latchkey.guest.v1.LinkService service.
 type LinkServiceClient interface {
-	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links.
+	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links. The link of a stay that the PMS
+	// canceled answers with `canceled` and the property until it would have ended. Nothing else can be done with it.
 	GetLink(context.Context, *v1.GetLinkRequest) (*v1.GetLinkResponse, error)
 	// Binds the link to the caller's device and answers with its session. A link binds one device.
 	BindLink(context.Context, *v1.BindLinkRequest) (*v1.BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(context.Context, *v1.RenewLinkRequest) (*v1.RenewLinkResponse, error)
+	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
+	// Only the token of such a session gets it, until the session would have ended. Others are not found.
+	GetCanceledStay(context.Context, *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -90,6 +97,12 @@ func NewLinkServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(linkServiceMethods.ByName("RenewLink")),
 			connect.WithClientOptions(opts...),
 		),
+		getCanceledStay: connect.NewClient[v1.GetCanceledStayRequest, v1.GetCanceledStayResponse](
+			httpClient,
+			baseURL+LinkServiceGetCanceledStayProcedure,
+			connect.WithSchema(linkServiceMethods.ByName("GetCanceledStay")),
+			connect.WithClientOptions(opts...),
+		),
 		getDoor: connect.NewClient[v1.GetDoorRequest, v1.GetDoorResponse](
 			httpClient,
 			baseURL+LinkServiceGetDoorProcedure,
@@ -107,11 +120,12 @@ func NewLinkServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // linkServiceClient implements LinkServiceClient.
 type linkServiceClient struct {
-	getLink   *connect.Client[v1.GetLinkRequest, v1.GetLinkResponse]
-	bindLink  *connect.Client[v1.BindLinkRequest, v1.BindLinkResponse]
-	renewLink *connect.Client[v1.RenewLinkRequest, v1.RenewLinkResponse]
-	getDoor   *connect.Client[v1.GetDoorRequest, v1.GetDoorResponse]
-	findStay  *connect.Client[v1.FindStayRequest, v1.FindStayResponse]
+	getLink         *connect.Client[v1.GetLinkRequest, v1.GetLinkResponse]
+	bindLink        *connect.Client[v1.BindLinkRequest, v1.BindLinkResponse]
+	renewLink       *connect.Client[v1.RenewLinkRequest, v1.RenewLinkResponse]
+	getCanceledStay *connect.Client[v1.GetCanceledStayRequest, v1.GetCanceledStayResponse]
+	getDoor         *connect.Client[v1.GetDoorRequest, v1.GetDoorResponse]
+	findStay        *connect.Client[v1.FindStayRequest, v1.FindStayResponse]
 }
 
 // GetLink calls latchkey.guest.v1.LinkService.GetLink.
@@ -141,6 +155,15 @@ func (c *linkServiceClient) RenewLink(ctx context.Context, req *v1.RenewLinkRequ
 	return nil, err
 }
 
+// GetCanceledStay calls latchkey.guest.v1.LinkService.GetCanceledStay.
+func (c *linkServiceClient) GetCanceledStay(ctx context.Context, req *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error) {
+	response, err := c.getCanceledStay.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // GetDoor calls latchkey.guest.v1.LinkService.GetDoor.
 func (c *linkServiceClient) GetDoor(ctx context.Context, req *v1.GetDoorRequest) (*v1.GetDoorResponse, error) {
 	response, err := c.getDoor.CallUnary(ctx, connect.NewRequest(req))
@@ -161,12 +184,16 @@ func (c *linkServiceClient) FindStay(ctx context.Context, req *v1.FindStayReques
 
 // LinkServiceHandler is an implementation of the latchkey.guest.v1.LinkService service.
 type LinkServiceHandler interface {
-	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links.
+	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links. The link of a stay that the PMS
+	// canceled answers with `canceled` and the property until it would have ended. Nothing else can be done with it.
 	GetLink(context.Context, *v1.GetLinkRequest) (*v1.GetLinkResponse, error)
 	// Binds the link to the caller's device and answers with its session. A link binds one device.
 	BindLink(context.Context, *v1.BindLinkRequest) (*v1.BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(context.Context, *v1.RenewLinkRequest) (*v1.RenewLinkResponse, error)
+	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
+	// Only the token of such a session gets it, until the session would have ended. Others are not found.
+	GetCanceledStay(context.Context, *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -200,6 +227,12 @@ func NewLinkServiceHandler(svc LinkServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(linkServiceMethods.ByName("RenewLink")),
 		connect.WithHandlerOptions(opts...),
 	)
+	linkServiceGetCanceledStayHandler := connect.NewUnaryHandlerSimple(
+		LinkServiceGetCanceledStayProcedure,
+		svc.GetCanceledStay,
+		connect.WithSchema(linkServiceMethods.ByName("GetCanceledStay")),
+		connect.WithHandlerOptions(opts...),
+	)
 	linkServiceGetDoorHandler := connect.NewUnaryHandlerSimple(
 		LinkServiceGetDoorProcedure,
 		svc.GetDoor,
@@ -220,6 +253,8 @@ func NewLinkServiceHandler(svc LinkServiceHandler, opts ...connect.HandlerOption
 			linkServiceBindLinkHandler.ServeHTTP(w, r)
 		case LinkServiceRenewLinkProcedure:
 			linkServiceRenewLinkHandler.ServeHTTP(w, r)
+		case LinkServiceGetCanceledStayProcedure:
+			linkServiceGetCanceledStayHandler.ServeHTTP(w, r)
 		case LinkServiceGetDoorProcedure:
 			linkServiceGetDoorHandler.ServeHTTP(w, r)
 		case LinkServiceFindStayProcedure:
@@ -243,6 +278,10 @@ func (UnimplementedLinkServiceHandler) BindLink(context.Context, *v1.BindLinkReq
 
 func (UnimplementedLinkServiceHandler) RenewLink(context.Context, *v1.RenewLinkRequest) (*v1.RenewLinkResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.RenewLink is not implemented"))
+}
+
+func (UnimplementedLinkServiceHandler) GetCanceledStay(context.Context, *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.GetCanceledStay is not implemented"))
 }
 
 func (UnimplementedLinkServiceHandler) GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error) {

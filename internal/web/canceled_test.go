@@ -1,0 +1,56 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/fault"
+)
+
+// The pages of a canceled stay say so, on each device that had it open and behind its link, and whom to ask. They show nothing of the stay.
+func TestCanceledStay(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	f.canceled = true
+	says := func(a answer) {
+		t.Helper()
+		if a.status != http.StatusGone {
+			t.Errorf("status %d", a.status)
+		}
+		a.contains(t, "This booking is canceled", "This booking at Hostel Miramar was canceled", "Call +351210000000")
+		for _, private := range []string{"Ana", "Silva", "8790", "21 November", "rsv_1", "204", "<button>"} {
+			if strings.Contains(a.body, private) {
+				t.Errorf("the page shows %q: %s", private, a.body)
+			}
+		}
+	}
+	for range 2 { // the device keeps what it needs to say so again
+		says(b.get("/g/stays/rsv_1"))
+	}
+	says(b.get("/g/stays/rsv_1/checkin"))
+	says(b.do(http.MethodPost, "/g/stays/rsv_1/checkin", url.Values{"do": {"complete"}}))
+	if a := b.get("/g/"); a.moved != "/g/stays/rsv_1" {
+		t.Errorf("the start page moves to %q", a.moved)
+	}
+	says(b.get("/g/l/" + linkSecret))
+	says(b.do(http.MethodPost, "/g/l/"+linkSecret, formOfLink()))
+	says(b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", formOfLink()))
+	if stranger := f.client(t).get("/g/stays/rsv_1"); stranger.status != http.StatusNotFound {
+		t.Errorf("a stranger's device: status %d", stranger.status)
+	}
+
+	b.headers = map[string]string{"Latchkey-Script": "1"} // the page waits for a change
+	if a := b.get("/g/stays/rsv_1/checkin"); a.status != http.StatusNoContent || a.header.Get("Latchkey-Location") != "/g/stays/rsv_1" {
+		t.Errorf("a script gets %d, to %q", a.status, a.header.Get("Latchkey-Location"))
+	}
+	b.headers = nil
+	f.fails = fault.New(fault.Unavailable, "", "away")
+	if a := b.get("/g/stays/rsv_1"); a.status != http.StatusServiceUnavailable {
+		t.Errorf("without the service: status %d", a.status)
+	}
+	f.fails = nil
+	says(b.get("/g/stays/rsv_1"))
+}
