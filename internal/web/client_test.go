@@ -9,9 +9,10 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"latchkey.dev/internal/test/logtest"
 )
 
 // client is a browser with cookies that follows no redirect.
@@ -19,27 +20,10 @@ type client struct {
 	t     *testing.T
 	base  string
 	http  *http.Client
-	log   *syncBuffer
+	log   *logtest.Buffer
 	moved []string // every Location
 	// headers are sent with each request.
 	headers map[string]string
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 func (f *fakeAPI) handler(t *testing.T, log io.Writer) http.Handler {
@@ -54,7 +38,7 @@ func (f *fakeAPI) handler(t *testing.T, log io.Writer) http.Handler {
 
 func (f *fakeAPI) client(t *testing.T) *client {
 	t.Helper()
-	log := &syncBuffer{}
+	log := &logtest.Buffer{}
 	server := httptest.NewServer(f.handler(t, log))
 	t.Cleanup(server.Close)
 	jar, err := cookiejar.New(nil)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/test/logtest"
 )
 
 // Every answer has the headers that keep scripts, frames, referrers and caches out, also an error.
@@ -101,7 +102,7 @@ func TestFormKeysAreFresh(t *testing.T) {
 // Cookies are out of reach of scripts and of other sites. Over TLS they are bound to the host.
 func TestCookies(t *testing.T) {
 	f := newFake()
-	h := f.handler(t, &syncBuffer{})
+	h := f.handler(t, &logtest.Buffer{})
 	for _, secure := range []bool{false, true} {
 		f.bound = false
 		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, strings.NewReader(formOfLink().Encode()))
@@ -128,7 +129,7 @@ func TestCookies(t *testing.T) {
 // A form of another site changes nothing.
 func TestOtherSitesAreRefused(t *testing.T) {
 	f := newFake()
-	h := f.handler(t, &syncBuffer{})
+	h := f.handler(t, &logtest.Buffer{})
 	for _, header := range []http.Header{{"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Origin": {"https://evil.example"}}} {
 		r := httptest.NewRequest(http.MethodPost, "/g/l/"+linkSecret, strings.NewReader(formOfLink().Encode()))
 		r.Header = header

@@ -1,12 +1,10 @@
 package checkin
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"latchkey.dev/ent/migrate/tables"
@@ -16,6 +14,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/test/logtest"
 )
 
 // Values that occur nowhere by chance.
@@ -41,29 +40,11 @@ func canaryValue(f *guestv1.FormField) (value string, unusual bool) {
 	return "kanar" + f.GetName()[strings.LastIndex(f.GetName(), ".")+1:], true
 }
 
-// syncBuffer collects the log of all goroutines.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // A guest who fills in every field, signs, shares all with the PMS and checks in leaves none of it in a log, a job, an event, a notice or
 // another column that is not sealed.
 func TestNothingOfACheckInIsReadable(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
-		log := &syncBuffer{}
+		log := &logtest.Buffer{}
 		w := &world{e2etest.Open(t, e2etest.Database(url), func(c *sandbox.Config) {
 			c.Play = true
 			c.Options.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

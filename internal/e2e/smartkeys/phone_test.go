@@ -2,7 +2,6 @@
 package smartkeys
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -10,9 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"latchkey.dev/internal/test/logtest"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -298,9 +298,9 @@ func TestEndOfAccessEndsSmartKeys(t *testing.T) {
 
 // TestNothingSecretIsLogged drives a phone's whole life with every word of server and bridge kept.
 func TestNothingSecretIsLogged(t *testing.T) {
-	var said said
+	var log logtest.Buffer
 	w := e2etest.Open(t, func(c *sandbox.Config) {
-		c.Options.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Options.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	id := stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
 	p := newPhone(t, w)
@@ -319,30 +319,12 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	for what, raw := range map[string][]byte{"link": []byte(l), "token": pr.Token, "proof": pr.Proof} {
 		tail := raw[len(raw)-16:]
 		for _, form := range []string{string(raw), hex.EncodeToString(tail), base64.StdEncoding.EncodeToString(raw)[:40], fmt.Sprint(tail)} {
-			if said.has(strings.Trim(form, "[]")) {
+			if log.Has(strings.Trim(form, "[]")) {
 				t.Errorf("a %s is in the log", what)
 			}
 		}
 	}
-	if !said.has("smartkey") {
+	if !log.Has("smartkey") {
 		t.Error("the log was not kept")
 	}
-}
-
-// said keeps what is logged.
-type said struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all.Write(p)
-}
-
-func (s *said) has(form string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Contains(s.all.String(), form)
 }

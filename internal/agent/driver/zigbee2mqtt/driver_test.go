@@ -84,7 +84,7 @@ func TestCommandsGoToTheAddressExpireAndCarryPINsAsText(t *testing.T) {
 	if diff := cmp.Diff(want, set); diff != "" {
 		t.Error(diff)
 	}
-	if r.log.has("048151") {
+	if r.log.Has("048151") {
 		t.Error("a PIN was logged")
 	}
 }
@@ -217,7 +217,7 @@ func TestFailuresInTheLogEndAnOperation(t *testing.T) {
 			if r.online(l) != tt.online {
 				t.Errorf("online %v", !tt.online)
 			}
-			if r.log.has("345678") {
+			if r.log.Has("345678") {
 				t.Error("the PIN in Zigbee2MQTT's log reached ours")
 			}
 			r.until("a lock that is heard is online", func() bool { r.z2m.Report(front, nil); return r.online(l) })

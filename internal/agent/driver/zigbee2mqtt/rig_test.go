@@ -1,12 +1,9 @@
 package zigbee2mqtt
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +11,7 @@ import (
 
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/logtest"
 	"latchkey.dev/internal/test/z2mtest"
 )
 
@@ -39,30 +37,12 @@ func hasty(answer time.Duration) timings {
 	return p
 }
 
-// logged keeps what is logged, for the PINs that must not be in it.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) has(what string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), what)
-}
-
 type rig struct {
 	t      *testing.T
 	broker *z2mtest.Broker
 	z2m    *z2mtest.Z2M
 	driver *Driver
-	log    *logged
+	log    *logtest.Buffer
 }
 
 // newRig connects a driver to a Zigbee2MQTT with locks.
@@ -73,7 +53,7 @@ func newRig(t *testing.T, p timings, locks ...z2mtest.Lock) *rig {
 
 func rigAt(t *testing.T, broker *z2mtest.Broker, base string, p timings, locks ...z2mtest.Lock) *rig {
 	t.Helper()
-	r := &rig{t: t, broker: broker, z2m: z2mtest.Start(t, broker, base, locks...), log: &logged{}}
+	r := &rig{t: t, broker: broker, z2m: z2mtest.Start(t, broker, base, locks...), log: &logtest.Buffer{}}
 	r.driver = r.drive(Config{URL: "mqtt://" + broker.Addr, Base: base}, p)
 	return r
 }
@@ -81,7 +61,7 @@ func rigAt(t *testing.T, broker *z2mtest.Broker, base string, p timings, locks .
 func (r *rig) drive(c Config, p timings) *Driver {
 	r.t.Helper()
 	if r.log == nil {
-		r.log = &logged{}
+		r.log = &logtest.Buffer{}
 	}
 	c.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	d, err := newDriver(c, p)
@@ -130,7 +110,7 @@ func (r *rig) until(what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			r.t.Fatalf("waited in vain: %s; log:\n%s", what, r.log.text.String())
+			r.t.Fatalf("waited in vain: %s; log:\n%s", what, r.log)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestUserAndPassword(t *testing.T) {
 		defer right.mu.Unlock()
 		return right.conn != nil
 	})
-	if r.log.has("s3cret") || r.log.has("wr0ng") {
+	if r.log.Has("s3cret") || r.log.Has("wr0ng") {
 		t.Error("a password was logged")
 	}
 }
