@@ -11,7 +11,9 @@ func (x *exchange) setHeaders() {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+x.nonce+"' 'strict-dynamic'; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
 		"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "+
 		"require-trusted-types-for 'script'; trusted-types latchkey")
-	h.Set("Referrer-Policy", "no-referrer") // links hold secrets
+	// Links hold secrets, so other sites get no referrer. With no-referrer, browsers would send a form to this site with Origin: null, and
+	// [site.protect] would refuse it where they send no Sec-Fetch-Site: without TLS, and in Safari before 16.4.
+	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Permissions-Policy", permissions(strings.HasPrefix(x.r.URL.Path, "/k/")))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

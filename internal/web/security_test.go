@@ -37,7 +37,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s: %s", path, policy)
 		}
 		for name, want := range map[string]string{
-			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin",
+			"Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
 		} {
 			if got := a.header.Get(name); got != want {

@@ -105,6 +105,10 @@ var process struct {
 	close func()
 }
 
+// PlainHost is a name of this machine that Chromium does not trust as it trusts 127.0.0.1. So http://PlainHost is like a server without TLS
+// elsewhere in the network.
+const PlainHost = "plain.test"
+
 // Main runs the tests of a package and then stops Chromium: func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }.
 func Main(m *testing.M) int {
 	defer func() {
@@ -169,7 +173,7 @@ func chromium() (context.Context, error) {
 		chromedp.Flag("font-render-hinting", "none"),
 		chromedp.Flag("lang", "en-US"),
 		// The tests use only servers on this machine. All other names do not resolve.
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
+		chromedp.Flag("host-resolver-rules", "MAP "+PlainHost+" 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 	)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
