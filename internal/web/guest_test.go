@@ -169,7 +169,7 @@ func TestReady(t *testing.T) {
 	if a := b.get("/g/"); a.moved != "/g/stays/rsv_1" {
 		t.Errorf("moved to %q", a.moved)
 	}
-	b.shows("/g/stays/rsv_1", "You can check in on Saturday, 21 November.", "Ready for Saturday, 21 November")
+	b.shows("/g/stays/rsv_1", "Ready for Saturday, 21 November")
 	f.stay.CheckIn.OpensOn, f.stay.CheckIn.MissingGuestIds = "2026-11-21", nil
 	if page := b.shows("/g/stays/rsv_1/checkin", "Your stay starts on Saturday, 21 November. Your details are complete.", "Open my stay"); strings.Contains(page.body, "Fill in my details") {
 		t.Error("the guest is asked for details that are complete")
@@ -221,5 +221,19 @@ func TestWayOn(t *testing.T) {
 	}
 	if a := b.get("/g/"); a.moved != "" {
 		t.Errorf("the device keeps a session that has ended: %s", a.moved)
+	}
+}
+
+// A page that ended the session, or that called staff, offers no call that fails or that repeats the first.
+func TestHelpIsOfferedOnce(t *testing.T) {
+	b := newFake().client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	b.shows("/g/stays/rsv_1", "I would rather be helped")
+	for _, path := range []string{"/g/stays/rsv_1/help", "/g/stays/rsv_1/end"} {
+		a := b.do(http.MethodPost, path, form("key", pageKey))
+		a.contains(t, "+351210000000")
+		if strings.Contains(a.body, "/help") {
+			t.Errorf("%s offers help:\n%s", path, a.body)
+		}
 	}
 }

@@ -31,7 +31,7 @@ func TestKioskFlow(t *testing.T) {
 	if a := b.get("/k/"); a.moved != "/k/enrol" {
 		t.Fatalf("a tablet without a token moves to %q", a.moved)
 	}
-	b.do(http.MethodPost, "/k/enrol", form("code", "wrong", "publicKey", "a2V5")).contains(t, "This code is not valid.")
+	b.do(http.MethodPost, "/k/enrol", form("code", "wrong", "publicKey", "a2V5")).contains(t, "No tablet waits for this code.")
 	b.enrol()
 	b.shows("/k/", "Welcome. Check in here.", f.now.In(time.UTC).Format("15:04 · Mon 2 Jan"), "Hostel Miramar", "/q/door_1", "Call for help")
 	b.shows("/k/find", "Find your booking")
@@ -161,7 +161,7 @@ func TestClosedKiosk(t *testing.T) {
 	}
 	b.shows("/k/closed", "Check-in here is closed", "+351210000000")
 	b.shows("/k/cut", "Go on with your own phone, or at the desk.")
-	b.do(http.MethodPost, "/k/help", form()).contains(t, "Help is on its way")
+	b.do(http.MethodPost, "/k/help", form()).contains(t, "Staff have been told")
 	f.fails = fault.New(fault.Unavailable, "", "away")
 	b.shows("/k/", "Check-in here is closed for the moment")
 	b.do(http.MethodPost, "/k/help", form()).contains(t, "The service does not answer just now")

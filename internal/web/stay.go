@@ -329,7 +329,9 @@ func (s *site) help(x *exchange) error {
 	if _, err := s.api.CheckIns.RequestHelp(x.callContext(), &guestv1.RequestHelpRequest{}); err != nil {
 		return err
 	}
-	return x.render(http.StatusOK, "help", x.stayPage("web.help.title"))
+	p := x.stayPage("web.help.title")
+	p.Called = true
+	return x.render(http.StatusOK, "help", p)
 }
 
 // endSession forgets the stay on this device.
@@ -339,5 +341,7 @@ func (s *site) endSession(x *exchange) error {
 	}
 	x.dropCookie(stayCookie + x.flow.Stay.GetId())
 	x.w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
-	return x.render(http.StatusOK, "forgotten", x.newPage(x.flow.Stay.GetProperty(), "web.forgotten.title"))
+	face := x.flow.Stay.GetProperty()
+	x.flow.Stay = nil // the page offers nothing that needs the session
+	return x.render(http.StatusOK, "forgotten", x.newPage(face, "web.forgotten.title"))
 }

@@ -44,7 +44,7 @@ func TestGuestEndsADevice(t *testing.T) {
 
 	second, third := other(), other()
 	guest.Reload()
-	guest.Click("End all other devices")
+	guest.Click("End access of all other devices")
 	guest.WaitText("No other device")
 	for _, p := range []*browser.Page{second, third} {
 		p.Tolerate("status of 404")

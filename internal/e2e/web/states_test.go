@@ -269,7 +269,7 @@ var guestStates = []state{
 		s.pins, s.stay.PinWithheld = nil, "noCode"
 		s.pinFail = fault.New(fault.NotFound, "", "")
 	})},
-	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Help is on its way")},
+	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Staff have been told")},
 	{name: "devices", path: "/g/stays/stay1/devices"},
 	{name: "devices-one", path: "/g/stays/stay1/devices", given: func(s *scripted) { s.devices = s.devices[:1]; s.devices[0].Kind = "door" }},
 	{name: "look", path: "/g/stays/stay1", act: func(p *browser.Page) {
@@ -289,7 +289,7 @@ var kioskStates = []state{
 		p.Tolerate("status of 422")
 		p.Fill("Enrolment code", "ABCD-EFGH")
 		p.Click("Set up")
-		p.WaitText("not valid")
+		p.WaitText("No tablet waits")
 	}},
 	{name: "start", path: "/k/"},
 	{name: "start-long", path: "/k/", given: long},
@@ -320,7 +320,7 @@ var kioskStates = []state{
 	{name: "late", path: "/k/asking", given: both(stage("waiting"), func(s *scripted) { s.stay.CheckIn.Late = true })},
 	{name: "closed", path: "/k/closed"},
 	{name: "cut", path: "/k/cut"},
-	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("has been told") }},
+	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("Staff have been told") }},
 	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
 	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").showModal()`) }},
 }
