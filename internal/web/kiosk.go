@@ -21,11 +21,11 @@ func (s *site) tablet(h handler) handler {
 	}
 }
 
-// visit serves a page of the guest at the tablet.
-func (s *site) visit(h handler) handler { return s.guest(withStay(h)) }
+// tabletStay is tabletSession for a page that needs the stay: it is loaded before the handler runs.
+func (s *site) tabletStay(h handler) handler { return s.tabletSession(withStay(h)) }
 
-// guest serves a request of the guest at the tablet. Without a guest it moves to the start page.
-func (s *site) guest(h handler) handler {
+// tabletSession serves a request with the session of the guest at the tablet. Without a session it moves to the start page.
+func (s *site) tabletSession(h handler) handler {
 	return s.tablet(func(x *exchange) error {
 		if x.token = x.cookie(visitCookie); x.token == "" {
 			return x.redirect("/k/")

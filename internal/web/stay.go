@@ -9,11 +9,11 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// own serves a page of a stay whose session this device has.
-func (s *site) own(h handler) handler { return s.device(withStay(h)) }
+// deviceStay is deviceSession for a page that needs the stay: it is loaded before the handler runs.
+func (s *site) deviceStay(h handler) handler { return s.deviceSession(withStay(h)) }
 
-// device serves a request for a stay whose session this device has. Without it the stay answers like one that does not exist.
-func (s *site) device(h handler) handler {
+// deviceSession serves a request for a stay whose session this device has. Without it the stay answers like one that does not exist.
+func (s *site) deviceSession(h handler) handler {
 	return func(x *exchange) error {
 		id := x.r.PathValue("id")
 		if !cookieID.MatchString(id) {
